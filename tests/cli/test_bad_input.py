@@ -49,9 +49,9 @@ BAD = [
     ("methods qd2", "there is no method 'qd2'", "Did you mean qd1?"),
     ("plan qd2 foreign.bin", "there is no method 'qd2'", "Did you mean qd1?"),
     ("run peak-random foreign.bin", "there is no method 'peak-random'", "Did you mean peak-random-read?"),
-    ("run foreign.bin foreign.bin", "foreign.bin is a file that declares no review", "NAME.toml"),
+    ("run foreign.bin foreign.bin", "foreign.bin is a file, but not a review declaration", "NAME.toml"),
     ("plan ./foreign.bin foreign.bin", "not text in UTF-8", "Name a TOML file"),
-    ("run ./notes.txt foreign.bin", "./notes.txt is a file that declares no review", "Name a method"),
+    ("run ./notes.txt foreign.bin", "./notes.txt is a file, but not a review declaration", "Name a method"),
     ("job none.toml foreign.bin", "cannot read the job none.toml: No such file", "[[step]] table"),
     ("run qd1 foreign.bin --set secnds=1", "there is no parameter 'secnds'", "Did you mean"),
     ("show nothing-like-this", "there is no run 'nothing-like-this'", "--library"),
@@ -83,7 +83,7 @@ BAD = [
     ("measure foreign.bin --seconds=-1", "--seconds: '-1' is negative", "such as 90s"),
     ("measure foreign.bin --size=-4k", "--size: size '-4k' is negative", "such as 4k"),
     ("runs --status done", "--status: there is no status 'done'", "finished"),
-    ("run qd1 foreign.bin --run-id x", "--run-id: 'x' is not formed as the id of a run", "six letters"),
+    ("run qd1 foreign.bin --run-id x", "--run-id: 'x' is not a run id", "six letters"),
     ("run qd1 foreign.bin --set seconds=x", "seconds: 'x' is not a duration", "such as 90s"),
     # several drives
     ("run qd1 sim:tiny-test sim:tiny-test,scale=999", "sim:tiny-test,scale=999: scale is", "another scale"),
@@ -245,8 +245,8 @@ def test_a_library_that_cannot_be_written_is_refused_before_any_io(
 @pytest.mark.parametrize(
     ("library", "why"),
     [
-        ("/proc/lib", "the file system there takes no folders"),
-        ("notes.txt/lib", "it or what it lies in is no folder"),
+        ("/proc/lib", "the file system there cannot hold folders"),
+        ("notes.txt/lib", "it or its parent is not a folder"),
     ],
 )
 @pytest.mark.parametrize("command", ["run qd1 sim:tiny-test", "run qd1 sim:tiny-test sim:tiny-test,seed=2"])
@@ -255,5 +255,5 @@ def test_where_no_library_can_be_made(
 ) -> None:
     assert main([*command.split(), "--library", library]) == 3
     what, advice = capsys.readouterr().err.splitlines()[-2:]
-    assert "no library can be made at" in what and why in what
+    assert "cannot create a library at" in what and why in what
     assert "Name another folder with --library" in advice

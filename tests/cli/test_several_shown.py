@@ -65,7 +65,7 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [each["drives"] for each in beside.values()] == measured
     with pytest.raises(UsageError) as caught:
         find_run("zzzz", tmp_path)
-    named = caught.value.advice.removeprefix("the newest there: ").split(", ")
+    named = caught.value.advice.removeprefix("the newest are: ").split(", ")
     created = [RunFolder(tmp_path / name).manifest.created for name in named]
     assert len(named) == 3 and created == sorted(created, reverse=True)
 

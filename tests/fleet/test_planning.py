@@ -203,7 +203,7 @@ def test_a_plan_edited_to_name_another_serial_is_refused(
     path.write_text(path.read_text().replace('"serial": "A1"', '"serial": "A2"'))
     done = ssdlab("fleet", "run", str(path), "--destroy-all", "1", "--backend", "local")
     assert done.returncode == 2
-    assert "is not as it was written: its seal does not fit" in done.stderr
+    assert "is not as it was written: its seal does not match" in done.stderr
     assert not list(library.glob("2*"))
 
 
@@ -285,7 +285,7 @@ def test_a_damaged_inventory_is_refused(library: Path) -> None:
     take(library, drives("A1"), "n1")
     path = library / ".fleet" / "inventory" / "n1.json"
     path.write_text(path.read_text().replace("A1", "A7"))
-    with pytest.raises(Refused, match="cannot be read: its seal does not fit"):
+    with pytest.raises(Refused, match="cannot be read: its seal does not match"):
         read_inventories(library)
 
 

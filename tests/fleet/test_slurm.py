@@ -157,7 +157,7 @@ def test_a_refused_job_does_not_drain_its_node(
     in_the_way.mkdir()
     assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
     wait_for(states, cluster.environment, "refused")
-    assert "there is a run" in states(cluster.environment)["A1"]["reason"]
+    assert "already exists" in states(cluster.environment)["A1"]["reason"]
     assert cluster.ask("sinfo", "--noheader", "--format=%T").stdout.strip() == "idle"
     in_the_way.rmdir()
     again = ssdlab("fleet", "resume", "last", "--library", str(library), environment=cluster.environment)

@@ -105,7 +105,7 @@ def test_unplugged_in_mid_run(guest: Guest, tmp_path: Path, capsys: pytest.Captu
     assert main(["show", str(folder)]) == 0
     assert "is gone" in capsys.readouterr().out
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
-    assert "did not reach its end" in (tmp_path / "page.html").read_text()
+    assert "is unfinished" in (tmp_path / "page.html").read_text()
 
 
 def test_unplugged_while_idle(guest: Guest) -> None:

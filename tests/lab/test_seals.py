@@ -68,7 +68,7 @@ def test_an_old_schema_number_does_not_open_a_sealed_manifest(
     damaged = make_damaged("finished")
     text = damaged.whole[MANIFEST]
     damaged.put(MANIFEST, seal_document(json.dumps(json.loads(text) | {"schema": "ssdlab.run/1"})).encode())
-    with pytest.raises(Refused, match="schema has none"):
+    with pytest.raises(Refused, match="its schema does not have"):
         read_manifest(damaged.folder)
     stripped = json.loads(open_document(text)[0])
     damaged.put(MANIFEST, json.dumps(stripped).encode())
@@ -154,7 +154,7 @@ def test_a_sector_that_was_never_written_is_a_torn_end_and_a_changed_line_is_not
     with pytest.raises(Refused) as raised:
         RunFolder(killed.folder).journal()
     assert raised.value.facts == {"path": str(path), "line": len(lines) + 1}
-    with pytest.raises(Refused, match="its seal does not fit"):
+    with pytest.raises(Refused, match="its seal does not match"):
         Journal(killed.folder, killed.folder.name)
     assert path.stat().st_size == len(killed.whole[JOURNAL]), "it was cut, and with it what was damaged"
 

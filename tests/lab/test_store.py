@@ -52,7 +52,7 @@ def test_a_folder_where_the_command_stands_is_no_run_of_the_library(
         assert store.find_run(name, library).parent == library
         assert store.find_run(f"./{name}", library) == other
     (here / "2026").symlink_to(other)
-    with pytest.raises(UsageError, match="means 3 runs"):
+    with pytest.raises(UsageError, match="matches 3 runs"):
         store.find_run("2026", library)
 
 
@@ -160,7 +160,7 @@ def test_a_library_that_cannot_be_made_is_a_host_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(HostError) as raised:
         store.make_run_folder(tmp_path / "file" / "library", "id")
-    assert raised.value.exit_status == 3 and "no library can be made" in str(raised.value)
+    assert raised.value.exit_status == 3 and "cannot create a library" in str(raised.value)
 
 
 def test_only_a_finished_run_passes_for_one(library: Path) -> None:

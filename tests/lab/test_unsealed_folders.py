@@ -85,11 +85,11 @@ def test_what_makes_no_sense_is_laid_to_a_folder_without_a_seal_only(
     old = make_damaged("unsealed measured")
     old.put(MANIFEST, old.whole[MANIFEST].replace(b'"min":', b'"mim":'))
     assert main(["show", str(old.folder)]) == REFUSED
-    assert "holds what cannot be made sense of (KeyError: 'min')" in capfd.readouterr().err
+    assert "cannot be interpreted (KeyError: 'min')" in capfd.readouterr().err
     old.put(MANIFEST, re.sub(rb'"in_flight": ?[\d.]+', b'"in_flight":"odd"', old.whole[MANIFEST]))
     assert main(["show", str(old.folder)]) == REFUSED
     said = capfd.readouterr().err
-    assert "holds what cannot be made sense of (ValidationError: " in said and "in_flight" in said
+    assert "cannot be interpreted (ValidationError: " in said and "in_flight" in said
     sealed = make_damaged("measured", "other")
     with pytest.raises(KeyError), doubting([sealed.folder]):
         {}["of our own"]

@@ -61,14 +61,14 @@ def test_both_sides_are_run_in_turn_and_found_by_their_tags(
 @pytest.mark.usefixtures("wide")
 def test_fewer_than_five_repeats_decide_nothing(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(beside(library, "--repeat", "2", "--fail-if", "random_read_iops < -5%")) == 2
-    assert "at least 5 are needed" in capsys.readouterr().out
+    assert "needs 5 runs per side" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--dry-run",), "--beside cannot be a dry run"),
-        (("--fail-if", "nonsense"), "is no rule"),
+        (("--fail-if", "nonsense"), "is not a rule"),
     ],
 )
 def test_what_says_nothing_is_refused_before_anything_runs(

@@ -194,10 +194,10 @@ def test_tags_are_sealed_lines_beside_the_run(ask: Ask, library: Path) -> None:
         (("runs", "--since", "monday"), "neither a date nor an age", "7d"),
         (("rank", "qd1_random_read_iopps"), "no figure", "did you mean qd1_random_read_iops"),
         (("rank", "iops", "--tag", "nigthly"), "no tag", "nightly"),
-        (("rank", "iops", "--drive", "nobody"), "no run that was asked for", "leave"),
+        (("rank", "iops", "--drive", "nobody"), "no run that was asked for", "drop"),
         (("rm",), "no run is named", "ssdlab runs"),
         (("rm", "zz"), "no run 'zz'", "newest"),
-        (("rm", "--restore", "000001"), "no run '000001'", "no run in it"),
+        (("rm", "--restore", "000001"), "no run '000001'", "it is empty"),
     ],
 )
 def test_wrong_words_get_the_nearest_right_ones(
@@ -289,7 +289,7 @@ def test_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
         and "engine uring, not sync" in why
         and "parameters seconds=5.0, not the preset's" in why
     )
-    assert "kind of drive sim, not block; simulator version 2, not untold" in why
+    assert "kind of drive sim, not block; simulator version 2, not unknown" in why
     assert "departures no-purge, other, not none" in why
     for number, changes in enumerate(unlike, start=10):
         alone = ask("rank", "qd1_random_read_iops", "--like", f"{number:06d}")
@@ -335,8 +335,8 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
         figure = "qd1_random_read_iops" if words else "iops_of_rounds"
         assert main(["rank", figure, "--library", str(library), *words]) == 2
         error = capsys.readouterr().err
-        assert f"with it none is fit for that ({labels})\n        Write for longer" in error
-        assert ("run the method in full" in error) is not words, "each is told what helps"
+        assert f"qualifies ({labels})\n        Precondition for longer" in error
+        assert ("run the full method" in error) is not words, "each is told what helps"
 
 
 @pytest.mark.parametrize(
@@ -345,16 +345,16 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
         (
             ["host-limited"],
             "host-limited",
-            "Measure with fewer threads, or on a host that does less beside it",
+            "Use fewer threads",
         ),
-        (["throttled"], "throttled", "Measure with the drive cooled"),
-        (["host-limited", "throttled"], "throttled, host-limited", "Measure with the drive cooled"),
+        (["throttled"], "throttled", "Cool the drive"),
+        (["host-limited", "throttled"], "throttled, host-limited", "Cool the drive"),
         (
             ["placed", "state-unproven"],
             "state unproven",
-            "Write for longer first",
+            "Precondition for longer",
         ),
-        (["of-a-later-one"], "state unproven", "Write for longer first"),
+        (["of-a-later-one"], "state unproven", "Precondition for longer"),
     ],
 )
 def test_who_may_not_rank_is_told_what_helps(

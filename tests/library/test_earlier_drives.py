@@ -154,10 +154,10 @@ def test_a_drive_with_more_spare_area_is_ranked_beside_the_others_and_remarked_o
         ("A", None, 100.0, 1),
         ("B", None, 90.0, 1),
     ]
-    assert shown("rank", FIGURE).count("another spare area") == 1
+    assert shown("rank", FIGURE).count("different spare area") == 1
     compared = shown("compare", stock.name, spare.name)
-    assert "+100 %" in compared and compared.count("another spare area") == 1
-    assert "another spare area" not in shown("compare", stock.name, stock.name)
+    assert "+100 %" in compared and compared.count("different spare area") == 1
+    assert "different spare area" not in shown("compare", stock.name, stock.name)
 
 
 def test_which_entries_have_more_spare() -> None:

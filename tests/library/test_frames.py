@@ -103,7 +103,7 @@ def test_series_are_those_of_the_run(library: Path) -> None:
 
 
 def test_wrong_names_are_refused(library: Path) -> None:
-    with pytest.raises(ssdlab.UsageError, match="no form"):
+    with pytest.raises(ssdlab.UsageError, match="no table form"):
         ssdlab.library(library, form="excel")
     with ssdlab.library(library, form="numpy") as opened, pytest.raises(ssdlab.UsageError, match="a_iosp"):
         opened.figures("a_iosp")
@@ -130,7 +130,7 @@ def test_a_folder_that_is_not_there_is_no_empty_library(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_library_is_read_only(library: Path, statement: str) -> None:
     with ssdlab.library(library, form="numpy") as opened:
-        with pytest.raises(ssdlab.UsageError, match="read only"):
+        with pytest.raises(ssdlab.UsageError, match="read-only"):
             opened.sql(statement)
         assert len(opened.runs()["folder"]) == 21
 

@@ -103,12 +103,12 @@ def test_a_figure_that_every_run_withholds_is_told_with_what_keeps_it_back(
         ["changes", FIGURE],
         ["rank", FIGURE, "--like", "000002"],
     ):
-        assert f"3 runs have it without a value ({labels})" in ask(*verb, status=2)
+        assert f"it has no value in 3 runs ({labels})" in ask(*verb, status=2)
 
 
 def test_one_run_and_no_reason(tmp_path: Path, ask: Ask) -> None:
     entered(tmp_path, 1, None, "D1")
-    assert "1 run has it without a value ssdlab show" in ask("rank", FIGURE, status=2)
+    assert "it has no value in 1 run ssdlab show" in ask("rank", FIGURE, status=2)
 
 
 def test_what_is_withheld_is_left_out_beside_what_is_ranked(tmp_path: Path, ask: Ask) -> None:

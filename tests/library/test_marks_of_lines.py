@@ -105,7 +105,7 @@ def test_what_no_run_is_fit_for_is_told_with_its_own_verb(
     library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     catalogue.add(library, run(library, 90, {"b_iops": 1.0}, codes=("throttled",)))
-    for command, said in (("rank", "is not ranked:"), ("changes", "is not looked at for changes:")):
+    for command, said in (("rank", "cannot be ranked:"), ("changes", "cannot be checked for changes:")):
         assert main([command, "b_iops", "--library", str(library)]) != 0
         assert f"b_iops {said}" in capsys.readouterr().err
 

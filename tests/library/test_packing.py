@@ -106,25 +106,25 @@ LINK, HARD = (
 @pytest.mark.parametrize(
     ("name", "fields", "why"),
     [
-        ("../evil", {}, "leads out"),
-        ("/tmp/evil", {}, "leads out"),
-        ("RUN/../../evil", {}, "leads out"),
-        ("RUN//x", {}, "leads out"),
-        ("RUN/./x", {}, "leads out"),
+        ("../evil", {}, "points outside"),
+        ("/tmp/evil", {}, "points outside"),
+        ("RUN/../../evil", {}, "points outside"),
+        ("RUN//x", {}, "points outside"),
+        ("RUN/./x", {}, "points outside"),
         ("RUN/link", LINK, "a link"),
         ("RUN/hard", HARD, "a link"),
         ("link", LINK, "a link"),
         ("RUN/pipe", {"type": tarfile.FIFOTYPE}, "a pipe"),
         ("RUN/device", {"type": tarfile.BLKTYPE, "devmajor": 8}, "a device"),
-        ("loose", {}, "no run folder has such a place"),
-        ("RUN/deep/er", {}, "no run folder has such a place"),
-        ("RUN/steps/deep/er", {}, "no run folder has such a place"),
+        ("loose", {}, "no run folder has such a file"),
+        ("RUN/deep/er", {}, "no run folder has such a file"),
+        ("RUN/steps/deep/er", {}, "no run folder has such a file"),
         ("RUN/.hidden", {}, "begins with a dot"),
         (".catalogue/current.json", {}, "begins with a dot"),
         ("other/x", {}, "has no manifest.json"),
-        ("RUN/manifest.json", {}, "there twice"),
-        ("RUN/\x1b[2J\nx", {}, "does not tell of it"),
-        ("RUN/beside.txt", {}, "does not tell of it"),
+        ("RUN/manifest.json", {}, "occurs twice"),
+        ("RUN/\x1b[2J\nx", {}, "does not list it"),
+        ("RUN/beside.txt", {}, "does not list it"),
     ],
 )
 def test_what_is_no_run_refuses_the_whole_and_writes_nothing(
@@ -192,7 +192,7 @@ def test_another_run_of_that_id_stays(tmp_path: Path) -> None:
     archive = packed([run(tmp_path / "from", 1)], tmp_path / "x.tar.gz")
     there = run(tmp_path / "library", 1, {"qd1_random_read_iops": 7.0})
     before = content(there)
-    with pytest.raises(Refused, match="is another run"):
+    with pytest.raises(Refused, match="differs from the run"):
         unpack(archive, tmp_path / "library")
     assert content(there) == before and run_folders(tmp_path / "library") == [there]
 
@@ -224,7 +224,7 @@ def test_redacted_runs_hold_no_serial_and_no_host_and_say_so(tmp_path: Path) -> 
     assert [note.text.split()[0] for note in made[0].notes()] == ["taken", "serial"]
     assert [tag.partition("/")[0] for tag in read_tags(made[0].path)] == ["kept", "lab"]
     assert made[0].manifest.result == RunFolder(folders[0]).manifest.result
-    with pytest.raises(Refused, match="another run"):
+    with pytest.raises(Refused, match="differs from the run"):
         unpack(archive, library)
 
 

@@ -73,7 +73,7 @@ def test_the_gate_judges_nothing_of_unlike_depths(tmp_path: Path, ask: Ask) -> N
     found = ask("compare", one, other, "--fail-if", "p99 > +5%", status=2)
     (figure,) = found["figures"]
     assert (figure["unlike"], figure["shift"]) == (APART, None)
-    assert found["rules"][0]["why"] == f"the runs are unlike: {APART}"
+    assert found["rules"][0]["why"] == f"the runs are not comparable: {APART}"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_gate_judges_nothing_of_unlike_depths(tmp_path: Path, ask: Ask) -> N
         (("depth 4", "depth 4"), ""),
         (("depth 16", "depth 4", "depth 8"), "taken at depths 4, 8 and 16"),
         (("TC2 QD8", "TC4 QD8"), "taken at TC2 QD8 and TC4 QD8"),
-        (("depth 4", ""), "taken at depth 4 and a load that is not told"),
+        (("depth 4", ""), "taken at depth 4 and an unknown load"),
     ],
 )
 def test_loads_in_words(loads: tuple[str, ...], words: str) -> None:

@@ -31,7 +31,8 @@ from ssdlab.results.remarks import departure_text, gathered_departures, label_of
 from ssdlab.results.run_folder import RunFolder, Step
 
 NOT_CLAIMED = re.compile(
-    r"not judged|\bNOT\b|\bnot steady\b|no steady state|state unproven|not brought|not reached|not shown|"
+    r"not judged|not assessed|not preconditioned|"
+    r"\bNOT\b|\bnot steady\b|no steady state|state unproven|not brought|not reached|not shown|"
     r"not be steady|too few|without steady"
 )
 """What a sentence with "steady" in it says that claims no steady state."""

@@ -116,7 +116,7 @@ def test_a_sweep_whose_drive_moved_has_no_headline_and_no_share_of_a_rating(
     words = ["run", "steady-random-write", SCENE, "--quick", "--seed", "1", "--library", str(tmp_path)]
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert "taken again afterwards" in shown
+    assert "repeated afterwards" in shown
     assert "the drive's state moved" in shown
     assert CATALOGUE["state-moved"].advice.casefold() in " ".join(shown.split()).casefold()
     assert "of the rated" not in shown
@@ -213,7 +213,7 @@ def test_a_point_below_all_others_fell_nowhere() -> None:
     (check,) = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 4", "depth 8"]], "IOPS")
     assert (check.fallen, check.lowest, check.held, check.ordinals) == ("", None, True, (0, 3))
     assert sentence(check_claim(check)).startswith(
-        "Depth 1 gave 33.0 IOPS, and 34.0 IOPS when it was taken again afterwards"
+        "Depth 1 gave 33.0 IOPS, and 34.0 IOPS when repeated afterwards"
     )
     # Another check may show a move: one that came back is no conclusion on the state.
     assert "state held" not in sentence(check_claim(check))
@@ -239,7 +239,7 @@ def test_a_depth_is_not_reported_that_only_warmth_chose(
     assert (None if check is None else (check.what, check.then)) == apart
     if check is not None:
         assert [each.code for each in moved([check])] == ["state-moved"], "so there is no headline"
-        assert "before the drive throttled itself for heat" in sentence(check_claim(check))
+        assert "before the drive throttled" in sentence(check_claim(check))
 
 
 def _warm(at: int, label: str, warm: bool) -> Step:

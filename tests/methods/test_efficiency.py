@@ -147,7 +147,7 @@ def test_a_rating_of_another_state_is_told_and_not_compared() -> None:
     (most,) = rated_shares(figures, unsaid)
     assert most.rated.metric == "max_write_w", "what no load draws more than holds in every state"
     (other,) = other_ratings(figures, unsaid)
-    assert other.words == "rated 110k IOPS, state not said; this is steady state: not compared"
+    assert other.words == "rated 110k IOPS, state not stated; this is steady state: not compared"
 
 
 def test_power_is_held_against_the_rating_of_its_load_or_the_most_that_any_draws() -> None:
@@ -171,7 +171,7 @@ def test_power_is_held_against_the_rating_of_its_load_or_the_most_that_any_draws
         "fill_w": "max_write_w",
         "idle_w": "idle_w",
     }
-    assert {each.holds for each in found} == {"power at most"}
+    assert {each.holds for each in found} == {"maximum power"}
     assert [each.kept(0.01) for each in found] == [True, True, False, False, True]
     by_most = {each.figure.name: each.rated.metric for each in rated_shares(figures, [most_read])}
     assert by_most == {"peak_random_read_w": "max_read_w", "peak_sequential_read_w": "max_read_w"}

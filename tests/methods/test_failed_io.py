@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 SHARES = (0.5, 1e-2, 1e-3, 1e-4, 1e-5)
 TEN = [(direction, share) for share in SHARES for direction in ("write", "read")]
-PROVEN = ("n steady state after", "steady from", "steady in round", "ended by steady state", "held the rule")
+PROVEN = ("n steady state after", "steady from", "steady in round", "ended by steady state", "meets SNIA")
 """What is said of a state that was shown."""
 FAILED = {"failed-io", "state-unproven"}
 

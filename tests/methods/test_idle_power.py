@@ -144,7 +144,7 @@ def test_a_file_is_refused_before_it_is_made(tmp_path: Path, capsys: pytest.Capt
 def test_the_page_has_its_tables_and_charts(tmp_path: Path) -> None:
     folder, _ = rested(NVME, tmp_path, reads="5")
     text = Page.of(render([read_run(folder.path)])).text
-    assert "The run on one time line" not in text, "of rests alone nothing could be drawn on it"
+    assert "Time line of the run" not in text, "of rests alone nothing could be drawn on it"
     for heading in ("Power at rest", "Wake-up latency", "Power features and states"):
         assert heading in text
     assert re.search(r"APST on", text)

@@ -119,7 +119,7 @@ def told(
 GIVEN = {
     "a row too short": (
         "def tables(r): return (Table('t', ('a', 'b'), ((cells.words('1'),),)),)",
-        r"tables: table 't': row 0 has 1 columns, its head 2",
+        r"tables: table 't': row 0 has 1 columns, its head has 2",
     ),
     "a cell that is a number": (
         "def tables(r): return (Table('t', ('a',), ((1,),)),)",
@@ -131,7 +131,7 @@ GIVEN = {
     ),
     "a column that is none": (
         "def tables(r): return (Table('t', ('a',), ((cells.words('x'),),), brief=('zz',)),)",
-        "brief names 'zz', which is no column",
+        "brief names 'zz', which is not a column",
     ),
     "an infinite cell": (
         "def tables(r): return (Table('t', ('a',), ((cells.seconds(float('inf')),),)),)",
@@ -147,11 +147,11 @@ GIVEN = {
     ),
     "findings without an end": (
         "def findings(r):\n    while True: yield Claim('again')",
-        "findings gave more than 10000, perhaps without an end",
+        "findings gave more than 10000, perhaps endlessly",
     ),
     "no remarks": (
         "REMARKS = {'remarks': lambda facts, p: None}",
-        "remarks returned a NoneType, no Remarks",
+        "remarks returned a NoneType, not a Remarks",
     ),
     "a verdict that fails": (
         "class R(R):\n    @property\n    def passed(self): return 1 / 0",
@@ -172,7 +172,7 @@ GIVEN = {
     ),
     "a plan upside down": ("V.plan = lambda self, planning: Planned(Bounds(2.0, 1.0))", "from low to high"),
     "effects that are a word": ("V.effects = lambda self: 'abc'", "V.effects is a str, no tuple"),
-    "nothing done": ("V.do = lambda self, at: None", "V.do gave a NoneType, no StepResult"),
+    "nothing done": ("V.do = lambda self, at: None", "V.do gave a NoneType, not a StepResult"),
     "departures that are none": (
         "V.do = lambda self, at: StepResult(seconds=0.0, facts={'departures': 'oops'})",
         "the facts of V.do: departures: ",
@@ -187,7 +187,7 @@ GIVEN = {
     ),
     "a verb that is ssdlab's": ("V.verb = 'run'", "V calls its verb run, which is one of ssdlab's own"),
     "a verb with a strange name": ("V.verb = 'a\\x1b[31m'", "a name is lower-case words"),
-    "no verb": ("def procedure(lab, p): lab.do('nap')", "lab.do was given a str, no Verb"),
+    "no verb": ("def procedure(lab, p): lab.do('nap')", "lab.do was given a str, not a Verb"),
     "a result of no kind": ("KIND = None", "the method names none: Method"),
     "a result of another class": (
         "S = R\nclass R(R): pass\nconclude = lambda data, p: S(quick=data.quick, mean_ns=1.0)",
@@ -200,7 +200,7 @@ GIVEN = {
     "an infinite headline": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('a', 'a', float('inf'), 'ns', steps=(0,)),))",
-        r"cannot be kept: scalars\[0\].value is no finite number",
+        r"cannot be kept: scalars\[0\].value is not a finite number",
     ),
     "two headlines of one name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
@@ -209,7 +209,7 @@ GIVEN = {
     ),
     "a headline without steps": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, scalars=(Metric.less('a', 'a', 1.0, 'ns'),))",
-        "the Metric a says no steps",
+        "the Metric a has no steps",
     ),
     "a step that the run does not have": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
@@ -251,7 +251,7 @@ GIVEN = {
     "a headline with a strange name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('<img src=x>', 'a', 1.0, 'ns', steps=(0,)),))",
-        "of a Metric is no word",
+        "of a Metric may have only",
     ),
     "a result that reads back as another": (
         "from pydantic import field_serializer\n"
@@ -264,7 +264,7 @@ GIVEN = {
 UNUSABLE = {
     "what results of interface 1 said": (
         "class R(R):\n    def shows(self, figure): return True",
-        "R: shows is gone with interface 2",
+        "R: shows was removed in interface 2",
     ),
     "a later interface": (
         "REMARKS = {'interface': 3}",
@@ -345,7 +345,7 @@ REFUSED = {
     ),
     "a quick preset": ("class P(Params):\n    seconds: Seconds = param(1.0, 'x', quick=-1, gt=0)", "quick"),
     "no param": ("class P(Params):\n    seconds: float = 1.0", "its parameter seconds is not made by param"),
-    "procedure": ("procedure = 4", "its procedure is a int, no function"),
+    "procedure": ("procedure = 4", "its procedure is a int, not a function"),
     "needs": ("REMARKS = {'needs': 'abc'}", "MethodInfo: needs: Input should be a valid tuple"),
     "an error of Python": ("1 / 0", r"ZeroDivisionError: division by zero \(\S*odd_\d+\.py:\d+\)$"),
     "a module that is not there": (

@@ -58,7 +58,7 @@ FAULTS = [
     ("findings", 'yield "so"', "findings gave a str, no Claim", ("show",)),
     ("findings", 'yield "so"', "AttributeError: 'str' object has no attribute", ("report",)),
     ("tables", "return [3]", "tables gave a int, no Table", ("show",)),
-    ("tables", "return None", "tables gave a NoneType, and no sequence", ("show",)),
+    ("tables", "return None", "tables gave a NoneType, not a sequence", ("show",)),
     ("means", "{}['x']", "KeyError: 'x'", ("show", "report")),
     ("section", "raise SystemExit(5)", "SystemExit: 5", ("report",)),
     ("section", "return None", "section gave a NoneType, no Section", ("report",)),

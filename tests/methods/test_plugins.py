@@ -173,7 +173,11 @@ def test_the_file_of_the_document_is_typed(tmp_path: Path) -> None:
 FAILS = {
     "procedure": ("lab.idle(", "lab.idel(", "AttributeError: 'Lab' object has no attribute 'idel'"),
     "conclude": ("    points = ", "    1 / 0\n    points = ", "ZeroDivisionError: division by zero"),
-    "nothing": ("    return PointsResult(", "    PointsResult(", "conclude returned a NoneType, no Result"),
+    "nothing": (
+        "    return PointsResult(",
+        "    PointsResult(",
+        "conclude returned a NoneType, not a Result",
+    ),
 }
 
 
@@ -202,7 +206,7 @@ NOT_A_KIND = {
     'result=ResultKind("peak", AfterWritesResult)': "results of the kind peak are ssdlab's own",
     'result=ResultKind("other", AfterWritesResult)': "its results call their kind after-writes",
     'result=ResultKind("after-writes", "nowhere:Model")': "the model of its results: No module named",
-    'result=ResultKind("after-writes", AfterWritesParams)': "the model of its results is no class",
+    'result=ResultKind("after-writes", AfterWritesParams)': "the model of its results is not a class",
 }
 
 
@@ -336,8 +340,8 @@ def test_a_method_of_another_package_is_marked(site: Path, capsys: pytest.Captur
         ("procedure", "import json; json.loads('{')", "JSONDecodeError: "),
         ("procedure", "return", "ValueError: not enough values"),  # of its own conclusion
         ("conclude", 'raise ValueError("mine")', "ValueError: mine"),
-        ("conclude", "return 5", "conclude returned a int, no Result"),
-        ("conclude", "yield", "conclude returned a generator, no Result"),
+        ("conclude", "return 5", "conclude returned a int, not a Result"),
+        ("conclude", "yield", "conclude returned a generator, not a Result"),
         ("conclude", "{}['x']", "KeyError: 'x'"),
     ],
 )

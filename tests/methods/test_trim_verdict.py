@@ -94,7 +94,7 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     busy = judge_trim(clean, before, level(500, name="after TRIM", limited="the CPUs were 97.0 % busy"))
     assert (busy.verdict, busy.why) == (
         "not judged",
-        "the pass 'after TRIM' shows the host, not the drive: the CPUs were 97.0 % busy",
+        "the host, not the drive, limited the pass 'after TRIM': the CPUs were 97.0 % busy",
     )
     short = judge_trim(clean, before, level(500, real_s=0.4))
     assert short.verdict == "not judged"
@@ -104,7 +104,7 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     hot = judge_trim(clean, before, level(300, name="after TRIM", throttled=True))
     assert (hot.verdict, hot.why) == (
         "not judged",
-        "heat slowed the drive in the pass 'after TRIM', whatever TRIM did",
+        "the drive throttled in the pass 'after TRIM'",
     )
     simulated = judge_trim(*(level(each, real_s=None) for each in (500, 200, 500)))
     assert simulated.verdict == "works", "virtual time is not disturbed"

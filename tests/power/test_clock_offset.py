@@ -76,7 +76,7 @@ def test_the_bound_that_is_printed_holds_at_other_rates(hz: float, seed: int) ->
 
 def test_a_trace_without_the_steps_is_not_aligned() -> None:
     trace, _, _ = planted(1, 0.0, 0.0, 100, minutes=5)
-    with pytest.raises(NotFound, match="load steps are not in it"):
+    with pytest.raises(NotFound, match="load steps are not found in it"):
         aligned(trace, (marks(77, 100, 0.5),))
 
 
@@ -109,7 +109,7 @@ def test_a_recording_in_which_nothing_moves_does_not_hold_the_steps(
     random = np.random.default_rng(1)
     trace = PowerTrace.of_points(times, 3.5 + step_w * random.integers(0, 2, len(times)))
     ends = (marks(1, 2, 0.5), marks(2, 300, 0.5))
-    with pytest.raises(NotFound, match="load steps are not in it"):
+    with pytest.raises(NotFound, match="load steps are not found in it"):
         aligned(trace, ends if both else ends[:1])
 
 

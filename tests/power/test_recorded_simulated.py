@@ -124,7 +124,7 @@ def test_an_empty_recording_leaves_no_watts_of_the_simulators_own(
     said = capsys.readouterr().out
     meter = MeterRecord.model_validate(run.manifest.environment["meter"])
     assert meter.words == f"{meter.use}: no recording was read"
-    assert "gone in mid-run" not in said and "is empty" in said
+    assert "lost during the run" not in said and "is empty" in said
 
 
 def marks_span(run: RunFolder) -> tuple[int, int]:

@@ -351,7 +351,7 @@ class Read:
         return [
             figure
             for figure, row in rows.items()
-            if name in row["Best"] and "of those ranked" not in row["Best"]
+            if name in row["Best"] and "among those ranked" not in row["Best"]
         ]
 
     def claim(self, name: str, bound: str, run: int = 0) -> Judged:

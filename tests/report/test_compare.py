@@ -71,7 +71,7 @@ def test_what_makes_runs_unlike_is_said_first(
     make_run: Callable[..., Path], html: Callable[..., str]
 ) -> None:
     text = Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL, engine="uring", quick=True))).text
-    unlike = "Runs of one method are not alike: parameters seconds=60, not the preset's; quick; "
+    unlike = "Runs of one method differ: parameters seconds=60, not the preset's; quick; "
     assert unlike in text
     assert text.index(unlike) < text.index("more threads than cores")
     assert "quick runs: 1 of 2" in text
@@ -85,14 +85,14 @@ def test_simulated_drives_of_unlike_scale_are_unlike(
     ]
     folders = [make_run(drive=each) for each in drives]
     text = Page.of(html(*folders)).text
-    assert "are not alike: scale 8, not 4" in text
+    assert "differ: scale 8, not 4" in text
     assert " wins with " not in text, "the page itself says that they are not alike"
-    assert "these runs were not taken alike" in text.partition("no drive is called best")[2]
+    assert "these runs are not comparable" in text.partition("without a best drive")[2]
     assert "1st of" not in text and "First in" not in text
 
 
 def test_like_runs_get_no_such_banner(make_run: Callable[..., Path], html: Callable[..., str]) -> None:
-    assert "not alike" not in Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL))).text
+    assert "of one method differ" not in Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL))).text
 
 
 def test_the_same_run_twice_and_no_run_are_refused(make_run: Callable[..., Path]) -> None:

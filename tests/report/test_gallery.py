@@ -119,8 +119,8 @@ def test_a_chart_that_there_is_not_is_refused_with_the_list(
     ("words", "what"),
     [
         ((), "no run is named"),
-        (("--size", "12x3"), "is no size of a picture"),
-        (("--size", "90000x90000"), "is no size of a picture"),
+        (("--size", "12x3"), "is not a picture size"),
+        (("--size", "90000x90000"), "is not a picture size"),
     ],
 )
 def test_bad_input_says_what_and_what_to_do(

@@ -184,7 +184,7 @@ def test_what_draws_outlives_ctrl_c_and_its_death_is_told(
         own.draw("no JSON").result()
     assert painter.svg(lines(1, 3), BARE) == before, "a fault of one picture is none of the next"
     own._process.kill()
-    with pytest.raises(HostError, match="what draws pictures has ended"):
+    with pytest.raises(HostError, match="the chart renderer ended"):
         painter.svg(lines(1, 3), BARE)
     assert own.ended
     assert STILL not in page.render([source.read_run(make_run())]), "a page has its tables still"

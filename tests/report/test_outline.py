@@ -199,7 +199,7 @@ def test_the_top_names_who_leads(compared: Path, written: Path) -> None:
     (told,) = re.findall(r'<p class="verdict">(.*?)</p>', html)
     iops = [scalars(run)[IOPS]["value"] for run in runs if IOPS in scalars(run)]
     apart = max(iops) / min(iops) - 1
-    assert ("level in Peak random read" if apart < LEVEL else "leads in") in told
+    assert ("tied in Peak random read" if apart < LEVEL else "leads in") in told
 
 
 def test_claims_are_true_false_or_not_measured(written: Path) -> None:
@@ -219,10 +219,10 @@ def test_claims_are_true_false_or_not_measured(written: Path) -> None:
         (
             "elm",
             "peak_random_read_iops",
-            "no drive of this page is called 'elm'; there are: TLC NVMe enterprise",
+            "no drive on this page is called 'elm'; the drives are: TLC NVMe enterprise",
         ),
-        (None, "steady_random_write_iops", "no run of this page has a value of it"),
-        (None, "fill_mb_s", "no run of this page has a value of it"),
+        (None, "steady_random_write_iops", "no run on this page has a value for it"),
+        (None, "fill_mb_s", "no run on this page has a value for it"),
     ],
 )
 def test_a_claim_that_is_not_measured_says_what_the_page_lacks(
@@ -254,7 +254,7 @@ def test_a_claim_is_of_one_drive_and_not_of_its_variants(compared: Path) -> None
     assert marked("OAK", "Oak", "Oak with 25 % spare").found.startswith("Oak: ")
     several = marked("oak", "Red Oak", "White Oak")
     assert several.mark == "not measured"
-    assert several.found == "'oak' fits several drives of this page: Red Oak; White Oak"
+    assert several.found == "'oak' matches several drives on this page: Red Oak; White Oak"
 
 
 def test_a_claim_is_judged_of_the_run_of_its_drive_that_has_the_figure(compared: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_claim_is_judged_of_the_run_of_its_drive_that_has_the_figure(compared:
     assert later.mark == "true" and later.found.startswith("Oak · 1: ")
     alike, unlike = found(20.0, 30.0), found(20.0, 5.0)
     assert alike.mark == unlike.mark == "true"
-    assert "Oak · 1" not in alike.found and "; unlike Oak · 1: " in unlike.found
+    assert "Oak · 1" not in alike.found and "; but Oak · 1: " in unlike.found
     assert found(None, None).mark == "not measured"
 
 

@@ -63,9 +63,9 @@ def test_bars_of_runs_that_are_not_alike_are_called_no_rank(written: Path, tmp_p
     ]
     path = tmp_path / "drives.html"
     assert main(["report", *map(str, made), "--overview", "-o", str(path)]) == 0
-    assert "No rank: these runs were not taken alike." in (html := path.read_text())
-    assert html.count("Runs of one method are not alike: quick") == 1
-    assert "No rank" not in written.read_text()
+    assert "Not ranked: these runs are not comparable." in (html := path.read_text())
+    assert html.count("Runs of one method differ: quick") == 1
+    assert "Not ranked" not in written.read_text()
 
 
 def test_its_tables_hold_every_headline_figure(written: Path, runs: list[Path]) -> None:
@@ -132,7 +132,7 @@ def test_a_folder_of_another_thing_is_refused_before_anything_is_written(
     if taken == "link":
         elsewhere.mkdir()
     assert main(["report", *map(str, runs[:4]), "--overview", "-o", str(page)]) == 2
-    assert f"{beside} is no folder of its own" in capsys.readouterr().err
+    assert f"{beside} is not a plain folder" in capsys.readouterr().err
     assert not page.exists()
     assert not elsewhere.exists() or not list(elsewhere.iterdir())
 

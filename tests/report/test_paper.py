@@ -141,7 +141,7 @@ def test_of_many_runs_long_tables_and_all_facts_stay_in_the_page(many: list[sour
     assert long
     figures = {part.split('"', 1)[0]: part for part in html.split('<figure id="')[1:]}
     for figure, table in long:
-        assert f"{table.caption}: {len(table.rows)} rows, in the page on a screen." in figures[figure]
+        assert f"{table.caption}: {len(table.rows)} rows, only in the page on screen." in figures[figure]
         assert f"<caption>{table.caption}" not in figures[figure]
     panels = html[html.index('<section id="measured">') :]
     assert panels.count("<caption>Parameters</caption>") == 1, "those of all are alike"
@@ -158,7 +158,7 @@ def test_a_table_that_stood_before_is_referred_to() -> None:
     order = on_paper.on_paper(whole, 1, full=True)
     (one, other) = order.sections[0].figures
     assert (one.tables, one.left) == ((alike,), ())
-    assert (other.tables, other.left) == ((), ("Rates: as under Depths.",))
+    assert (other.tables, other.left) == ((), ("Rates: same as under Depths.",))
 
 
 @pytest.mark.long
@@ -225,13 +225,15 @@ def test_what_runs_have_in_common_is_printed_once_and_nothing_is_lost() -> None:
     first, second, third, fourth = without_repetition(panels)
     assert first == panels[0]
     assert second.prose == "" and second.as_before == (
-        AsBefore("The method in full: as of Elm 0: QD 1.", True),
+        AsBefore("The method in full: same as for Elm 0: QD 1.", True),
     )
     assert [(each.caption, [[cell.text for cell in row] for row in each.rows]) for each in second.tables] == [
         ("Host, where it differs from that of Elm 0: QD 1", [["load", "0.2"]]),
         ("Steps", [["1", "3 ms"], ["2", "4 ms"]]),
     ]
-    assert third.prose == "Another." and third.as_before == (AsBefore("Host: as of Elm 0: QD 1.", False),)
+    assert third.prose == "Another." and third.as_before == (
+        AsBefore("Host: same as for Elm 0: QD 1.", False),
+    )
     assert third.tables == panels[2].tables[1:]
     # A line that it lacks would be taken for one that is the same.
     assert fourth.tables == panels[3].tables
@@ -246,12 +248,12 @@ def test_paper_of_many_runs_keeps_tables_by_what_they_are_and_not_by_their_capti
     ]
     first, second, *_ = on_paper.shortened(without_repetition(panels))
     assert [table.caption for table in first.tables] == ["Set"]
-    assert [each.line for each in first.as_before] == ["Parameters; Host: in the page on a screen."]
+    assert [each.line for each in first.as_before] == ["Parameters; Host: only in the page on screen."]
     assert second.tables == ()
     assert [each.line for each in second.as_before] == [
-        "The method in full: as of Elm 0: QD 1.",
-        "Set: as of Elm 0: QD 1.",
-        "Host: in the page on a screen.",
+        "The method in full: same as for Elm 0: QD 1.",
+        "Set: same as for Elm 0: QD 1.",
+        "Host: only in the page on screen.",
     ]
 
 
@@ -263,7 +265,7 @@ def test_a_table_on_paper_names_a_run_so_that_its_row_is_one_line(make_run: Call
     html = page.render(runs, printed=True)
     cells = re.findall(r'<td[^>]*><span class="run"[^>]*>.*?</svg>([^<]*)</span>', html)
     assert cells and set(map(unescape, cells)) == {one.style.short for one in shown(runs)}
-    assert html.count("The method in full: as of ") == 1
+    assert html.count("The method in full: same as for ") == 1
 
 
 @pytest.mark.long

@@ -64,8 +64,8 @@ def foot_of(make_run: Callable[..., Path], *values: float) -> tuple[list[int | N
 
 
 def test_who_is_level_stands_below_the_bars(make_run: Callable[..., Path]) -> None:
-    assert foot_of(make_run, 100_000.0, 99_700.0, 50_000.0) == ([1, 1, 3], "N0 and N1 level (within 1 %)")
-    assert foot_of(make_run, 100_000.0, 100_000.0) == ([1, 1], "N0 and N1 level (they are equal)")
+    assert foot_of(make_run, 100_000.0, 99_700.0, 50_000.0) == ([1, 1, 3], "N0 and N1 tied (within 1 %)")
+    assert foot_of(make_run, 100_000.0, 100_000.0) == ([1, 1], "N0 and N1 tied (equal)")
     assert foot_of(make_run, 100_000.0, 50_000.0) == ([1, 2], "")
 
 

@@ -101,13 +101,13 @@ def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
     standing = standings(runs)["peak_random_read_iops"]
     first, second = standing.places
     assert [first.rank, second.rank] == ([1, 1] if level else [1, 2])
-    why = "1.28 % apart, and within a run it deviates by 3.00 %"
-    assert chart_of(runs).foot == (f"N0 and N1 not told apart ({why})" if level else "")
+    why = "1.28 % apart, standard deviation 3.00 % within a run"
+    assert chart_of(runs).foot == (f"N0 and N1 indistinguishable ({why})" if level else "")
     (text,) = told(runs, IOPS)
-    assert ("leads" in text) is not level and ("not told apart" in text) is level
+    assert ("leads" in text) is not level and ("indistinguishable" in text) is level
     row = concluded(conclusion.section(runs))["peak random read"]
     assert row["Best"].startswith("N0 and N1" if level else "N0, 101k IOPS")
-    assert (row["Against the next"] == f"not told apart: {why}") is level
+    assert (row["Lead over next"] == f"indistinguishable: {why}") is level
     assert ("Last" in row) is not level
 
 
@@ -115,7 +115,7 @@ def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> Non
     again = [swept(make_run, 0, iops=each) for each in (100_000.0, 104_000.0)]
     standing = standings(shown([*again, swept(make_run, 1, iops=102_000.0)]))["peak_random_read_iops"]
     assert [place.rank for place in standing.places] == [1, 1]
-    assert standing.why_level(standing.places[1]).endswith("runs of one drive differ by up to 4.00 %")
+    assert standing.why_level(standing.places[1]).endswith("repeats vary by up to 4.00 %")
 
 
 def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> None:
@@ -188,7 +188,7 @@ def test_the_conclusion_counts_every_rating_that_has_a_figure_and_says_which_way
     section = conclusion.section(shown([rated]))
     assert section is not None
     assert section.lead[0].endswith(
-        "1 of 2 ratings is kept, to within 1 % (throughput at least and power at most); "
+        "1 of 2 ratings met within 1 % (minimum throughput and maximum power); "
         "peak random read (power) is 125 % of the rating."
     )
 
@@ -201,9 +201,7 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     page = shown([replace(run, manifest=manifest)])
     section = conclusion.section(page)
     assert section is not None
-    assert section.lead[0].endswith(
-        "Its one rating was not compared: the figures here are of other drive states than those it speaks of."
-    )
+    assert section.lead[0].endswith("Its rating is not compared: the figures are of another drive state.")
     (table,) = section.exhibits[0].tables
     assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "cached"]
     (place,) = standings(page)["peak_random_read_iops"].places
@@ -223,11 +221,9 @@ def test_one_rating_is_told_as_one_and_ratings_without_a_figure_are_told_too(mak
         return found.lead[0].partition(": ")[2]
 
     assert lead("random_read_iops", 99e3) == (
-        "The one rating that was compared is kept, to within 1 % (throughput at least)."
+        "The one rating compared is met within 1 % (minimum throughput)."
     )
-    assert lead("max_write_w", 9.0, 8.0) == (
-        "None of its 2 ratings was compared: no figure here is of what they speak of."
-    )
+    assert lead("max_write_w", 9.0, 8.0) == ("No rating applies to these tests.")
 
 
 def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
@@ -235,7 +231,7 @@ def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
     speeds = (200_000.0, 100_003.0, 100_002.0, 100_001.0)
     runs = shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)])
     assert told(runs, IOPS) == ["N0 leads in peak random read."]
-    assert chart_of(runs).foot == "N1, N2 and N3 level (within 1 %)"
+    assert chart_of(runs).foot == "N1, N2 and N3 tied (within 1 %)"
     assert len(chart_of(runs).bars) == 4
 
 
@@ -248,7 +244,7 @@ def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> N
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": scalars})))
     (row,) = concluded(conclusion.section(shown(runs))).values()
     assert row["Best"] == "N0, 200k IOPS" and row["Last"] == "N1, 100k IOPS"
-    assert row["Against the next"] == "2.00 times as much"
+    assert row["Lead over next"] == "2.00 times as much"
 
 
 def of_method(run: Run, title: str, figure: str) -> Run:
@@ -271,7 +267,7 @@ def test_two_drives_of_one_model_have_two_labels_whatever_their_methods(make_run
         assert len({each.label for each in runs}) == len({each.style.short for each in runs}) == 2
         claim = UserClaim(sentence="x", figure="one", bound="at least 0", drive=runs[0].drive.name)
         (found,) = judged([claim], runs, {})
-        assert found.mark == "not measured" and "fits several drives" in found.found
+        assert found.mark == "not measured" and "matches several drives" in found.found
     (alone, again) = shown([of_drive("A", "one"), of_drive("A", "two")])
     assert alone.label == again.label, "of one drive its methods are one column"
 
@@ -291,9 +287,9 @@ def test_what_has_no_order_says_why(make_run: Make) -> None:
     runs = shown([swept(make_run, at, 2 + at, 400_000.0 / (at + 1)) for at in range(2)])
     why = "taken at depths 4 and 8"
     assert told(runs, "peak_random_read_mean_ns") == [
-        f"No order yet in peak random read (mean latency) ({why})."
+        f"No ranking yet for peak random read (mean latency) ({why})."
     ]
-    assert chart_of(runs, "peak_random_read_mean_ns").foot == f"No order: {why}"
+    assert chart_of(runs, "peak_random_read_mean_ns").foot == f"Not ranked: {why}"
 
 
 class Certified(PeakResult):
@@ -361,8 +357,8 @@ def test_every_column_without_a_rank_says_why(make_run: Make) -> None:
     found = shown(runs)
     standing = standings(found)[IOPS]
     assert [place.instead for place in standing.further] == [
-        "of this drive N0 · one counts",
-        "of this drive N1 · one counts",
+        "N0 · one counts for this drive",
+        "N1 · one counts for this drive",
     ]
     assert [bar.shown.index for bar in chart_of(found).bars] == [2, 0, 3, 1], "each has its bar"
 
@@ -486,7 +482,7 @@ def test_a_run_that_is_unfit_is_no_repeat_of_one_that_is_fit(make_run: Make) -> 
 
 @pytest.mark.parametrize(
     ("code", "reason"),
-    [("host-limited", "fit for it (host-limited)"), ("not-fresh", "fit for it (not fresh)"), ("placed", "")],
+    [("host-limited", "qualify (host-limited)"), ("not-fresh", "qualify (not fresh)"), ("placed", "")],
 )
 def test_a_figure_that_is_unfit_for_ratings_is_held_against_none(
     make_run: Make, code: str, reason: str
@@ -498,9 +494,7 @@ def test_a_figure_that_is_unfit_for_ratings_is_held_against_none(
     )
     run = replace(run, manifest=rated, result=run.result.model_copy(update={"scalars": scalars}))
     section = conclusion.section(shown([run]))
-    assert section is not None and (
-        f"the figures of what it speaks of are not {reason}" in section.lead[0]
-    ) == (bool(reason))
+    assert section is not None and (f"the rated figures do not {reason}" in section.lead[0]) == bool(reason)
     assert bool(section.exhibits) is not bool(reason), "a table of what was compared"
 
 

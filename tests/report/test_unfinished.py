@@ -76,7 +76,7 @@ def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.Capture
     target = failed.parent / "page.html"
     page.write([run], target)
     text = target.read_text()
-    assert "did not reach its end" in text and "before it" in text
+    assert "is unfinished" in text and "before it" in text
 
 
 def test_its_rows_are_exported_without_figures(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +115,7 @@ def test_the_finished_parts_of_a_stopped_suite_are_named(tmp_path: Path) -> None
     suite = made_run(tmp_path, 9, children=children, status="running", result=None)
     with pytest.raises(Refused, match="no result to report: it is interrupted") as refused:
         source.read(suite)
-    assert refused.value.advice.endswith(f"; of what is finished of it: ssdlab report {begun[0]}")
+    assert refused.value.advice.endswith(f"; or report its finished parts: ssdlab report {begun[0]}")
     review = made_run(tmp_path, 10, children=_children(suite.name), status="running", result=None)
     with pytest.raises(Refused) as refused:
         source.read(review)

@@ -25,7 +25,7 @@ from ssdlab.results.qualifiers import CATALOGUE
 pytestmark = pytest.mark.long
 
 FIGURE = "peak_random_read_iops"
-PLACE = re.compile(r"\b(leads|first|last|level|\d+(st|nd|rd|th))\b", re.IGNORECASE)
+PLACE = re.compile(r"\b(leads|first|last|tied|\d+(st|nd|rd|th))\b", re.IGNORECASE)
 LAST = re.compile(r"\blast (in|of)\b", re.IGNORECASE)
 
 
@@ -133,7 +133,7 @@ def test_who_has_a_place_has_it_beside_the_better_ones_without(
         named = names_in(sentence, standing)
         of_places = names_in(sentence.partition("not ranked: ")[0], standing)
         placed = [each for each in standing.ranked if each.shown.style.short in of_places]
-        placed = placed or list(standing.sharing(standing.ranked[0]))  # "all three are level" names none
+        placed = placed or list(standing.sharing(standing.ranked[0]))  # "all three are tied" names none
         last = LAST.search(sentence) is not None
         assert not last or len(placed) == 1
         sign = (1 if better == "higher" else -1) * (-1 if last else 1)
@@ -170,7 +170,7 @@ def test_the_conclusion_names_best_and_last_and_whom_it_does_not_rank(
                     for each in unranked
                     if not each.instead
                 )
-                assert not beyond or "of those ranked" in row[cell]
+                assert not beyond or "among those ranked" in row[cell]
         assert names_in(row.get("Not ranked", ""), standing) >= {each.shown.style.short for each in unranked}
     if not rows and len(standing.places) > 1:
         (found, *others) = not_ranked(section)
@@ -188,7 +188,7 @@ def test_every_drive_that_has_no_place_says_why(make: Make, drives: list[One], b
     standing = standings(page)[FIGURE]
     (chart,) = top(page, {FIGURE: standing}, [FIGURE]).charts
     notes = {bar.shown.index: bar.note for bar in chart.bars}
-    if chart.foot.startswith("No order"):
+    if chart.foot.startswith("Not ranked"):
         placed = [bar.shown.index for bar in chart.bars]
         assert placed == sorted(placed), "no order but the page's"
     for each in standing.places:

@@ -56,9 +56,9 @@ def test_streams_that_do_the_same_are_told_by_their_number() -> None:
         return SimpleNamespace(pattern=pattern, direct=True, flush_every=None, ops=Mix(read_pct=read_pct))
 
     assert _together([stream(100), stream(100), stream(0)]) == (
-        "random writes beside 2 streams of random reads"
+        "random writes with 2 streams of random reads"
     )
-    assert _together([stream(100), stream(0)]) == "random reads beside random writes"
+    assert _together([stream(100), stream(0)]) == "random reads with random writes"
 
 
 def test_a_parameter_of_a_sentence_has_no_unit_in_its_name() -> None:

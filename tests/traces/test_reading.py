@@ -326,7 +326,7 @@ def test_digits_as_operations_must_be_given_words(trace: Path, tmp_path: Path) -
         'offset = {column = 3, unit = "sectors"}\nlength = {column = 4, unit = 512}\n'
     )
     assert read(trace, MQSIM, columns=str(described))[0] == expected
-    with pytest.raises(UsageError, match="'7', which is none that was named"):
+    with pytest.raises(UsageError, match="'7', which is not one of those named"):
         read(trace, "0 1 0 16 7\n", columns=str(described))
 
 
@@ -346,7 +346,7 @@ def test_offsets_are_in_units_of_any_size(trace: Path, unit: str, bytes_: int) -
 
 
 def test_a_block_has_a_size(trace: Path) -> None:
-    with pytest.raises(UsageError, match="how large a block is"):
+    with pytest.raises(UsageError, match="the size of a block"):
         read(trace, "0,R,1,3\n", columns="time:1:us,op:2,offset:3:blocks,length:4")
 
 
@@ -484,7 +484,7 @@ def test_of_many_bad_lines_the_first_are_told(trace: Path) -> None:
     [
         ("", "is empty"),
         ("\n\n", "is empty"),
-        ("hello world\n", "no format that is known"),
+        ("hello world\n", "not a known format"),
         ("fio version 9 iolog\n", "version 2 or 3"),
         ("1,R,0,4096,0\n2,R,0,4096,0\n", "more than one device: 1, 2 (line 2)"),
     ],

@@ -77,9 +77,7 @@ def test_what_no_step_said_is_of_the_whole_run() -> None:
 def test_a_line_gives_the_figures_of_one_step_as_those_of_that_step() -> None:
     own = [step(n, ("late", f"{n} I/Os were late")) for n in (1, 2, 3)]
     (found,) = warned_steps(warnings_of(own), own)
-    assert found.line == (
-        "1 I/Os were late (at step 2, depth 1; alike in 3 of 3 measured steps, each with its own figures)"
-    )
+    assert found.line == "1 I/Os were late (at step 2, depth 1; similar in 3 of 3 measured steps)"
     same = [step(n, ("governor", "powersave")) for n in (1, 2)]
     (found,) = warned_steps(warnings_of(same), same)
     assert found.line == "powersave (in 2 of 2 measured steps)"

@@ -1,4 +1,4 @@
-"""When ACT gives a test up, and its verdict: how many I/Os of each slice took too long.
+"""When ACT aborts a test, and its verdict: how many I/Os of each slice took too long.
 
 **Giving up**: a thread too far behind its schedule, or a queue too long; on closed rows. ACT 6 stops when a
 thread is later than max-lag-sec (10 s); versions before 6 stopped when more than 100,000 small I/Os were

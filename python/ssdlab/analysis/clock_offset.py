@@ -134,7 +134,7 @@ def _end(trace: PowerTrace, marks: Marks) -> tuple[int, float]:
     coarse, fit, elsewhere = _coarse(power, marks, coarse_ns)
     if fit < MIN_CORRELATION or fit < MIN_LEAD * elsewhere:
         raise NotFound(
-            f"the load steps are not in it: they fit to {fit:.2f}, and to {elsewhere:.2f} elsewhere"
+            f"the load steps are not found in it: they fit to {fit:.2f}, and to {elsewhere:.2f} elsewhere"
         )
     step_ns = max(coarse_ns // _STEPS_A_PERIOD, 1)
     near = np.arange(-2 * _STEPS_A_PERIOD, 2 * _STEPS_A_PERIOD + 1) * step_ns + coarse

@@ -1,4 +1,4 @@
-"""Energy of a stretch of time from a meter's samples: pure, and it says how much of the time it knows.
+"""Energy over a period from a meter's samples, and how much of the period they cover: pure.
 
 Each sample stands for the time half-way to its neighbours, so that a series of means over equal bins, taken
 at their middles, is integrated exactly. Where the next sample is further off than `GAP_PERIODS` periods the

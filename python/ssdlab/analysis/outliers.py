@@ -1,4 +1,4 @@
-"""Which of many like values are far from the rest, with a stated chance of naming any by mistake.
+"""Outliers among comparable values, with a stated probability of a false alarm.
 
 A value is far when it is further from the median than `g` times the median absolute deviation (Hampel's
 identifier). Both stay what they are while fewer than half of the values are bad, so outliers do not hide

@@ -1,4 +1,4 @@
-"""How fast a drive can be, by what is known of it: its link, and loads that were measured or rated.
+"""Bounds of a drive's speed, from its link and from measured or rated loads.
 
 Of a load that was not itself measured the nearest ones speak, by block and by I/Os in flight: throughput does
 not fall with either by more than its share, and does not rise by more. Several figures of one load, such as

@@ -1,4 +1,4 @@
-"""Percentiles of latency, of samples and of histogram buckets, and how many samples one needs to be said.
+"""Percentiles of latency, from samples and histogram buckets, and how many samples each needs.
 
 The definition is the nearest rank: the p-th percentile is the smallest sample that at least p per cent of
 the samples do not exceed. It is always a latency that occurred, and at a bucket it is off by no more than

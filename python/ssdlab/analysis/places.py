@@ -1,4 +1,4 @@
-"""Places of drives in one figure: those that are level share one.
+"""Places of drives in one figure: tied drives share one.
 
 Two figures are level where they lie closer than two samples of a model do, or closer than either of them
 varies by its own evidence: rounds that differ by 4 % do not show which of two drives is 1 % ahead.

@@ -1,4 +1,4 @@
-"""By how much one set of repeats lies above another, and whether that could be chance.
+"""By how much one set of repeats exceeds another, and whether that is significant.
 
 Latencies and rates of repeats are skewed and have outliers, so nothing here rests on means or on a normal
 distribution. The test is that of Mann and Whitney (Ann. Math. Statist. 18, 1947), with mid-ranks for ties and

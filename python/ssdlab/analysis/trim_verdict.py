@@ -165,27 +165,26 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
     """Yield why passes cannot be compared."""
     for each in passes:
         if each.limited:
-            yield f"the pass {each.name!r} shows the host, not the drive: {each.limited}"
+            yield f"the host, not the drive, limited the pass {each.name!r}: {each.limited}"
         if each.failed:
             yield f"I/O failed: {each.failed}"
     if hot := [repr(each.name) for each in passes if each.throttled]:
         several = "es" if len(hot) > 1 else ""
-        yield f"heat slowed the drive in the pass{several} {and_listed(hot)}, whatever TRIM did"
+        yield f"the drive throttled in the pass{several} {and_listed(hot)}"
     short = [each.real_s for each in passes if each.real_s is not None and each.real_s < MIN_PASS_S]
     if short:
-        yield f"a pass took {min(short):.3g} s, and under {MIN_PASS_S:g} s other work on the host decides"
+        yield f"a pass took {min(short):.3g} s; under {MIN_PASS_S:g} s other load on the host dominates"
 
 
 def _too_wide(state: str, share: float, sure: float, where: str) -> str:
     return (
         f"{state} the drive wrote {where} at {share_text(share)} ± {share_text(sure)} of the clean speed, "
-        f"which does not tell whether it is {fixed_share_text(PASSES_FROM)}"
+        f"which does not decide whether it reaches {fixed_share_text(PASSES_FROM)}"
     )
 
 
 def _too_small(scale: int, late: float) -> str:
     return (
         f"over the second half of the blocks the drive wrote at {share_text(late)} of the clean speed after "
-        f"TRIM; what slowed it before lasts as long on a drive {scale} times as large, where it is next to "
-        "nothing of a pass"
+        f"TRIM; on a drive {scale} times as large the slow beginning is a negligible part of a pass"
     )

@@ -96,10 +96,10 @@ class StorageConfig:
         _check(self)
         kbytes, maximum = self.large_block_op_kbytes, self.record_bytes_range_max
         if kbytes & (kbytes - 1):
-            raise bad("large_block_op_kbytes", kbytes, "it is a power of two")
+            raise bad("large_block_op_kbytes", kbytes, "it must be a power of two")
         if 0 < maximum <= self.record_bytes:
             raise bad(
-                "record_bytes_range_max", maximum, f"it is above record-bytes, {self.record_bytes}, or 0"
+                "record_bytes_range_max", maximum, f"it must be above record-bytes, {self.record_bytes}, or 0"
             )
         if stored(max(self.record_bytes, maximum)) > kbytes * 1024:
             name = "record_bytes_range_max" if maximum else "record_bytes"
@@ -225,9 +225,9 @@ def _check(config: ActConfig) -> None:
             each.metadata["maximum"],
         )
         if maximum and value is not None and not minimum <= value <= maximum:
-            raise bad(each.name, value, f"it lies between {minimum} and {maximum}")
+            raise bad(each.name, value, f"it must lie between {minimum} and {maximum}")
     if config.read_reqs_per_sec == 0 and config.write_reqs_per_sec == 0:
-        raise bad("read_reqs_per_sec", 0, "with no writes either there is no load")
+        raise bad("read_reqs_per_sec", 0, "without writes as well there is no load")
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,14 +85,14 @@ def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
         if isinstance(default, tuple):
             values[key] = values.get(key, ()) + _drives(rest, place)
             if len(values[key]) > MAX_DRIVES:
-                raise UsageError(f"{place} names more than {MAX_DRIVES} drives", "the original takes no more")
+                raise UsageError(f"{place} names more than {MAX_DRIVES} drives", "ACT takes no more")
             continue
         if name in seen:
             raise UsageError(f"{place} gives {name} again, after line {seen[name]}", "give it once")
         seen[name] = number
         word = next(iter(_words(rest)), "")
         if word.startswith(":"):
-            raise UsageError(f"{place}: the original takes the colon itself for the value of {name}", COLON)
+            raise UsageError(f"{place}: ACT takes the colon itself for the value of {name}", COLON)
         values[key] = word.startswith("y") if isinstance(default, bool) else _number(key, word)
     return program(**values)
 
@@ -171,7 +171,7 @@ def _lines(text: str, where: str) -> Iterator[tuple[int, str, str]]:
         if len(line.encode()) > LONGEST_LINE or "\0" in line:
             raise UsageError(
                 f"line {number} of {where} is longer than {LONGEST_LINE} bytes, or has a byte of 0",
-                "put it right: the original reads a part of it",
+                "correct it: ACT reads only a part of it",
                 line=number,
             )
         kept = line.partition("#")[0].lstrip(f":{BLANKS}")
@@ -192,7 +192,7 @@ def _drives(text: str, place: str) -> tuple[str, ...]:
             "use a shorter path",
         )
     if ":" in names:
-        raise UsageError(f"{place} has a blank before the colon: the original takes it for a drive", COLON)
+        raise UsageError(f"{place} has a blank before the colon: ACT takes it for a drive", COLON)
     return names
 
 
@@ -200,7 +200,7 @@ def _number(key: str, word: str) -> int:
     """Read a number; the original takes the digits that a word begins with, or with 0."""
     digits = word.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= NUMBER_CHARACTERS):
-        raise bad(key, repr(excerpt(word)), "it is a whole number")
+        raise bad(key, repr(excerpt(word)), "it must be a whole number")
     return int(digits)
 
 
@@ -210,7 +210,7 @@ def _value(key: str, default: object, text: str) -> object:
         return _drives(text, "--set")
     if isinstance(default, bool):
         if text not in _YES_NO:
-            raise bad(key, repr(excerpt(text)), "it is yes or no")
+            raise bad(key, repr(excerpt(text)), "it must be yes or no")
         return _YES_NO[text]
     return _number(key, text)
 
@@ -219,7 +219,7 @@ def _unknown(name: str, place: str, known: list[str]) -> UsageError:
     if name in REMOVED:
         return UsageError(
             f"{place}: {name} is an option of ACT before {REMOVED[name]}",
-            "take the line out; arrivals=act2019 has the queues of those versions",
+            "remove the line; arrivals=act2019 has the queues of those versions",
             option=name,
             line=place,
         )

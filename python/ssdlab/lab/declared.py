@@ -1,4 +1,4 @@
-"""What a method declares of itself, read without loading it: for lists, reviews, pages and ratings."""
+"""The declaration of a method, read without loading it: for lists, reviews, pages and ratings."""
 
 from __future__ import annotations
 

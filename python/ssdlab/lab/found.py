@@ -179,13 +179,13 @@ def _load(name: str, place: str) -> Method | BrokenMethod:
 
 
 def _unusable(found: BrokenMethod) -> Unsupported:
-    return Unsupported(found.what, "update that package, or ask those who made it", method=found.name)
+    return Unsupported(found.what, "update that package, or ask its authors", method=found.name)
 
 
 def not_a_declaration(name: str) -> UsageError:
     """Return the refusal to run a file that is something else, with what can be run."""
     return UsageError(
-        f"{name} is a file that declares no review",
+        f"{name} is a file, but not a review declaration",
         "name a method, a suite or a review (see ssdlab methods), or a declaration of your own, NAME.toml "
         "(see docs/reviews.md); a job file is run by ssdlab job, a recorded workload by the method trace",
         path=name,

@@ -1,4 +1,4 @@
-"""What another program measured, as a Result: figures as it told them, and what it did not tell.
+"""What another program measured, as a Result: the figures it reported, and what it did not report.
 
 Clocks keep fio's names. Where ours stand for them in tables and exports, clat is the service time, which fio
 begins behind the submission, and lat the response time, in a closed loop alone: under a rate fio's lat does

@@ -250,7 +250,7 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
     if len(listed) > STEPS:
         raise UsageError(
             f"{name} has {len(listed)} steps, more than {STEPS}",
-            "let one step do more, or make several jobs of it",
+            "merge steps, or split the job",
             steps=len(listed),
         )
     lines = _lines(text, len(listed))
@@ -263,7 +263,7 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
         options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
         if _STREAMS in options:
             raise UsageError(
-                f"step {number} of {name}{lines(number)} has streams, which job files of fio alone have",
+                f"step {number} of {name}{lines(number)} has streams, which only fio job files can have",
                 "give the options of ssdlab measure, or a job file of fio",
             )
         try:

@@ -1,4 +1,4 @@
-"""The verbs a procedure may use, and nothing else: a method knows no drive.
+"""The verbs that a procedure may use: a method has no other access to the drive.
 
 A procedure is straight-line code over these verbs. Each verb is an object (`verbs.verb.Verb`); `do` makes it
 a `Request`, a step with an ordinal, and hands that to an `Executor`: `runner.Runner` does it on a drive and
@@ -149,7 +149,7 @@ class Lab(LabBase):
             Length of an interval row: shorter where the speed over the position is looked at.
         """
         if passes < 1:
-            raise UsageError(f"a fill of {passes} passes is none", "ask for 1 or more", passes=passes)
+            raise UsageError(f"a fill of {passes} passes writes nothing", "ask for 1 or more", passes=passes)
         unit = block_bytes
         while unit > self.logical_block_bytes and self._usable_bytes % unit:
             unit //= 2
@@ -179,7 +179,7 @@ class Lab(LabBase):
     def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
         """Leave the drive alone; `certain` is that of `run`."""
         if seconds < 0:
-            raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
+            raise UsageError(f"idle for {seconds} s is negative", "give a time of 0 s or more")
         return self.do(Idle(seconds=seconds, certain=certain), label=label)
 
     def prepare(self, workload: Workload, verb_of: Callable[[Workload], Verb], *, label: str) -> Step:

@@ -30,7 +30,7 @@ class UnknownResult(ResultBase):
 
     @property
     def unknown(self) -> str:
-        """What is to be said in the place of everything else."""
+        """What is shown instead of the result."""
         if self.why:
             return f"This result of the kind {self.kind} cannot be read: {self.why}. {_FIGURES}"
         return (

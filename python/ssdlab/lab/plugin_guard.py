@@ -1,4 +1,4 @@
-"""Methods of other packages: loaded, guarded in each of their functions, and all that they give looked at.
+"""Methods of other packages: each function is guarded, and everything it returns is checked.
 
 With file and line; never as a fault of ssdlab, and never as the end of what has nothing to do with it.
 """
@@ -125,7 +125,7 @@ class PluginGuard:
     def _failed(self, file: str, line: int, why: str) -> HostError:
         return HostError(
             f"method {self._method} of package {self.package} failed at {file}:{line}: {why}",
-            f"report it to those who made that package, with the output under {TRACEBACK_VARIABLE}=1",
+            f"report it to the authors of that package, with the output of {TRACEBACK_VARIABLE}=1",
             reason="plugin",
             method=self._method,
             package=self.package,
@@ -228,7 +228,7 @@ def conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step
         return f"it is a {type(result).__name__}, and results of the kind {known.name} are {model.__name__}"
     stored = result.model_dump(mode="json")
     if place := _endless(stored, ""):
-        return f"{place} is no finite number: use None where there is none"
+        return f"{place} is not a finite number: use None for a missing value"
     try:
         again = model.model_validate(json.loads(json.dumps(stored, allow_nan=False)))
     except ValidationError as error:
@@ -259,7 +259,7 @@ def _name_fault(figure: Metric) -> str | None:
 def _evidence_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
     """Return what is wrong with the evidence of a figure, of which nothing can then be known."""
     if figure.value is not None and not figure.steps:
-        return f"the Metric {figure.name} says no steps: Metric.more(..., steps=(step.ordinal,))"
+        return f"the Metric {figure.name} has no steps: Metric.more(..., steps=(step.ordinal,))"
     named = {
         *figure.steps,
         *figure.chosen_among,
@@ -268,7 +268,7 @@ def _evidence_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
     if foreign := sorted(named.difference(shows)):
         return f"the Metric {figure.name} names step {foreign[0]}, which the run does not have"
     if figure.value is not None and not any(shows[step] for step in figure.steps):
-        return f"the Metric {figure.name} is of steps that measured nothing: name those that it is of"
+        return f"the Metric {figure.name} names steps that measured nothing: name those that it measures"
     if figure.bound is not None and "search-ceiling" not in figure.codes:
         return f"the Metric {figure.name} is a bound without the qualifier search-ceiling"
     strange = next((each.code for each in figure.qualifiers if each.code not in CATALOGUE), None)
@@ -280,7 +280,7 @@ def result_fault(result: ResultBase) -> str | None:
     fault = misfit(result.passed, bool | None, "passed")
     for figure in result.scalars:
         if not _KEY.fullmatch(figure.name):
-            fault = fault or f"the name {figure.name!r} of a Metric is no word of letters, digits and _"
+            fault = fault or f"the name {figure.name!r} of a Metric may have only letters, digits and _"
     return fault
 
 
@@ -399,7 +399,7 @@ class _Guarded:
     def _conclude(self, data: RunData, params: Any) -> ResultBase:  # noqa: ANN401 - the method's own Params
         result = self._method.conclude(data, params)
         if not isinstance(result, ResultBase):
-            why = f"conclude returned a {type(result).__name__}, no Result"
+            why = f"conclude returned a {type(result).__name__}, not a Result"
             raise self._guard.wrong(self._method.conclude, why)
         self._look_at(type(result))
         look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
@@ -425,7 +425,7 @@ class _Guarded:
     def _look_at(self, model: type[ResultBase]) -> None:
         """Refuse a class of results that says of its figures what they say of themselves now."""
         if gone := next((name for name in _GONE if hasattr(model, name) or name in model.model_fields), None):
-            why = f"{gone} is gone with interface 2: each Metric has steps and qualifiers of its own"
+            why = f"{gone} was removed in interface 2: each Metric has its own steps and qualifiers"
             raise self._guard.wrong(getattr(model, gone, model), f"{model.__name__}: {why}")
 
     def _remarks(self, facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - as of `_conclude`
@@ -433,7 +433,7 @@ class _Guarded:
 
         made: object = self._method.remarks(facts, params)
         if not isinstance(made, Remarks):
-            why = f"remarks returned a {type(made).__name__}, no Remarks"
+            why = f"remarks returned a {type(made).__name__}, not a Remarks"
             raise self._guard.wrong(self._method.remarks, why)
         fault = misfit(made.departures, tuple[Departure, ...], "departures")
         if fault := fault or misfit(made.warnings, tuple[Warned, ...], "warnings"):
@@ -484,10 +484,10 @@ class _Guarded:
             if piece is None:
                 return None
             if many and not isinstance(made, Iterator | Sequence):
-                raise self._guard.wrong(call, f"{part} gave a {type(made).__name__}, and no sequence")
+                raise self._guard.wrong(call, f"{part} gave a {type(made).__name__}, not a sequence")
             found = tuple(islice(made, _COUNT_MAX + 1)) if many else (made,)
             if len(found) > _COUNT_MAX:
-                raise self._guard.wrong(call, f"{part} gave more than {_COUNT_MAX}, perhaps without an end")
+                raise self._guard.wrong(call, f"{part} gave more than {_COUNT_MAX}, perhaps endlessly")
             model, look = loaded(piece.model), loaded(piece.fault_of)
             for each in found:
                 if not isinstance(each, model):

@@ -1,4 +1,4 @@
-"""A method of another package, loaded: what is wrong with it is told, and which imports are not public."""
+"""Loads a method of another package, and reports faults and imports that are not public."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _warn_of_private_imports(name: str) -> None:
     for line, imported in _imports(tree):
         if imported.startswith("ssdlab.") and imported not in PUBLIC:
             message = (
-                f"{imported} is not public and may move with any version of ssdlab: import from {PUBLIC[1]}"
+                f"{imported} is not public and may change with any version of ssdlab: import from {PUBLIC[1]}"
             )
             warnings.warn_explicit(message, DeprecationWarning, str(module.__file__), line, module=name)
 
@@ -102,10 +102,10 @@ def _fault(name: str, found: object) -> str:
     if found.name != name:
         return f"the method calls itself {found.name}"
     if not (isinstance(found.params, type) and issubclass(found.params, Params)):
-        return "its params are no class of Params"
+        return "its params are not a class of Params"
     functions = ("procedure", "conclude", "writes", "remarks")
     if uncalled := next((name for name in functions if not callable(getattr(found, name))), None):
-        return f"its {uncalled} is a {type(getattr(found, uncalled)).__name__}, no function"
+        return f"its {uncalled} is a {type(getattr(found, uncalled)).__name__}, not a function"
     for name, field in found.params.model_fields.items():
         if not isinstance(field.json_schema_extra, dict):
             return f"its parameter {name} is not made by param(...)"
@@ -117,7 +117,7 @@ def _fault(name: str, found: object) -> str:
             return f"its {'quick presets' if quick else 'defaults'}: {error.what}; {error.advice}"
     prose = found.info().prose
     if not prose:
-        return "the module of its params has no docstring, and the prose of a method is that"
+        return "the module of its params has no docstring, which is the method's prose"
     return "" if found.result is None else _fault_of_kind(found.result)
 
 
@@ -134,7 +134,7 @@ def _fault_of_kind(kind: object) -> str:
     except (ImportError, AttributeError) as error:
         return f"the model of its results: {error}"
     if not (isinstance(model, type) and issubclass(model, ResultBase)):
-        return "the model of its results is no class of ResultBase"
+        return "the model of its results is not a class of ResultBase"
     for part in ("findings", "tables", "section", "terminal"):
         place = getattr(kind, part)
         named = isinstance(place, str) and _PLACE.fullmatch(place)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
 """What no load draws more than, unless the rating says in which state."""
 _READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
-"""Of a written drive, as every drive is that is read: what is promised of steady state holds of it."""
+"""Reads are of a written drive: a rating in steady state applies to them."""
 _STATES = {"steady": "steady state"}
 
 
@@ -73,8 +73,8 @@ class RatedShare:
     def holds(self) -> str:
         """What a rating promises, in words: so much throughput at least, so much latency or power at most."""
         if self.above_is_better:
-            return "throughput at least"
-        return "power at most" if self.unit == "W" else "latency at most"
+            return "minimum throughput"
+        return "maximum power" if self.unit == "W" else "maximum latency"
 
     def kept(self, tolerance: float) -> bool:
         """Whether the result is as good as rated, to within a share."""
@@ -88,7 +88,7 @@ class RatedShare:
 
 @dataclass(frozen=True)
 class OtherRating:
-    """A result beside a rating of another state, which it is not held against.
+    """A result and a rating of another state, which are not compared.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class OtherRating:
     @property
     def words(self) -> str:
         """In the place of a share: `rated 110k IOPS fresh; this is steady state: not compared`."""
-        state = f" {self.rated.state}" if self.rated.state else ", state not said"
+        state = f" {self.rated.state}" if self.rated.state else ", state not stated"
         return f"rated {figure_text(self.rated.value, self.unit)}{state}; this is {self.state}: not compared"
 
 

@@ -1,4 +1,4 @@
-"""What the steps of a run say together: its warnings and its departures."""
+"""The warnings and departures of a run, gathered from its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library that compares: the catalogue's queries, rankings, the gate, tags, trash and archives.
+"""Queries of the library: catalogue, rankings, comparisons, regression gate, trash and archives.
 
 The module can be called, since that is the public name: ``ssdlab.library()`` opens the runs as tables, see
 `ssdlab.library.frames.Library`.

@@ -1,4 +1,4 @@
-"""An archive of runs as a stream, of which no more is read than one of ours can hold."""
+"""An archive of runs as a stream, read no further than an archive of ssdlab can be."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Unpacked:
         found = self._file.read(count)
         self._packed.unpacked += len(found)
         if self._packed.unpacked > self._limit:
-            raise Broken(f"more is in it than {FREE_BYTES >> 20} MiB and {RATIO} times its size")
+            raise Broken(f"it unpacks to more than {FREE_BYTES >> 20} MiB and {RATIO} times its size")
         return found
 
 
@@ -56,7 +56,7 @@ class _Packed:
         found = self._file.read(count)
         self._read += len(found)
         if self._read > 2 * self.unpacked + _EMPTY_BYTES:
-            raise Broken("it is larger than what is in it")
+            raise Broken("it is larger than its contents")
         return found
 
 

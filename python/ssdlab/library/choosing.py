@@ -1,4 +1,4 @@
-"""Which runs are meant, by drive, method, tag, age and status; and the list of them, newest first."""
+"""Selecting runs by drive, method, tag, age and status; and listing them, newest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing two sets of runs, figure by figure, and the gate that makes a verdict of it.
+"""Comparing two sets of runs, figure by figure, and the regression gate (`--fail-if`).
 
 A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Of a review of
 several drives each drive is a set of its own. Figures are compared only where all of both sets are alike, as
@@ -59,7 +59,7 @@ def rule_of(text: str) -> Rule:
     found = _RULE.fullmatch(text)
     if found is None:
         raise UsageError(
-            f"--fail-if {excerpt(text)!r} is no rule", "write FIGURE > +5% or FIGURE < -5%, in quotes"
+            f"--fail-if {excerpt(text)!r} is not a rule", "write FIGURE > +5% or FIGURE < -5%, in quotes"
         )
     above, share = found[2] == ">", float(found[3]) / 100
     if (share < 0) is above and share:
@@ -68,7 +68,7 @@ def rule_of(text: str) -> Rule:
             "give > with a rise such as +5%, < with a fall such as -5%",
         )
     if share <= -1:
-        raise UsageError(f"--fail-if {excerpt(text)!r} can never fail", "nothing falls by 100 %")
+        raise UsageError(f"--fail-if {excerpt(text)!r} can never fail", "give a fall smaller than 100 %")
     return Rule(text.strip(), found[1], above, share)
 
 
@@ -103,7 +103,7 @@ def compare(library: Path, base: str, new: str, rules: Sequence[Rule] = ()) -> C
 
 
 def judge(rule: Rule, found: Compared) -> Judged:
-    """Hold a figure against a rule: it fails only if no shift is refuted and the estimate lies beyond it."""
+    """Apply a rule to a figure: it fails if the shift is significant and the estimate beyond the bound."""
     outcome, why = _outcome(rule, found)
     return Judged(rule, outcome, why, found.figure)
 
@@ -113,23 +113,20 @@ def _outcome(rule: Rule, found: Compared) -> tuple[Outcome, str]:
 
     fewest = min(found.n_base, found.n_new)
     if found.unlike:
-        return "undecidable", f"the runs are unlike: {found.unlike}"
+        return "undecidable", f"the runs are not comparable: {found.unlike}"
     if found.unfit:
         return "undecidable", found.unfit
     if fewest < REPEATS_MIN:
-        why = (
-            f"{fewest} repeat{'' if fewest == 1 else 's'} on one side, and at least {REPEATS_MIN} are needed"
-        )
-        return "undecidable", why
+        return "undecidable", f"significance needs {REPEATS_MIN} runs per side, and one side has {fewest}"
     if found.shift is None:
         return "undecidable", "a value is not positive"
     p = found.shift.p_higher if rule.above else found.shift.p_lower
     direction = "rise" if rule.above else "fall"
     if p > SIGNIFICANCE:
-        return "passed", f"no {direction} is shown (p = {p:.2g})"
+        return "passed", f"no significant {direction} (p = {p:.2g})"
     if not rule.beyond(found.shift.share):
-        return "passed", f"there is a {direction}, and it is within the bound (p = {p:.2g})"
-    return "failed", f"the {direction} is beyond the bound (p = {p:.2g})"
+        return "passed", f"a significant {direction}, but within the bound (p = {p:.2g})"
+    return "failed", f"a significant {direction} beyond the bound (p = {p:.2g})"
 
 
 def side_of(text: str, library: Path) -> Side:
@@ -164,18 +161,18 @@ def side_of(text: str, library: Path) -> Side:
 
 def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
     if lines:
-        what = f"{text} is finished, and none of its {len(lines)} headline figures has a value"
+        what = f"{text} is finished, but none of its {len(lines)} headline figures has a value"
         return UsageError(what, "name another run; ssdlab show says why")
     if text.startswith(TAG):
         return UsageError(
             f"no finished run with the {text} has figures of its own",
-            "tag finished runs of a method; of a review the drive that is meant (see ssdlab show)",
+            "tag finished runs of a method, or one drive of a review (see ssdlab show)",
         )
-    return UsageError(f"{text} is finished, and its method gives no headline figures", "name another run")
+    return UsageError(f"{text} is finished, but its method gives no headline figures", "name another run")
 
 
 def _tagged(tag: str, library: Path) -> list[Columns]:
-    """Return the figures of all runs with a tag; of a suite those of its runs, not its medians."""
+    """Return the figures of all runs with a tag; for a suite those of its runs, not its medians."""
     columns = ("folder", DRIVE, *OF_RUNS, *FIGURE_COLUMNS)
     with Index(library) as index:
         index.tag(tag)
@@ -222,7 +219,7 @@ def _several_drives(text: str, run: RunFolder) -> UsageError:
         if ((folder := run.path.parent / child.run_id) / MANIFEST).is_file()
     ]
     return UsageError(
-        f"{text} is of {len(run.manifest.children)} drives, whose figures are not one set",
+        f"{text} covers {len(run.manifest.children)} drives, whose figures are not one set",
         f"name one of its drives: {', '.join(drives)}",
     )
 
@@ -282,7 +279,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
 
 
 def _unlike(base: list[Columns], new: list[Columns]) -> str:
-    """Say in what runs differ that are held against each other; each side may be an entry of its own."""
+    """Say how the compared runs differ; each side may be an entry of its own."""
     one_each = all(
         len({tuple(line[name] for name in OF_AN_ENTRY) for line in side}) == 1 for side in (base, new)
     )
@@ -290,7 +287,7 @@ def _unlike(base: list[Columns], new: list[Columns]) -> str:
 
 
 def _differs(shift: Shift, base: Sequence[float], new: Sequence[float], varies: float) -> bool:
-    """Whether a shift counts: by its interval, or where there is none by all that shows how figures vary."""
+    """Whether a shift counts: by its confidence interval, else by how much the figures vary."""
     if shift.low is not None and shift.high is not None:
         return not shift.low <= 0 <= shift.high and abs(shift.share) >= LEVEL
     spread = max(varies, *(spread_of(values) for values in (base, new)))
@@ -307,7 +304,7 @@ def _has_value(line: Columns) -> bool:
 
 
 def _unfit(lines: Sequence[Columns]) -> str:
-    """Return what forbids to compare a figure, and in how many of the runs; empty where nothing does."""
+    """Return the qualifiers that forbid comparing a figure, and in how many runs; empty: none."""
     found = [codes_of(line[UNFIT]) for line in lines if line[UNFIT]]
     labels = labels_of(unfit_of(code for each in found for code in each))
     return labels if len(found) in (0, len(lines)) else f"{labels} in {len(found)} of {len(lines)} runs"

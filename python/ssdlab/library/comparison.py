@@ -19,7 +19,7 @@ Outcome = Literal["passed", "failed", "undecidable"]
 DRIVE = "drive_name"
 TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
 _SIGNIFICANT = (
-    "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
+    "*  significant: above 1 % and beyond chance; below five runs per side beyond the observed variation"
 )
 _NAMED = 4
 """Serial numbers of a side that are named."""
@@ -197,7 +197,7 @@ def remarks_on(found: Comparison) -> list[str]:
     """Return what the mark of a shift means, and which figures are not compared, and why."""
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
-        *_not_compared(found, "unlike", "not compared, the runs are unlike: "),
+        *_not_compared(found, "unlike", "not compared, the runs are not comparable: "),
         *_apart(found),
         *_on_both(found),
         *_not_compared(found, "unfit", "not compared: "),
@@ -238,10 +238,7 @@ def _too_few(found: Comparison) -> list[str]:
     fewest = [min(each.n_base, each.n_new) for each in found.figures if each.shift is not None]
     if not fewest or min(fewest) >= REPEATS_MIN:
         return []
-    return [
-        f"shifts are of {counted(min(fewest), 'run')} on one side: nothing is said of chance, "
-        f"which takes at least {REPEATS_MIN} on both"
-    ]
+    return [f"significance needs {REPEATS_MIN} runs per side, and one side has {min(fewest)}"]
 
 
 def titles_of(found: Comparison) -> tuple[str, ...]:

@@ -223,8 +223,8 @@ def _require_question(query: str) -> None:
     for statement in statements:
         if statement.type not in questions:
             raise UsageError(
-                f"{statement.type.name} is not a question, and a library is read only",
-                "ask with SELECT; runs are removed with ssdlab rm",
+                f"{statement.type.name} is not a query, and the library is read-only",
+                "use SELECT; remove runs with ssdlab rm",
             )
 
 
@@ -233,7 +233,7 @@ def _form(asked: str | None) -> str:
     if asked is None:
         return next(name for name, packages in _PACKAGES.items() if all(map(find_spec, packages)))
     if asked not in _PACKAGES:
-        raise UsageError(f"there is no form {asked!r}", f"give one of {', '.join(_PACKAGES)}")
+        raise UsageError(f"there is no table form {asked!r}", f"give one of {', '.join(_PACKAGES)}")
     missing = [package for package in _PACKAGES[asked] if find_spec(package) is None]
     if missing:
         raise HostError(f"{missing[0]} is not installed", f"pip install {' '.join(missing)}")

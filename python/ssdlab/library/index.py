@@ -121,7 +121,7 @@ class Index(Closing):
         self._define(rows, [] if snapshot is None else snapshot.paths)
 
     def _taken(self, held: HeldFolder) -> Snapshot:
-        """Return what there is now; where an older ssdlab has entered runs meanwhile, made anew from them."""
+        """Return the current state; rebuilt from the runs where an older ssdlab has entered some since."""
         checked = frozenset() if self._snapshot is None else self._snapshot.digests
         try:
             return Snapshot(held, checked)
@@ -279,7 +279,7 @@ def _live(paths: list[str], *, pending: bool, entered_again: bool) -> str:
 
 
 def catalogue_of(library: Path) -> HeldFolder | None:
-    """Open the catalogue of a library; where there is none, or an older one, it is made from the runs.
+    """Open the catalogue of a library; a missing or older one is rebuilt from the runs.
 
     Raises
     ------
@@ -307,8 +307,8 @@ def _made_anew(library: Path) -> None:
     except HostError as error:
         raise_shortage(error)
         raise Refused(
-            f"{library} has runs and no catalogue, and none can be made there: {error.what}",
-            "have its owner do so: ssdlab library rebuild",
+            f"{library} has runs but no catalogue, and none can be created there: {error.what}",
+            "ask its owner to run: ssdlab library rebuild",
             path=str(library),
         ) from error
 
@@ -335,7 +335,7 @@ def _open(library: Path) -> HeldFolder | None:
     except OSError as error:
         path = library / FOLDER
         raise_shortage(error, path)
-        raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+        raise Refused(f"cannot read {path}: {error.strerror}", "check that file system") from error
 
 
 def figure_among(

@@ -1,4 +1,4 @@
-"""Runs as one archive, and back: a gzipped tar of run folders, as `tar` reads it.
+"""Packing runs into an archive and unpacking them: a gzipped tar of run folders, as `tar` reads it.
 
 An archive may come from anybody. It is read to its end before anything is written: names, contents and the
 lines of journals must be those that the manifests in it seal. Then the runs are written into a folder of
@@ -144,7 +144,7 @@ def _parts(folder: Path) -> list[Path]:
 def _check_packable(folder: Path) -> None:
     run = RunFolder(folder)
     if is_running(folder):
-        raise Refused(f"run {run.manifest.run_id} is running", "wait for it, or stop it first")
+        raise Refused(f"run {run.manifest.run_id} is running", "wait until it ends, or stop it first")
     check_run(run)
 
 
@@ -201,20 +201,20 @@ class _Found:
 
 
 def _look_through(archive: Path) -> list[str]:
-    """Return the names of the runs in an archive, each of which is what its manifest seals."""
+    """Return the names of the runs in an archive, each checked against the seals of its manifest."""
     runs: dict[str, _Found] = {}
     seen: set[str] = set()
     with archives.opened(archive) as members:
         for member in members:
             parts = _place_of(archive, member)
             if member.path in seen:
-                raise _unfit(archive, member.path, "it is there twice")
+                raise _unfit(archive, member.path, "it occurs twice")
             seen.add(member.path)
             found = runs.setdefault(parts[0], _Found())
             if not member.is_folder:
                 _take_note(archive, member, parts, found, members)
     if not runs:
-        raise Refused(f"{archive} holds no run", "name one that `ssdlab library pack` wrote")
+        raise Refused(f"{archive} holds no runs", "name one that `ssdlab library pack` wrote")
     for name, found in runs.items():
         _check_sealed(archive, name, found)
     return list(runs)
@@ -225,12 +225,12 @@ def _place_of(archive: Path, member: Member) -> list[str]:
     path = member.path
     parts = path.split("/")
     if any(part in ("", ".", "..") or not _PART.fullmatch(part) for part in parts):
-        raise _unfit(archive, path, "the name leads out of its folder")
+        raise _unfit(archive, path, "its name points outside its folder")
     if any(part.startswith(".") for part in parts):
-        raise _unfit(archive, path, "no name of a run folder begins with a dot")
+        raise _unfit(archive, path, "no file of a run begins with a dot")
     folders = parts if member.is_folder else parts[:-1]
     if not folders or len(folders) > 2 or (len(folders) == 2 and folders[1] not in _INNER):
-        raise _unfit(archive, path, "no run folder has such a place")
+        raise _unfit(archive, path, "no run folder has such a file")
     return parts
 
 
@@ -238,7 +238,7 @@ def _take_note(archive: Path, member: Member, parts: list[str], found: _Found, m
     run, place = parts[0], "/".join(parts[1:])
     limits = dict.fromkeys(APART, _DOCUMENT_BYTES) | {JOURNAL: _JOURNAL_BYTES}
     if member.size > limits.get(place, member.size):
-        raise _unfit(archive, member.path, f"it has more than {limits[place] >> 20} MiB")
+        raise _unfit(archive, member.path, f"it is larger than {limits[place] >> 20} MiB")
     digest, kept = sha256(), []
     for part in members.content():
         digest.update(part)
@@ -257,22 +257,22 @@ def _take_note(archive: Path, member: Member, parts: list[str], found: _Found, m
 
 
 def _check_sealed(archive: Path, name: str, found: _Found) -> None:
-    """Refuse a run that is not what its manifest seals."""
+    """Refuse a run that does not match the seals of its manifest."""
     if not found.manifest:
         raise _unfit(archive, name, f"it has no {MANIFEST}")
     manifest = parse_manifest(found.manifest, Path(name) / MANIFEST)[0]
     if manifest.run_id != name:
-        raise _unfit(archive, name, f"its manifest is of {excerpt(manifest.run_id)}")
+        raise _unfit(archive, name, f"its manifest is of run {excerpt(manifest.run_id)}")
     for place in found.digests:
         if not _belongs(manifest, place.split("/")):
-            raise _unfit(archive, f"{name}/{place}", "its manifest does not tell of it")
+            raise _unfit(archive, f"{name}/{place}", "its manifest does not list it")
     if manifest.status != "finished" or not (manifest.tables or manifest.children):
         return
     sealed = manifest.sealed
     files = {name: digest for name, digest in (sealed.files if sealed else {}).items() if name not in APART}
     for place, digest in {**files, **{table.name: table.sha256 for table in manifest.tables}}.items():
         if found.digests.get(place) != digest:
-            raise _unfit(archive, f"{name}/{place}", "it is not what was sealed")
+            raise _unfit(archive, f"{name}/{place}", "it does not match its seal")
     journal = found.journal or Chain(name)
     if (
         sealed
@@ -284,8 +284,8 @@ def _check_sealed(archive: Path, name: str, found: _Found) -> None:
 
 def _unfit(archive: Path, name: str, why: str) -> Refused:
     return Refused(
-        f"{archive} is refused for {excerpt(name)!r} in it: {why}",
-        "nothing was unpacked; look who made it",
+        f"{archive} is refused because of {excerpt(name)!r} in it: {why}",
+        "nothing was unpacked: check where the archive comes from",
         path=str(archive),
         member=excerpt(name),
     )
@@ -316,17 +316,21 @@ def _check_staged(folder: Path, names: Sequence[str]) -> None:
     for name in names:
         run = RunFolder(folder / name)
         if run.manifest.run_id != name:
-            raise Refused(f"{name} in the archive is run {run.manifest.run_id}", "look who made it")
+            raise Refused(
+                f"{name} in the archive is run {run.manifest.run_id}", "check where the archive comes from"
+            )
         row_of(run, check_run(run))
         if (damage := verify_run(run.path).damage) is not None:
-            raise Refused(f"run {name} in the archive is damaged: {damage}", "look who made it")
+            raise Refused(
+                f"run {name} in the archive is damaged: {damage}", "check where the archive comes from"
+            )
 
 
 def _check_same(found: Path, there: Path) -> None:
-    """Refuse a run that the library has another of."""
+    """Refuse a run whose id belongs to a different run in the library."""
     if read_sealed_manifest(found) != read_sealed_manifest(there):
         raise Refused(
-            f"{there} is another run than that of the archive",
-            "unpack into a library of its own: --library FOLDER",
+            f"{there} differs from the run of that id in the archive",
+            "unpack into another library: --library FOLDER",
             path=str(there),
         )

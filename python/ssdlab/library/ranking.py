@@ -1,4 +1,4 @@
-"""Ranking drives by one headline figure: only among runs that are alike, and with what was left out.
+"""Ranking drives by one headline figure: only among comparable runs, and with what was left out.
 
 Alike is what `results.kin` says; a drive in a variant is an entry of its own. Of the groups that this makes
 one is ranked: that of a run which was named, else the one with the most entries, then the most runs, then the
@@ -49,7 +49,7 @@ GROUPS_NAMED = 12
 
 @dataclass(frozen=True)
 class Ranked:
-    """A drive's place, from 1; drives that are level share one. The median of its runs, and their range."""
+    """A drive's place, from 1; tied drives share one. The median of its runs, and their range."""
 
     place: int
     drive_id: str
@@ -278,34 +278,34 @@ def alike(
 
 
 def _none_has(index: Index, figure: str, where: str, values: Sequence[object], verb: str) -> UsageError:
-    """Return the refusal of a figure that has a value in no run, and of which nothing says why."""
+    """Return the refusal of a figure that has no value in any run, without a qualifier that says why."""
     query = f"SELECT count(*) FROM {index.source} WHERE name = ? AND value IS NULL AND {where}"
     ((runs,),) = index.ask(query, [figure, *values])
     if runs:
-        return UsageError(f"{figure} is not {verb}: {_valueless(runs)}", "ssdlab show tells of a run")
-    return UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
+        return UsageError(f"{figure} cannot be {verb}: {_valueless(runs)}", "ssdlab show RUN says why")
+    return UsageError(f"no run that was asked for has the figure {figure}", "drop one of the conditions")
 
 
 def _valueless(runs: int) -> str:
-    return f"{counted(runs, 'run')} {'has' if runs == 1 else 'have'} it without a value"
+    return f"it has no value in {counted(runs, 'run')}"
 
 
 def _none_fit(figure: str, groups: Sequence[Columns], verb: str) -> UsageError:
-    """Return the refusal of a figure that is fit for a rank in no run."""
+    """Return the refusal of a figure that no run may be ranked by."""
     runs = sum(group["runs"] for group in groups)
     valued = sum(group["valued"] for group in groups)
-    found = f"of {counted(runs, 'run')} with it none is fit for that" if valued else _valueless(runs)
+    found = f"none of {counted(runs, 'run')} qualifies" if valued else _valueless(runs)
     codes = [codes_of(group[UNFIT]) for group in groups]
     labels = labels_of(unfit_of(code for each in codes for code in each))
     return UsageError(
-        f"{figure} is not {verb}: {found} ({labels})",
+        f"{figure} cannot be {verb}: {found} ({labels})",
         "; ".join(dict.fromkeys(CATALOGUE.get(each[0], CATALOGUE[UNKNOWN]).advice for each in codes)),
         figure=figure,
     )
 
 
 def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
-    """Return the groups of runs that are alike, that to be ranked first; those that are unfit come last."""
+    """Return the groups of comparable runs, the one to be ranked first and unfit ones last."""
     own = ", ".join(f"any_value({name}) AS {name}" for name in OF_FIGURES)
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, sum(valued)::BIGINT AS valued, count(*) AS drives, "

@@ -1,4 +1,4 @@
-"""Removing runs from a library: into a folder within it, from which they come back until somebody empties it.
+"""Removing runs from a library: into a trash folder within it, from which they can be restored.
 
 A suite goes with its runs, and one of its runs never alone: the suite's seal names them all.
 """
@@ -55,7 +55,7 @@ def restore_runs(library: Path, folders: Sequence[Path]) -> list[Path]:
     chosen = list(dict.fromkeys(each for folder in folders for each in (folder, *_parts(folder))))
     taken = [folder.name for folder in chosen if (library / folder.name).exists()]
     if taken:
-        raise Refused(f"{library / taken[0]} exists", "move one of the two elsewhere", runs=taken)
+        raise Refused(f"{library / taken[0]} exists", "move one of them elsewhere", runs=taken)
     _move(library, [(f"{TRASH}/{folder.name}", folder.name) for folder in chosen])
     return [library / folder.name for folder in chosen]
 

@@ -69,7 +69,7 @@ def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None)
     """
     from ssdlab.analysis.change_points import STRETCH_MIN, change_points
 
-    group = alike(index, figure, choice, like, verb="looked at for changes")
+    group = alike(index, figure, choice, like, verb="checked for changes")
     index.narrow(group.figure)
     found = index.ask(
         "SELECT drive_id, any_value(drive_name), list(folder ORDER BY created, folder), "

@@ -1,4 +1,4 @@
-"""The rest of a page beside its charts: its head, what leads to each section, what comes behind them."""
+"""The rest of a page: its head, the links to its sections, and what follows the charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own sentences with the figure and the bound that each rests on: `claims.toml`."""
+"""A user's own sentences, each with its figure and bound: `claims.toml`."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Bound:
             if unit in kind and self.unit in kind:
                 return kind[self.unit] / kind[unit]
         raise UsageError(
-            f"a bound in {self.unit} says nothing of a figure in {unit or 'plain numbers'}",
-            "give a unit of the figure's kind, or none: the bound is then in the figure's own",
+            f"a bound in {self.unit} does not apply to a figure in {unit or 'plain numbers'}",
+            "give a unit of the same kind, or none to use the figure's own",
         )
 
 
@@ -97,8 +97,8 @@ def parse_bound(text: str) -> Bound:
     if found is None:
         raise UsageError(
             f"the bound {text!r} is not understood",
-            "write at least, at most, under or over, a number and perhaps its unit, such as: at least 90k, "
-            "under 0.5ms, over 2GB/s",
+            "write at least, at most, under or over, then a number with or without a unit, such as: "
+            "at least 90k, under 0.5ms, over 2GB/s",
         )
     return Bound(found[1], float(found[2]), "".join((found[3] or "").split()))
 
@@ -180,7 +180,7 @@ def read_claims(path: Path) -> tuple[UserClaim, ...]:
         place = f"line {heads[number]}" if len(heads) == len(tables) else f"claim {number + 1}"
         if not isinstance(table, dict):
             raise UsageError(
-                f"{path}, {place}: a claim is no table: {excerpt(str(table))!r}",
+                f"{path}, {place}: a claim is not a table: {excerpt(str(table))!r}",
                 "write each as [[claim]] with sentence, figure and bound; see docs/report.md",
                 path=str(path),
             )

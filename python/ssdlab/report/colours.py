@@ -1,4 +1,4 @@
-"""How unlike two colours are, to readers who see all colours and to those who do not.
+"""How different two colours look, to readers with and without a colour vision deficiency.
 
 Differences are CIEDE2000 (CIE 142-2001; Sharma, Wu and Dalal, 2005), colour vision deficiencies those of
 Machado, Oliveira and Fernandes (2009) at full strength, contrast that of WCAG 2.

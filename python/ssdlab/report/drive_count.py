@@ -1,4 +1,4 @@
-"""How many drives a page is of: a drive that stands on it in several states is counted once.
+"""How many drives a page shows: a drive in several states is counted once.
 
 A state is what makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated
 drive. Its words stand behind the drive's name, parted by commas.

@@ -1,4 +1,4 @@
-"""What an editor says of a page when its runs are done: title, names, texts, claims, a declaration."""
+"""What an editor adds to a page of finished runs: title, names, texts, claims, a declaration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEADING = re.compile(r"<(/?)h[1-6]>")
 
 @dataclass(frozen=True)
 class Edition:
-    """What an editor says of a page.
+    """What an editor adds to a page.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def review_of(path: str) -> tuple[str, Document]:
     from ssdlab.lab.suites.declaration import Declaration
 
     place = user_path(path)
-    text = read_document(place, "declaration", "print one to begin with: ssdlab methods review-dc500 --toml")
+    text = read_document(place, "declaration", "print an example: ssdlab methods review-dc500 --toml")
     try:
         found = Declaration.parse(text, str(place))
     except UsageError as error:
@@ -156,7 +156,7 @@ def _pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
     for each in given:
         key, parted, text = each.rpartition("=")
         if not (key.strip() and parted and text.strip()):
-            raise UsageError(f"{option} {each} has not two sides", f"write it so: {option} {example}")
+            raise UsageError(f"{option} {each} is not NAME=VALUE", f"write it as: {option} {example}")
         if key in found:
             raise UsageError(f"{option} names {key} twice", "name it once")
         found[key] = text.strip()

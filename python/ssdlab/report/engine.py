@@ -53,7 +53,8 @@ class Engine:
             self._process = Popen(command, stdin=PIPE, stdout=PIPE, process_group=0)
         except OSError as error:
             raise HostError(
-                f"what draws pictures cannot be started: {error.strerror}", "see what limits processes here"
+                f"the chart renderer cannot be started: {error.strerror}",
+                "check the process limits of this host",
             ) from error
         self._asked: SimpleQueue[tuple[str, str, Future[str]] | None] = SimpleQueue()
         # A daemon: at the end nobody waits for pictures that were asked for.
@@ -98,8 +99,8 @@ class Engine:
         except (OSError, ValueError) as error:
             status = self._process.wait()
             raise HostError(
-                f"what draws pictures has ended (exit status {status})",
-                "free some memory, and try again" if status < 0 else "see what it has said on stderr",
+                f"the chart renderer ended (exit status {status})",
+                "free some memory, and try again" if status < 0 else "see its messages on stderr",
             ) from error
         if how != b"ok":
             raise RuntimeError(excerpt(drawn, 200))
@@ -133,7 +134,8 @@ def engine() -> Engine:
     needed(PACKAGE)
     if _confined():
         raise HostError(
-            "pictures need more addresses than this process may have", "lift the limit: ulimit -v unlimited"
+            "pictures need more address space than this process may use",
+            "lift the limit: ulimit -v unlimited",
         )
     if (made := _made()).ended:
         _made.cache_clear()

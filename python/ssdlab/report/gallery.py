@@ -95,7 +95,7 @@ def font() -> str:
     found = next((name for name in _FONTS if _drawn(_LETTER.format("M"), name) != blank), None)
     if found is None:
         raise HostError(
-            "there is no font to write a picture's words with",
+            "no font is installed for the text of pictures",
             "install one, such as the package fonts-dejavu-core, or ask for --format svg",
         )
     return found
@@ -153,8 +153,8 @@ def parse_size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None or not all(SMALLEST <= int(side) <= LARGEST for side in found.groups()):
         raise UsageError(
-            f"{text!r} is no size of a picture",
-            f"name width and height in pixels, {SMALLEST} to {LARGEST} each: --size 1200x675",
+            f"{text!r} is not a picture size",
+            f"give width and height in pixels, {SMALLEST} to {LARGEST} each: --size 1200x675",
             size=text,
         )
     return int(found[1]), int(found[2])

@@ -1,4 +1,4 @@
-"""What stands on a picture that leaves its page: title, how it was measured, whose, what is the matter."""
+"""The text of a picture saved from its page: title, how it was measured, which drives, which qualifiers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def notes_of(
         notes += [
             HeadNote(
                 (),
-                f"Not shown: {one.label}: {_minded(one, one.run.result.scalars) or 'it has no such figure'}",
+                f"Not shown: {one.label}: {_minded(one, one.run.result.scalars) or 'no such figure'}",
             )
             for one in runs
             if one.index not in drawn

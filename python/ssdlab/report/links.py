@@ -1,4 +1,4 @@
-"""What drives are reached by: bars are grouped by it, and none can be longer than it carries.
+"""The links of drives: bars are grouped by link, and none can exceed its throughput.
 
 Where a point comes near that, the link was its limit and not the drive behind it.
 """

@@ -1,4 +1,4 @@
-"""Colours and markers of the drives of a page: any two differ by one of them, near colours by both."""
+"""Colours and markers of the drives of a page: any two drives differ in one, similar colours in both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a page stands on paper: all of few runs; of many what a reader of paper goes through."""
+"""What of a page is printed: everything for a few runs, a selection for many."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_VIEWS_OF_MANY = 45
 """Pictures of the views of a chart, of many runs: three sheets."""
 
 
-_WHERE = "in the page on a screen"
+_WHERE = "only in the page on screen"
 
 
 _SHARE = 0.5
@@ -82,7 +82,7 @@ def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figur
         if len(table.rows) > most:
             left.append(f"{table.caption}: {counted(len(table.rows), 'row')}, {_WHERE}.")
         elif where is not None:
-            left.append(f"{table.caption}: as under {where}.")
+            left.append(f"{table.caption}: same as under {where}.")
         else:
             kept.append(table)
             before.append((table, figure.title))
@@ -105,7 +105,7 @@ def _brief(panel: Panel) -> Panel:
 
 
 def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Leave out prose and rows of tables that an earlier panel has, and say of which run they are as."""
+    """Leave out prose and table rows that an earlier panel has, and refer to that run."""
     kept: list[Panel] = []
     for panel in panels:
         tables: list[PanelTable] = []
@@ -113,7 +113,7 @@ def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
         prose = panel.prose
         if same := next((each for each in panels[: len(kept)] if each.prose == prose), None):
             prose = ""
-            as_before.append(AsBefore(f"The method in full: as of {_name(same)}.", kept=True))
+            as_before.append(AsBefore(f"The method in full: same as for {_name(same)}.", kept=True))
         for table in panel.tables:
             found = _like(table, panels[: len(kept)])
             if found is None:
@@ -125,7 +125,7 @@ def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
                 caption = f"{table.caption}, where it differs from that of {_name(of)}"
                 tables.append(replace(table, caption=caption, rows=rows))
             else:
-                as_before.append(AsBefore(f"{table.caption}: as of {_name(of)}.", table.kept))
+                as_before.append(AsBefore(f"{table.caption}: same as for {_name(of)}.", table.kept))
         kept.append(replace(panel, prose=prose, tables=tuple(tables), as_before=tuple(as_before)))
     return tuple(kept)
 

@@ -199,7 +199,7 @@ def _open(figure: Figure) -> bool:
 
 
 def _measured_once(order: Outline) -> Outline:
-    """Return an outline that tells once how figures were measured: of a figure, a section or the page."""
+    """Return an outline that states once how figures were measured: per figure, section or page."""
     titles: dict[str, dict[str, None]] = {}
     sections: dict[str, set[str]] = {}
     for section in order.sections:

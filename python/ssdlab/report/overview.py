@@ -119,8 +119,8 @@ def _make(folder: Path) -> None:
         raise of_os(error, f"cannot make the folder {folder}", "name another page") from error
     if not plain:
         raise Refused(
-            f"{folder} is no folder of its own, and the pages of the drives would go there",
-            "name another page, or move that away",
+            f"{folder} is not a plain folder, and the pages of the drives would go there",
+            "name another page, or move it away",
             reason="not-plain",
             path=str(folder),
         )
@@ -202,7 +202,7 @@ def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:
         for drive_id, members in of_drive.items()
     )
     table = Table("Drives", ("Drive", "Interface", "Methods", "Its page"), rows)
-    exhibit = Exhibit("Each drive has a page of its own", "With its charts, tables and provenance.", (table,))
+    exhibit = Exhibit("Each drive has its own page", "With its charts, tables and provenance.", (table,))
     return Section("drives", "The drives", (), (), (), (exhibit,))
 
 
@@ -238,8 +238,8 @@ def _nothing(one: Shown) -> str:
 def _lead(own: Mapping[str, Standing]) -> str:
     """Return how the bars stand, and where that is no rank."""
     unlike = dict.fromkeys(each.unlike for each in own.values() if each.unlike)
-    no_rank = f" No rank: {'; '.join(unlike)}." if unlike else ""
-    return f"Of each drive; the ranked are best first. The state of each stands on its page.{no_rank}"
+    no_rank = f" Not ranked: {'; '.join(unlike)}." if unlike else ""
+    return f"Ranked drives come first, the best on top. Each drive's page states its drive state.{no_rank}"
 
 
 def _versions(members: Sequence[Shown]) -> tuple[str, ...]:

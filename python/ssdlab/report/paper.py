@@ -110,7 +110,7 @@ def _printed(program: str, html: str) -> bytes:
                 f"Chromium has not printed the page within {PATIENCE_S} s", "print fewer runs at once"
             ) from error
         if done.returncode != 0 or not out.is_file():
-            last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+            last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
             raise HostError(
                 f"Chromium did not print the page: {last[:200]}", "print the page from a browser by hand"
             )

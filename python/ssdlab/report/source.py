@@ -150,7 +150,7 @@ def _unended(manifest: Manifest) -> Departure:
     why = "" if manifest.failure is None else f": {manifest.failure.what}"
     return Departure(
         code=_UNENDED,
-        what=f"the run did not reach its end{why}",
+        what=f"the run is unfinished{why}",
         why="these are its finished steps, without the method's conclusion",
     )
 
@@ -247,13 +247,13 @@ def _result(found: RunFolder) -> ResultBase:
         raise not_written(found.path, manifest)
     if status != "finished" or manifest.result is None:
         advice = {
-            "running": f"wait for its end: ssdlab watch {run_words(found.path)}",
+            "running": f"wait until it ends: ssdlab watch {run_words(found.path)}",
             "interrupted": f"resume it: ssdlab resume {run_words(found.path)}",
-            "not begun": f"begin it: ssdlab resume {run_words(found.path)}",
-            "failed": f"no step of it is finished; see why: ssdlab show {run_words(found.path)}",
+            "not begun": f"start it: ssdlab resume {run_words(found.path)}",
+            "failed": f"it has no finished step; see why: ssdlab show {run_words(found.path)}",
         }.get(status, f"analyse it again: ssdlab show {run_words(found.path)}")
         if parts := _finished_parts(found):
-            advice += f"; of what is finished of it: ssdlab report {' '.join(parts)}"
+            advice += f"; or report its finished parts: ssdlab report {' '.join(parts)}"
         raise Refused(
             f"run {manifest.run_id} has no result to report: it is {status}",
             advice,

@@ -1,4 +1,4 @@
-"""Who stands where in a figure, and by how much: what tiles, the verdict and the conclusion are made of.
+"""The ranking of drives by a figure, with margins: the basis of tiles, verdict and conclusion.
 
 Only figures that are comparable (`results.kin`) are ranked, and of these only such as no qualifier of their
 own forbids it of; all others say why not. Of several runs of one entry the first whose figure is fit counts,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 EXAMPLE = CATALOGUE["example"].label
-UNLIKE = "these runs were not taken alike"
+UNLIKE = "these runs are not comparable"
 _DEPARTURES = "departures"
 _NO_WALL = (*OF_AN_ENTRY, UNFIT)
 """What does not keep figures of a page apart."""
@@ -53,7 +53,7 @@ class Place:
     figure
         As the result has it, but that it varies by its meter, and from run to run, too.
     rank
-        From 1; those that are level share one. None: it is not ranked.
+        From 1; tied ones share it. None: it is not ranked.
     """
 
     shown: Shown
@@ -147,28 +147,28 @@ class Standing:
         return self.unlike or ", ".join(dict.fromkeys(each for place in places for each in place.reasons))
 
     def sharing(self, place: Place) -> tuple[Place, ...]:
-        """Return the places that are level with one, itself among them."""
+        """Return the places that are tied with one, itself included."""
         return tuple(each for each in self.ranked if each.rank == place.rank)
 
     def how_level(self, place: Place) -> str:
-        """Say whether places that share a rank are close, or only vary too much to be told apart."""
+        """Say whether places that share a rank are tied, or vary too much to be distinguished."""
         own = self.sharing(place)
         close = spread_of([each.value for each in own]) < LEVEL * abs(own[0].value) or not own[0].value
-        return "level" if close else "not told apart"
+        return "tied" if close else "indistinguishable"
 
     def why_level(self, place: Place) -> str:
-        """Say what makes places level: how far apart they are, and why that counts for nothing."""
+        """Say why places share a rank: how far apart they are, and how much they vary."""
         own = self.sharing(place)
         best, spread = abs(own[0].value), spread_of([each.value for each in own])
         if not spread:
-            return "they are equal"
+            return "equal"
         varies = largest(each.figure.varies for each in own)
         if spread < LEVEL * best:
             return f"within {share_text(LEVEL, 1)}"
         if not best or varies is None:
             return ""
         of = next(abs(each.value) for each in own if each.figure.varies == varies)
-        return f"{share_text(spread / best)} apart, and {varies.words(share_text(varies.amount / of))}"
+        return f"{share_text(spread / best)} apart, {varies.words(share_text(varies.amount / of))}"
 
 
 def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
@@ -266,7 +266,7 @@ def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
 def _otherwise(found: Sequence[Incomparable]) -> str:
     # A setting that is none of the method's is a departure too: the setting says it.
     named = [each for each in found if each.code != _DEPARTURES] or found
-    return f"taken otherwise: {'; '.join(each.words for each in named)}"
+    return f"measured differently: {'; '.join(each.words for each in named)}"
 
 
 def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
@@ -283,12 +283,12 @@ def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
         if shown.label == first.label:
             continue
         unlike = apart(kinship(shown.run.manifest), kinship(first.run.manifest), but=OF_AN_ENTRY)
-        why = f"; this run is unlike it: {and_listed([each.words for each in unlike])}" if unlike else ""
-        yield replace(_place([(shown, figure)]), instead=f"of this drive {first.style.short} counts{why}")
+        why = f"; this run differs: {and_listed([each.words for each in unlike])}" if unlike else ""
+        yield replace(_place([(shown, figure)]), instead=f"{first.style.short} counts for this drive{why}")
 
 
 def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) -> tuple[Place, ...]:
-    """Return the figures without a rank that are better than a place, or worse: it holds only beside them.
+    """Return the figures without a rank that are better than a place, or worse: they qualify its rank.
 
     Further runs of a drive that is ranked there or beyond are none of them: it has its place.
     """
@@ -305,7 +305,7 @@ def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) ->
 
 
 def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
-    """Return the figures of drives without a rank, and why they have none; empty: there are none."""
+    """Return the figures of drives without a rank, and why; empty: there are none."""
     reasons: dict[str, list[str]] = {}
     for each in places:
         own = f"{each.shown.style.short} with {each.text}"
@@ -315,7 +315,7 @@ def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
 
 
 def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
-    """Return whose figures have no value, and for what; empty: nobody's."""
+    """Return which drives have no value, and why; empty: none."""
     reasons: dict[str, dict[str, None]] = {}
     for shown, figure in held:
         reasons.setdefault(labels(figure.unfit("ranking")), {})[shown.style.short] = None

@@ -32,7 +32,7 @@ CONTRAST = 3.0
 _HARDLY = 10.0
 """Of CIEDE2000: any two of our own colours differ by more, to all readers."""
 _TEXT_ON = {"paper": ("text", "muted", "link", "alert"), "shade": ("text",), "alert-paper": ("text", "alert")}
-_ADVICE = "print one to begin with: ssdlab theme"
+_ADVICE = "print an example: ssdlab theme"
 _GENERIC = ("serif", "sans-serif", "monospace", "system-ui")
 _TABLE = re.compile(r"^\s*\[\s*([\w-]+)")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)""")
@@ -46,7 +46,7 @@ _FAMILY = r"^\w[\w .+-]{0,63}$"
 
 def _colour(text: str) -> str:
     if re.fullmatch(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})", text) is None:
-        raise UsageError(f"'{excerpt(text)}' is no colour", "write it as #rrggbb: #085ab6", given=text)
+        raise UsageError(f"'{excerpt(text)}' is not a colour", "write it as #rrggbb: #085ab6", given=text)
     return text
 
 
@@ -229,8 +229,8 @@ class _Reading:
         if light and dark and len(light) != len(dark):
             with self._at("dark", "drives"):
                 raise UsageError(
-                    f"drives are {len(dark)} colours on dark paper and {len(light)} on light",
-                    "give as many, in the same order: a drive keeps its place",
+                    f"there are {len(dark)} drive colours on dark paper and {len(light)} on light",
+                    "give the same number on both, in the same order",
                 )
         return len(light or dark or range(COLOURS))
 
@@ -256,8 +256,8 @@ class _Reading:
             drives = [look[f"drive-{at}"] for at in range(count)]
             if pale := {each: ratio for each in drives if (ratio := contrast(each, paper)) < CONTRAST}:
                 self._remarks.append(
-                    f"{where}{', '.join(pale)} hardly stand out from the {scheme} paper {paper}: "
-                    f"{min(pale.values()):.1f} to 1, where charts need {CONTRAST:g} to 1"
+                    f"{where}{', '.join(pale)} on the {scheme} paper {paper}: the lowest contrast is "
+                    f"{min(pale.values()):.1f}, and charts need {CONTRAST:g}"
                 )
             unlike = {pair: apart(*(drives[at] for at in pair)) for pair in combinations(range(count), 2)}
             near |= {pair for pair, by in unlike.items() if by < NEAR_BELOW}
@@ -265,7 +265,7 @@ class _Reading:
                 f"{drives[one]} and {drives[two]}" for (one, two), by in unlike.items() if by < _HARDLY
             ]:
                 self._remarks.append(
-                    f"{where}some readers do not tell {', '.join(alike)} apart: only the markers differ"
+                    f"{where}some readers can tell {', '.join(alike)} apart only by their markers"
                 )
         own = self._given.light.drives or self._given.dark.drives
         palette = Palette(count, frozenset(near)) if own else theme.palette
@@ -279,7 +279,7 @@ class _Reading:
                     with self._at(scheme, name if name in given else behind.replace("-", "_")):
                         raise UsageError(
                             f"{name} {look[name]} on {behind} {look[behind]} has a contrast of {ratio:.1f}",
-                            f"make them less alike: words need {CONTRAST:g} to 1 at least",
+                            f"increase it: text needs a contrast of at least {CONTRAST:g}",
                         )
 
     def _family(self, table: str, given: FontText | None, faces: dict[Face, None]) -> tuple[str, ...]:
@@ -315,7 +315,7 @@ class _Reading:
             kind = image_kind(content)
             if kind is None:
                 raise UsageError(
-                    f"{path} is no PNG, JPEG, WebP or SVG, or is cut short",
+                    f"{path} is not a PNG, JPEG, WebP or SVG, or is cut short",
                     f"give one of at most {_PIXELS} pixels a side; of SVG a plain one, without entities",
                 )
         if kind == "svg+xml" and _WORDS.search(content):
@@ -387,11 +387,11 @@ def _content(path: Path, noun: str) -> bytes:
         with open_regular(path, noun) as file:
             content = file.read(EMBEDDED_BYTES + 1)
     except OSError as error:
-        advice = "name it from the folder of the theme"
+        advice = "give its path relative to the theme's folder"
         raise of_os(error, f"cannot read the {noun} {path}", advice) from error
     if len(content) > EMBEDDED_BYTES:
         raise UsageError(
-            f"the {noun} {path} is larger than {EMBEDDED_BYTES >> 20} MiB, and every page would hold it",
+            f"the {noun} {path} is larger than {EMBEDDED_BYTES >> 20} MiB, and every page would contain it",
             "make it smaller: a font of fewer letters, a picture of fewer pixels",
         )
     return content
@@ -405,7 +405,7 @@ def face_of(path: Path, content: bytes) -> Face:
     Raises
     ------
     UsageError
-        It is no font, or has no name that a page can ask for.
+        It is no font, or has no family name that a page can use.
     """
     try:
         tables = _tables(content)
@@ -414,11 +414,11 @@ def face_of(path: Path, content: bytes) -> Face:
         family = names.get(16) or names[1]
     except (struct.error, LookupError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{path} is no TrueType or OpenType font",
-            "give a .ttf or .otf file; of a WOFF2 make one: fonttools ttLib.woff2 decompress FILE",
+            f"{path} is not a TrueType or OpenType font",
+            "give a .ttf or .otf file; convert a WOFF2 with: fonttools ttLib.woff2 decompress FILE",
         ) from error
     if re.search(_FAMILY, family) is None:
-        raise UsageError(f"{path} has no name that a page can ask for: {family!r}", "give another font")
+        raise UsageError(f"{path} has no family name that a page can use: {family!r}", "give another font")
     return Face(family, "1 1000" if b"fvar" in tables else str(weight), path, content)
 
 

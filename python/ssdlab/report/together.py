@@ -1,4 +1,4 @@
-"""What a kind of Result says and shows of one run, put together for the runs of a page."""
+"""Findings and tables of single runs, combined for the runs of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the drive or the host made the tail of a point.
+"""Whether the drive or the host caused the tail of a point.
 
 One thread for each I/O in flight is the reviews' engine, and beyond the number of cores its threads wait
 for each other: a completion that finds no free core is timed as if the drive had been slow. Three signs are
@@ -48,12 +48,12 @@ def attribute(load: HostLoad | None) -> Attribution:
     busy, delay = load.cpu_busy_share, load.run_queue_delay_share
     if busy is not None and busy >= BUSY_SHARE:
         reasons.append(
-            f"the CPUs were {share_text(busy)} busy, {fixed_share_text(BUSY_SHARE)} being near saturation"
+            f"the CPUs were {share_text(busy)} busy ({fixed_share_text(BUSY_SHARE)} is near saturation)"
         )
     elif busy is not None and load.threads > load.cores and busy >= CROWDED_BUSY_SHARE:
         reasons.append(f"{load.threads} threads shared {load.cores} cores that were {share_text(busy)} busy")
     if delay is not None and delay >= RUN_QUEUE_DELAY_SHARE:
-        reasons.append(f"threads waited for a CPU during {share_text(delay)} of the time they wanted one")
+        reasons.append(f"threads waited for a CPU for {share_text(delay)} of their runnable time")
     if reasons:
         return Attribution(limit="host", reasons=tuple(reasons))
     if busy is None and delay is None:

@@ -1,4 +1,4 @@
-"""How a run enters the library's catalogue, leaves it, and how the catalogue is made anew.
+"""How a run enters the library's catalogue, leaves it, and how the catalogue is rebuilt.
 
 Everything in it comes from the run folders, so it can be made anew at any time (`ssdlab library rebuild`). A
 run is entered after it was held against its seals, and queries (`ssdlab.library`) trust that. To enter one
@@ -75,7 +75,7 @@ def add(library: Path | HeldFolder, folder: Path) -> None:
 
 
 def remove(library: Path, name: str) -> None:
-    """Let the catalogue have nothing of a run folder any more.
+    """Remove a run folder from the catalogue.
 
     Raises
     ------

@@ -82,7 +82,7 @@ COMPACT_AT = 256
 FAN = 8
 
 
-ANEW = "make it anew from the runs: ssdlab library rebuild"
+ANEW = "rebuild it from the runs: ssdlab library rebuild"
 
 
 _TRIES = 20
@@ -95,7 +95,7 @@ _STRUCT = json.dumps([{name: [kind[:-2]] if kind.endswith("[]") else kind for na
 
 
 class OlderCatalogue(Refused):
-    """The catalogue was written by an older ssdlab, and its segments are laid out otherwise."""
+    """The catalogue was written by an older ssdlab, with another layout of segments."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Snapshot(Closing):
             except FileNotFoundError as error:  # put into a larger one meanwhile
                 self._stack.close()
                 if not left:
-                    raise damaged(catalogue, f"{error.filename} is gone") from error
+                    raise damaged(catalogue, f"{error.filename} is missing") from error
         self.segments = segments
         self.mark = (tuple(s.name for s in segments), tuple(pending))
 
@@ -175,7 +175,7 @@ def _readable(catalogue: HeldFolder, segment: Segment, checked: Collection[str] 
     """
     with catalogue.readable(segment.name) as path:
         if segment.digest not in checked and digest_of(path) != segment.digest:
-            raise damaged(catalogue, f"{segment.name} is not what was written")
+            raise damaged(catalogue, f"{segment.name} does not match its checksum")
         yield str(path)
 
 
@@ -212,7 +212,7 @@ def current(catalogue: HeldFolder) -> list[Segment]:
             Segment(str(each["name"]), int(each["rows"]), str(each["digest"])) for each in stored["segments"]
         ]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise damaged(catalogue, f"{CURRENT} is not what was written") from error
+        raise damaged(catalogue, f"{CURRENT} does not match its seal") from error
 
 
 def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
@@ -242,11 +242,11 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
                 stored, _ = read_document(data, ROW_SCHEMA, sealed_since=ROW_SEALED_SINCE)
                 check_schema(stored["schema"], ROW_SCHEMA, folder.path / name)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise damaged(catalogue, f"{ROWS}/{name} is not what was written") from error
+                raise damaged(catalogue, f"{ROWS}/{name} does not match its seal") from error
             if stored["schema"] != ROW_SCHEMA:
                 raise _older(catalogue, stored["schema"])
             if not is_row(stored):
-                raise damaged(catalogue, f"{ROWS}/{name} is not what was written")
+                raise damaged(catalogue, f"{ROWS}/{name} does not match its seal")
             found[name] = stored
     return found
 

@@ -1,4 +1,4 @@
-"""Tables: cells with three digits for the eye, and in full for the CSV that is made from the table."""
+"""Tables: cells with three digits to show, and in full for the CSV made from the table."""
 
 from __future__ import annotations
 

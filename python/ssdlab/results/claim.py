@@ -1,4 +1,4 @@
-"""What a result claims, as an object: the figure, what it is held against, and what shows it.
+"""What a result claims, as an object: the figure, its bound and its evidence.
 
 A finding of a method is a `Claim`, as are the reasons of verdicts, of which results store the
 words. `clause` is the one place where words are made of it.
@@ -46,7 +46,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a figure has to keep for the claim to be a good one."""
+    """The limit that a figure must keep."""
 
     sense: Sense
     amount: Amount
@@ -70,9 +70,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What shows it: ordinals of steps, and the rows of the result's own list (records, rounds) in question.
+    """Evidence of a claim: ordinals of steps, and rows of the result's own list (records, rounds).
 
-    `rows` are the first and the last, counted from 0; None: all there are.
+    `rows` are the first and the last, counted from 0; None: all.
     """
 
     steps: tuple[int, ...] = ()
@@ -86,17 +86,17 @@ class Claim:
     Attributes
     ----------
     says
-        The sentence without its full stop, `{figure}`, `{bound}` and the names of `others` standing where
-        they come.
+        The sentence without its full stop, with `{figure}`, `{bound}` and the names of `others` as
+        placeholders.
     figure, bound
-        What was found, and what it is held against.
+        What was found, and its limit.
     evidence
-        What shows it.
+        Steps and rows that show it.
     others
         Further amounts and words that the sentence names.
     columns
-        Of a table that has a row for each of several runs: each heading, and what stands below it, written
-        as `says` is. Empty: it is a sentence there too.
+        Of a table with a row for each of several runs: each heading with its text, which has placeholders as
+        `says` has. Empty: the claim is a sentence there too.
     """
 
     says: str
@@ -107,7 +107,7 @@ class Claim:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a sentence that names what is not there: it would fail when it is read.
+        """Refuse a sentence with a placeholder that has no value.
 
         Raises
         ------
@@ -120,19 +120,19 @@ class Claim:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the figure keeps the bound; None where there is none of them."""
+        """Whether the figure keeps the bound; None where either is missing."""
         if self.figure is None or self.bound is None:
             return None
         return self.bound.kept_by(self.figure)
 
     def named(self) -> tuple[str, ...]:
-        """Return the names that the sentence and the columns have in them."""
+        """Return the placeholders of the sentence and the columns."""
         texts = (self.says, *self.columns.values())
         parsed = (part for text in texts for part in string.Formatter().parse(text))
         return tuple(name for _, name, _, _ in parsed if name is not None)
 
     def amounts(self) -> dict[str, Amount | Bound | str]:
-        """Return all that the sentence can name."""
+        """Return the values of the placeholders."""
         found: dict[str, Amount | Bound | str] = dict(self.others)
         if self.figure is not None:
             found["figure"] = self.figure

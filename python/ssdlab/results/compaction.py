@@ -70,7 +70,7 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     if not held.exists(STEPS):
         if not read_manifest(path).tables:
             raise _no_rows(path)
-        raise Refused(f"{path.name} is compacted already", "its tables are in the folder", path=str(path))
+        raise Refused(f"{path.name} is already compacted", "its tables are in the folder", path=str(path))
     attempts = _attempts(held, pauses_of(RunFolder(path).journal()))
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
@@ -210,10 +210,10 @@ class _Attempt:
             self.log = _core.read_log(steps.existing_path(name), keep_interval_histograms=histograms)
         self.measured: _core.Measurement = self.log.measurement
         self.pauses: tuple[Pause, ...] = ()
-        """In which ssdlab stood still; of an attempt that was cut short nobody has told."""
+        """Pauses of ssdlab; unknown for an attempt that was cut short."""
 
     def check_whole(self) -> None:
-        """See that the log has its end; an attempt that ends its step syncs it before that is said.
+        """Check that the log is complete: an attempt syncs it before it records the end of its step.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class _Attempt:
         """
         if self.log.torn:
             raise HostError(
-                f"{self.path} is damaged: step {self.ordinal + 1} is finished, and its log ends early",
+                f"{self.path} is damaged: step {self.ordinal + 1} is finished, but its log ends early",
                 "check that disk; restore the file from a copy, or run the method again",
                 path=str(self.path),
                 ordinal=self.ordinal,
@@ -230,7 +230,7 @@ class _Attempt:
             )
 
     def paused(self, start_ns: Any, end_ns: Any) -> Any:  # noqa: ANN401 - arrays, one entry a row
-        """Return for each row whether ssdlab stood still in it."""
+        """Return for each row whether ssdlab was paused in it."""
         if not self.pauses:
             return np.zeros(len(start_ns), dtype=np.bool_)
         zero_ns = self.measured.summary()["started"]["monotonic_ns"]
@@ -381,19 +381,19 @@ def rows_fault(step: Step, series: tables.Columns) -> str | None:
         stated = (summary.side(direction) or NO_SIDE).ios
         kept = int(series["ios"][of_step & (series["direction"] == direction)].sum())
         if kept != stated:
-            return f"the rows of step {step.ordinal + 1} hold {kept} {direction}s, its record {stated}"
+            return f"the rows of step {step.ordinal + 1} hold {kept} {direction}s, but its record {stated}"
     return None
 
 
 def _check_beside(steps: HeldFolder, step: Step) -> None:
-    """See that what a finished step keeps beside its log is whole: samples of the drive, and of power."""
+    """Check the files that a finished step keeps with its log: samples of the drive and of power."""
     read_samples(steps, samples_name(step.ordinal, step.attempt), ended=True)
     if steps.exists(name := power_name(step.ordinal, step.attempt)):
         read_power(steps, name)
 
 
 def _check_steps(folder: HeldFolder, attempts: Sequence[_Attempt], series: tables.Columns) -> None:
-    """See that all that is kept of each finished step is whole, and its rows add up to its record."""
+    """Check that all files of each finished step are whole, and that its rows add up to its record."""
     ended = {(each.ordinal, each.attempt): each for each in attempts}
     steps = folder.folder(STEPS)
     for step in RunFolder(folder.path).steps():
@@ -410,9 +410,9 @@ def _check_steps(folder: HeldFolder, attempts: Sequence[_Attempt], series: table
 
 
 def check_logs(run: RunFolder) -> None:
-    """See that the log of each finished step of a run that is not finished is whole and adds up.
+    """Check that the log of each finished step of an unfinished run is whole and adds up.
 
-    Of a step that was cut short the log counts up to its first frame that is not whole: a kill leaves such.
+    The log of a step that was cut short counts up to its first torn frame, as a kill leaves one.
 
     Raises
     ------
@@ -431,7 +431,7 @@ def check_logs(run: RunFolder) -> None:
         for step in measured:
             if (name := log_name(step.ordinal, step.attempt)) not in kept:
                 path = run.path / STEPS / name
-                what = f"{path} is gone: step {step.ordinal + 1} is finished, and its rows were in it"
+                what = f"{path} is missing: it held the rows of step {step.ordinal + 1}, which is finished"
                 raise Refused(what, RESTORE, path=str(path))
             with _damage_refused():
                 fault = rows_fault(step, rows_of_logs(folder, step))
@@ -441,7 +441,7 @@ def check_logs(run: RunFolder) -> None:
 
 @contextmanager
 def _damage_refused() -> Iterator[None]:
-    """Let damage to a log, or to what lies beside it, refuse the run."""
+    """Refuse the run for damage to a log or to the files kept with it."""
     try:
         yield
     except HostError as error:

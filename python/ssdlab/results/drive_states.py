@@ -27,7 +27,7 @@ class Doubted(Stored):
     doubts: tuple[Qualifier, ...] = Field(
         default=(),
         exclude_if=not_,
-        description="heat, the host or failed I/O, in what it is of or in what prepared the drive",
+        description="heat, the host or failed I/O, in the steps judged or in those that prepared the drive",
     )
 
     @property
@@ -182,7 +182,7 @@ AnyProof = OnePassProof | PlacedProof | SteadyProof
 def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
     """Return what stands with figures that are named after steady state; none where writing showed it."""
     if steady is None:
-        return (Qualifier(code="state-unproven", why="the drive was not brought into steady state"),)
+        return (Qualifier(code="state-unproven", why="the drive was not preconditioned to steady state"),)
     steps = (steady.ordinal,)
     if not steady.reached:
         return (Qualifier(code="state-unproven", steps=steps, why=_why_unproven(steady)),)
@@ -192,7 +192,7 @@ def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
 def _why_unproven(steady: SteadyProof) -> str:
     if steady.judged:
         return "steady state was not reached"
-    return f"steady state was not judged: {labels(steady.doubts) or 'too little was written'}"
+    return f"steady state not assessed: {labels(steady.doubts) or 'too little was written'}"
 
 
 def moved(checks: Iterable[StateCheck]) -> tuple[Qualifier, ...]:

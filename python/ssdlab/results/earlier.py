@@ -1,4 +1,4 @@
-"""Results as 0.2.0 stored them before figures carried their evidence, read as those of today.
+"""Results of 0.2.0, from before figures carried their evidence, converted to today's form.
 
 Converted is what is in memory: files and seals stay as they are. A text that is not known is read as a state
 that was not proven, never as good.

@@ -85,7 +85,7 @@ class StepEvidence:
     faults
         What went wrong with its I/O, ramp and earlier attempts included; None: nothing.
     paused_s
-        For how long ssdlab stood still in it.
+        For how long ssdlab was paused in it.
     buffered
         Whether its I/O went through the page cache.
     """
@@ -125,10 +125,10 @@ class StepEvidence:
 
     @property
     def disturbance(self) -> str:
-        """Why its load says nothing of the drive: failed I/O, or that ssdlab stood still; empty: neither."""
+        """Why its load says nothing about the drive: failed I/O, or a pause of ssdlab; empty: neither."""
         if self.faults is not None:
             return self.faults.words
-        return f"ssdlab stood still for {span_text(self.paused_s)}" if self.paused_s else ""
+        return f"ssdlab was paused for {span_text(self.paused_s)}" if self.paused_s else ""
 
     @property
     def disturbed(self) -> Claim | None:
@@ -146,8 +146,8 @@ class StepEvidence:
     def not_the_drive(self, last_s: float = math.inf) -> str:
         """Return why its last seconds say nothing of how steady the drive is; empty: they do.
 
-        The host was the limit, or ssdlab stood still for long beside them. A shorter pause is no matter to a
-        rule of steady state, which allows more, though figures of the step are marked for it.
+        The host was the limit, or ssdlab was paused for long. A shorter pause does not matter to a rule of
+        steady state, which allows more; figures of the step are still marked for it.
         """
         summary = self.step.summary
         if summary is None or not self.paused_s:
@@ -157,7 +157,7 @@ class StepEvidence:
         begins_ns = summary.zero_ns + round((whole_s - counted_s) * NS_PER_S)
         pauses = self.step.result.pauses
         paused_s = sum(each.length_ns for each in pauses if each.end_ns > begins_ns) / NS_PER_S
-        still = f"ssdlab stood still for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * counted_s else ""
+        still = f"ssdlab was paused for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * counted_s else ""
         return "; ".join(filter(None, (self.by_host, still)))
 
 
@@ -250,12 +250,12 @@ def _qualifiers(
     if faulty := [each for each in deciding if each.faults is not None]:
         yield Qualifier(code="failed-io", steps=_ordinals(faulty), why=faulty[0].why_faulty)
     if unproven := [each for each in deciding if unready.get(each.step.ordinal)]:
-        why = f"writes failed before it: {unready[unproven[0].step.ordinal]}"
+        why = f"preparing writes failed: {unready[unproven[0].step.ordinal]}"
         yield Qualifier(code="state-unproven", steps=_ordinals(unproven), why=why)
     if hot := [each for each in deciding if _hot(each, figure)]:
         yield Qualifier(code="throttled", steps=_ordinals(hot))
     if still := [each for each in deciding if each.paused_s]:
-        why = f"ssdlab stood still for {span_text(sum(each.paused_s for each in still))}"
+        why = f"ssdlab was paused for {span_text(sum(each.paused_s for each in still))}"
         yield Qualifier(code="paused", steps=_ordinals(still), why=why)
     if hosted := [each for each in deciding if each.by_host]:
         yield Qualifier(code="host-limited", steps=_ordinals(hosted), why=max(hosted, key=_busy).by_host)

@@ -61,7 +61,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     if "tables" not in answer:
         raise HostError(
             answer["what"],
-            f"the result and all rows are kept; when the cause is gone, {continue_words(folder)}",
+            f"the result and all rows are kept: remove the cause, then {continue_words(folder)}",
             path=str(folder),
         )
     return read_manifest(folder)
@@ -80,7 +80,7 @@ def explaining_stops(folder: Path, manifest: Manifest) -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         raise Interrupted(
-            "stopped by a signal while the tables were written: the result and all rows are kept",
+            "stopped by a signal while writing the tables: the result and all rows are kept",
             continue_words(folder),
             run=manifest.run_id,
             folder=str(folder),

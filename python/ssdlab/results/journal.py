@@ -68,7 +68,7 @@ class StepHistory:
 
     @property
     def open_attempt(self) -> BeginRecord | None:
-        """The attempt that was begun and neither ended, voided nor parted: it was cut short."""
+        """The attempt that was cut short: begun, but not ended, voided or continued by another."""
         if not self.begins:
             return None
         last = self.begins[-1]
@@ -140,7 +140,7 @@ class Journal(Closing):
         self._chain = found.chain
         if not found.records and step_logs(folder):
             raise Refused(
-                f"{self.path} is lost, and the run has logs of steps: what was finished cannot be known",
+                f"{self.path} is missing, but the run has step logs: which steps were finished is unknown",
                 "restore it from a copy, or start a new run",
                 path=str(self.path),
             )

@@ -29,13 +29,13 @@ OF_RUNS = (
 UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
 """What must be the same of their figures besides; None where there is nothing to say."""
 MARKS = "marks"
-"""What stands with a figure and forbids it no rank: told, and no matter to whether two are comparable."""
+"""Qualifiers that do not forbid a rank: they are shown, and do not decide whether figures are comparable."""
 VARIES = "varies"
-"""How far a figure varies by its own evidence, in its unit: what is nearer than that is level."""
+"""How far a figure varies by its own evidence, in its unit: figures closer than that are tied."""
 OF_AN_ENTRY = ("spare", "variant")
 """What makes the same drive another entry: entries are ranked, so it may differ there."""
 ALIKE = tuple(name for name in (*OF_RUNS, *OF_FIGURES) if name not in OF_AN_ENTRY)
-"""What parts groups of figures that are ranked together."""
+"""What separates groups of figures that are ranked together."""
 CHOSEN_UNIT = "I/Os"
 """Unit of a depth that a run chose itself, which is no measured quantity."""
 _WORDS = {
@@ -55,8 +55,8 @@ _WORDS = {
 _DEPTH = "depth "
 _OPTION = re.compile(r"^\w+=")
 """What the load of an imported job begins with: its options, see `metric.Load.options`."""
-_UNTOLD = "a load that is not told"
-_UNTOLD_SOFTWARE = "software that is not told"
+_UNTOLD = "an unknown load"
+_UNTOLD_SOFTWARE = "unknown software"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Incomparable:
         if self.code == LOAD:
             return taken_apart((str(self.theirs or ""), str(self.ours or "")))
         if self.code == UNFIT:
-            return labels_of(self.theirs) if self.theirs else f"good, not {labels_of(self.ours)}"
+            return labels_of(self.theirs) if self.theirs else f"valid, not {labels_of(self.ours)}"
         theirs, ours = (_shown(self.code, each) for each in (self.theirs, self.ours))
         return f"{_WORDS[self.code]} {theirs}, not {ours}"
 
@@ -97,7 +97,7 @@ def apart(
 
 
 def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> str:
-    """Say in what figures of one set are unlike the first of them; empty: they are comparable, one and all.
+    """Say how figures of one set differ from the first; empty: all are comparable.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) 
 
 
 def taken_apart(loads: Iterable[str]) -> str:
-    """Say that figures were taken at unlike loads, so that none is ranked beside another; empty: at one.
+    """Say that figures were taken at different loads, so none is ranked; empty: one load.
 
     >>> taken_apart(["depth 16", "depth 4", "depth 4"])
     'taken at depths 4 and 16'
@@ -135,7 +135,7 @@ def taken_apart(loads: Iterable[str]) -> str:
 
 
 def unfit_of(codes: Iterable[str]) -> str | None:
-    """Return codes, sorted, as the catalogue keeps them, an unknown one as that of a state that is unproven.
+    """Return codes, sorted, as the catalogue keeps them; an unknown code becomes that of an unproven state.
 
     None: there are none.
 
@@ -146,13 +146,13 @@ def unfit_of(codes: Iterable[str]) -> str | None:
 
 
 def counted_codes(found: Iterable[str | None]) -> dict[str, int]:
-    """Return of codes as the catalogue keeps them in how many figures each stands, the gravest first."""
+    """Return in how many figures each code stands, as the catalogue keeps them, the gravest first."""
     counts = Counter(code for each in found for code in set(codes_of(each)))
     return {code: counts[code] for code in sorted(counts, key=lambda code: ORDER.get(code, ORDER[UNKNOWN]))}
 
 
 def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> str:
-    """Return the labels of counted codes, of each that is not of all in how many it stands.
+    """Return the labels of counted codes, each with its count unless it stands in all.
 
     >>> counted_words({"not-fresh": 1, "placed": 3}, 3)
     'not fresh in 1 of 3 runs, prepared, not written'
@@ -200,7 +200,7 @@ def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
 
 
 def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
-    """Remark which entries were given another spare area than those beside them; empty: none was.
+    """Remark which entries were given more spare area than the others; empty: none was.
 
     Parameters
     ----------
@@ -208,24 +208,24 @@ def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
         Each by its name, with the share that was asked for; None: the drive's own.
 
     >>> more_spare([("DC500M", None), ("DC500M, 25 % spare", 0.25)])
-    'DC500M, 25 % spare has another spare area than the drives beside it'
+    'DC500M, 25 % spare has a different spare area from the other drives'
     """
     found = dict(entries)
     lowest = min((spare or 0.0 for spare in found.values()), default=0.0)
     more = [name for name, spare in found.items() if (spare or 0.0) > lowest]
     if not more:
         return ""
-    have, it = ("has", "it") if len(more) == 1 else ("have", "them")
-    return f"{'; '.join(more)} {have} another spare area than the drives beside {it}"
+    have = "has" if len(more) == 1 else "have"
+    return f"{'; '.join(more)} {have} a different spare area from the other drives"
 
 
 def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return by what unlike software entries were measured, each with those that it measured; empty: alike.
+    """Return the software that differs, each with the entries it measured; empty: it is the same for all.
 
     Parameters
     ----------
     found
-        Names of entries, each with its software, parted by commas. What is of all of them is left out.
+        Names of entries, each with its software, separated by commas. What all share is left out.
 
     >>> software_apart([("A", "ssdlab 0.1.0, Linux 6.18"), ("B", "ssdlab 0.2.0, Linux 6.18")])
     {'ssdlab 0.1.0': ('A',), 'ssdlab 0.2.0': ('B',)}
@@ -250,7 +250,7 @@ def _shown(name: str, value: object) -> str:
     if name == "span":
         return span_text(value)
     if name == "simulator" and not value:
-        return "untold"
+        return "unknown"
     if value in ("", None):
         return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
     if name == "spare" and isinstance(value, float):

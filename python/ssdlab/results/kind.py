@@ -102,9 +102,9 @@ def table_fault(table: object) -> str | None:
     for number, row in enumerate(table.rows):
         width = sum(cell.span for cell in row)
         if width != len(table.head):
-            return f"{named}: row {number} has {width} columns, its head {len(table.head)}"
+            return f"{named}: row {number} has {width} columns, its head has {len(table.head)}"
     if lacking := next((title for title in table.brief if title not in table.head), None):
-        return f"{named}: brief names {lacking!r}, which is no column"
+        return f"{named}: brief names {lacking!r}, which is not a column"
     if table.marked is not None and not 0 <= table.marked < len(table.rows):
         return f"{named}: marked is {table.marked}, and it has {len(table.rows)} rows"
     return next((f"{named}: {fault}" for row in table.rows if (fault := _cells_fault(row))), None)
@@ -115,5 +115,5 @@ def _cells_fault(cells: Iterable[Cell]) -> str | None:
         if cell.span < 1:
             return f"cell {cell.text!r} takes {cell.span} columns"
         if cell.link is not None and not cell.link.startswith(_SCHEMES):
-            return f"the link {cell.link!r} begins with none of {', '.join(_SCHEMES)}"
+            return f"the link {cell.link!r} does not begin with any of {', '.join(_SCHEMES)}"
     return None

@@ -1,4 +1,4 @@
-"""Who works on a run: a lock and a lease, which are one file of the run folder (`.lease`).
+"""Which process works on a run: a lock and a lease in one file of the run folder (`.lease`).
 
 On one host the *lock* decides. It is on a file opened for writing, since a lock on a folder does not exclude
 two clients of an NFS server; it belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the child that
@@ -133,7 +133,7 @@ class RunLock:
         return self.folder.fileno(), self._file
 
     def check(self) -> None:
-        """See that the run is still ours, before anything is written that may be a successor's by now.
+        """Check that the run is still ours, before writing what a successor may hold by now.
 
         Raises
         ------
@@ -211,11 +211,11 @@ class RunLock:
         what = f"the lease on run {name} was not renewed for {LEASE_S:g} s"
         if successor is None or successor.token == self._me.token:
             return LeaseLost(
-                f"{what}, and nothing more is written", f"continue with: ssdlab resume {name}", run=name
+                f"{what}; nothing more is written", f"continue with: ssdlab resume {name}", run=name
             )
         return LeaseLost(
-            f"{what}, and {successor.words} is at work on it now",
-            f"follow it there with ssdlab watch {name}; this process leaves the run as it is",
+            f"{what}; {successor.words} now works on it",
+            f"follow it there with ssdlab watch {name}; this process changes nothing more",
             run=name,
             host=successor.host,
             process=successor.process,
@@ -256,7 +256,7 @@ class _Taking:
         if self._on_wait is not None:
             self._on_wait(
                 f"{self._folder.path.name} was begun by {holder.words}: waiting {2 * LEASE_S:g} s to see "
-                "whether that goes on"
+                "whether it is still running"
             )
         end = time.monotonic() + 2 * LEASE_S
         while (left := end - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""What metered a run, as its manifest keeps it: words for a reader, and the error of what was drawn."""
+"""The power meter of a run, as its manifest keeps it: in words, and the error of its figures."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class MeterRecord(Stored, extra="ignore"):
         if self.lost_samples:
             parts.append(f"{counted(self.lost_samples, 'sample')} lost")
         if self.gone:
-            parts.append("gone in mid-run")
+            parts.append("lost during the run")
         return ", ".join(parts)
 
     @property
@@ -130,8 +130,8 @@ def of_watts(figure: Metric) -> bool:
 def with_errors(figures: Sequence[Metric], meter: MeterRecord | None) -> tuple[Metric, ...]:
     """Return headline figures, those of power with the meter's error.
 
-    The error of an efficiency is that of its watts, the figure of power that is of the same steps. Where that
-    is not there, or several differ, the part of the error that does not go with the reading cannot be told.
+    The error of an efficiency is that of its watts, the figure of power of the same steps. Where that is
+    missing, or several differ, the part of the error that is not proportional to the reading is unknown.
     """
     if meter is None or meter.accuracy is None:
         return tuple(figures)
@@ -173,14 +173,14 @@ def limit_words(manifest: Manifest) -> str | None:
     surely_w = found.highest_w * (1 - (found.error_share(found.highest_w) or 0.0))
     passed = "not judged" if found.short_of_a_limit else "NOT kept"
     kept = "kept" if surely_w <= float(limit[1]) else passed
-    return f"{limit[1]} W, {kept}: {significant(found.highest_w)} W at most, {_over(found)}"
+    return f"{limit[1]} W, {kept}: maximum {significant(found.highest_w)} W {_over(found)}"
 
 
 def _over(found: MeterRecord) -> str:
     if found.highest_over_s is None:
         return "over 10 s or a step"
     if found.short_of_a_limit:
-        return f"over a step of {span_text(found.highest_over_s)}; a limit holds over 10 s"
+        return f"over a step of {span_text(found.highest_over_s)} (a limit applies over 10 s)"
     return "over 10 s"
 
 

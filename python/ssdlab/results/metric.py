@@ -1,4 +1,4 @@
-"""A headline figure with its evidence: the steps it is of, the load, how far it varies, what is the matter.
+"""A headline figure with its evidence: its steps, its load, its variation and its qualifiers.
 
 Whatever shows, ranks or compares a figure needs no more than this.
 """
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _OF = {
-    "rows": "within a run it deviates by {share}",
-    "rounds": "rounds of a run differ by up to {share}",
-    "writing": "rounds of the writing before it differ by up to {share}",
-    "search": "the search went in steps of {share}",
-    "meter": "the meter may be off by {share}",
-    "repeats": "runs of one drive differ by up to {share}",
-    "interval": "95 % of what it may be lies within {share} of it",
+    "rows": "standard deviation {share} within a run",
+    "rounds": "rounds vary by up to {share}",
+    "writing": "preconditioning rounds vary by up to {share}",
+    "search": "search steps of {share}",
+    "meter": "meter error {share}",
+    "repeats": "repeats vary by up to {share}",
+    "interval": "95 % confidence interval within {share}",
 }
 
 
 class Qualifier(Stored):
-    """What is the matter with a figure."""
+    """A qualifier of a figure: what is wrong with it, or must be known about it."""
 
     code: str
     steps: tuple[int, ...] = Field(

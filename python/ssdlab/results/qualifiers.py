@@ -1,8 +1,8 @@
-"""What may be the matter with a figure: the one catalogue of it.
+"""The catalogue of qualifiers: what is wrong with a figure, or must be known about it.
 
-A warning is about a step while it runs, a departure about the method against its source; a qualifier is about
-a figure (`metric.Qualifier`), is stored with it, and every surface tells it by its label; what it forbids, no
-surface does.
+A warning is about a step while it runs, a departure about the method against its source. A qualifier is about
+a figure (`metric.Qualifier`) and is stored with it. Every surface shows its label, and none does what it
+forbids.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Kind(NamedTuple):
     sentence
         What it means.
     advice
-        What to do; empty: nothing is amiss.
+        What to do; empty: nothing is wrong.
     forbids
         What such a figure is not used for.
     """
@@ -40,52 +40,52 @@ CATALOGUE: dict[str, Kind] = {
     "failed-io": Kind(
         "failed I/O",
         "I/O failed while it was measured, or the drive or its link reported errors.",
-        "look at the kernel log and the drive's health: ssdlab show names the steps",
+        "check the kernel log and the drive's health; ssdlab show names the steps",
     ),
     "state-moved": Kind(
         "state moved",
-        "The drive's state changed during the measurement, so its points are not of one state.",
-        "write for longer before, or place the state of a simulated drive: --precondition analytic",
+        "The drive's state changed during the measurement, so its points are not comparable.",
+        "precondition for longer, or, on a simulated drive, with --precondition analytic",
     ),
     "state-unproven": Kind(
         "state unproven",
-        "Nothing shows that the drive was in the state that the figure is named after.",
-        "write for longer first: without --quick, with the drive cool and the host idle",
+        "The figure is named after a drive state that the run does not prove.",
+        "precondition for longer: without --quick, with a cool drive and an idle host",
     ),
     "not-judged": Kind(
         "not judged",
-        "The run was too short for a verdict, or its load was not the method's.",
-        "run the method in full: without --quick",
+        "The run was too short for a verdict, or did not apply the method's load.",
+        "run the full method, without --quick",
     ),
     "within-cache": Kind(
         "within cache",
         "The writes may have stayed within the drive's cache.",
-        "measure over a larger span: without --quick",
+        "measure a larger span, without --quick",
     ),
     "search-ceiling": Kind(
         "search ceiling",
-        "No load failed, so the drive may do more than the search tried.",
-        "search higher",
+        "No load of the search failed, so the true limit may be higher.",
+        "raise the upper limit of the search",
     ),
     "throttled": Kind(
         "throttled",
-        "The drive slowed itself down for heat.",
-        "measure with the drive cooled",
+        "The drive throttled itself because of heat.",
+        "cool the drive and measure again",
     ),
     "paused": Kind(
         "paused",
         "The ssdlab process was stopped or frozen during the measurement.",
-        "measure again without a stop, on a host that stays awake",
+        "measure again without stopping ssdlab, on a host that stays awake",
     ),
     "host-limited": Kind(
         "host-limited",
         "The host, not the drive, was the limit.",
-        "measure with fewer threads, or on a host that does less beside it",
+        "use fewer threads, or a host with less other load",
     ),
     "buffered": Kind(
         "buffered",
-        "The writes went through the host's page cache, not straight to the drive.",
-        "for the drive alone, write directly: without --buffered",
+        "The writes went through the host's page cache, not directly to the drive.",
+        "measure without --buffered to test the drive alone",
     ),
     "few-samples": Kind(
         "few samples",
@@ -94,49 +94,49 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "imported": Kind(
         "imported, state unproven",
-        "Another program measured it: nothing shows the drive's state, and it is ranked only among imports.",
+        "Another program measured it: the drive's state is unproven, and it is ranked only among imports.",
         "measure it with ssdlab: ssdlab methods",
         frozenset({"ratings", "claims"}),
     ),
     "not-fresh": Kind(
         "not fresh",
-        "The drive was not purged before, so it is not known to be fresh.",
-        "purge it before",
+        "The drive was not purged first, so it may not be fresh.",
+        "purge it first",
         frozenset({"ratings"}),
     ),
     "written-once": Kind(
         "written once",
-        "The writes went to a drive that was written once, and not brought into steady state.",
+        "The drive had been written once, and not preconditioned to steady state.",
         forbids=_NONE,
     ),
     "one-pass": Kind(
         "one random pass",
-        "One random pass brought the state about, not SNIA's preconditioning.",
+        "One random pass prepared the drive, not SNIA's preconditioning.",
         forbids=_NONE,
     ),
     "placed": Kind(
         "prepared, not written",
-        "The state was placed into the simulated drive by theory, and not written.",
+        "The simulated drive's state was computed by theory, not written.",
         forbids=_NONE,
     ),
     "modelled": Kind(
         "modelled",
-        "The tail comes from the profile's assumptions; it is no evidence about any real drive.",
+        "The tail follows the profile's assumptions, and is not evidence about any real drive.",
         forbids=_NONE,
     ),
     "example": Kind(
         "made-up load",
-        "The load is an example that was made up.",
-        "give a trace of your own: --set file=PATH",
+        "The load is a made-up example.",
+        "use a trace of your own: --set file=PATH",
         _NONE,
     ),
 }
-"""By code, the gravest first: that is the order in which surfaces tell them."""
+"""By code, the gravest first: surfaces show them in this order."""
 ORDER = {code: at for at, code in enumerate(CATALOGUE)}
 UNKNOWN = "state-unproven"
-"""What an unknown code is read as: never as good."""
+"""What an unknown code is read as: it is never ignored."""
 
 
 def kind_of(code: str) -> Kind:
-    """Return the entry of a code; of a later ssdlab that of a state that was not proven."""
+    """Return the entry of a code; a code of a later ssdlab counts as an unproven state."""
     return CATALOGUE.get(code, CATALOGUE[UNKNOWN])

@@ -102,7 +102,7 @@ class StepResult(Stored):
     pauses: tuple[Pause, ...] = Field(
         (),
         exclude_if=operator.not_,
-        description="in which ssdlab stood still: in the step, or before it where the drive's state counts",
+        description="in which ssdlab was paused: in the step, or before it where the drive's state counts",
     )
     telemetry: StepTelemetry | None = Field(
         default=None, description="what the drive told of itself meanwhile; None: it tells nothing"
@@ -202,7 +202,9 @@ class Step:
         """
         found = self.summary
         if found is None:
-            raise Refused(f"step {self.ordinal + 1} ({self.label}) measured nothing", "name a step that did")
+            raise Refused(
+                f"step {self.ordinal + 1} ({self.label}) measured nothing", "name a step that measures"
+            )
         return found
 
     @property

@@ -1,4 +1,4 @@
-"""A run's warnings and departures as terminal, card and page tell them; and how much of its drive it used."""
+"""A run's warnings and departures as terminal, card and page show them; and how much of its drive it used."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # The warnings of a run by their kind, and the steps that each is of: what terminal, card and page count.
 #
-# A manifest holds what several steps say in the same words once. How many steps that were, only the steps
-# themselves tell; a warning that none of them raised is of the whole run.
+# A manifest holds a warning once that several steps raised in the same words. Which steps these were is in
+# the steps themselves; a warning that none of them raised is of the whole run.
 
 _NAMED = 3
 """Steps that are named in a line; of more the first ones, and how many others."""
@@ -58,14 +58,12 @@ class WarnedSteps:
 
     @property
     def line(self) -> str:
-        """One line: what each step says where all say the same, else the first one's, with its place."""
+        """One line: the warning where all steps say the same, else the first one with its place."""
         first = self.worded[0]
         if len({each.place for each in self.worded}) == 1:  # of one step, or of the whole run
             alike = "; ".join(each.what for each in self.worded)
             return alike + (f" ({self.where})" if self.where else "")
-        return (
-            f"{first.what} (at {first.place}; alike {self.share or 'elsewhere'}, each with its own figures)"
-        )
+        return f"{first.what} (at {first.place}; similar {self.share or 'elsewhere'})"
 
     @property
     def share(self) -> str:
@@ -128,7 +126,7 @@ def _names(steps: Sequence[Step]) -> str:
     return "; ".join(labels) + (f"; and {others} more" if others else "")
 
 
-# Departures of a run as they are told: what is shorter than its method asks for in one, behind the others.
+# Departures of a run as they are shown: those that only make it shorter are one, and come last.
 #
 # A parameter of which `--quick` takes less makes the run shorter, and that is what its preset is for. Whoever
 # sets it below its default has the same run. That follows from the parameters and is not stored.
@@ -142,7 +140,7 @@ _LENGTHS = frozenset({"s", "B", "spans", "times"})
 
 
 def departure_text(departure: Departure) -> str:
-    """Return what and why in one, as warnings are told: without a capital or a full stop."""
+    """Return what and why in one, in the form of warnings: without a capital or a full stop."""
     return f"{departure.what}: {departure.why}" if departure.why else departure.what
 
 
@@ -235,13 +233,13 @@ def span_within(asked: int | None, capacity_bytes: int) -> int | None:
 
 
 def first_bytes(span_bytes: int | None) -> tuple[Departure, ...]:
-    """Say of how much of the drive nothing is known; of a whole one there is nothing to say."""
+    """Say that only the drive's first bytes were used; empty for the whole drive."""
     if span_bytes is None:
         return ()
     return (
         Departure(
             code=FIRST_BYTES,
             what=f"only the first {Amount(span_bytes, 'bytes')} of the drive were used",
-            why="the rest is spare, and a cache may hold all that",
+            why="the rest acts as spare area, and a cache may hold all that was used",
         ),
     )

@@ -1,4 +1,4 @@
-"""What a run drew in all: the sum over the samples of its steps, and the most that it drew for a while."""
+"""Energy and highest mean power of a run, from the power samples of its steps."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
         ) from error
     except OSError as error:
         raise_shortage(error, path)
-        raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+        raise Refused(f"cannot read {path}: {error.strerror}", "check that file system") from error
     return parse_manifest(data, path)
 
 
@@ -135,22 +135,22 @@ class RunFolder:
         return self._journal
 
     def _check_end(self, found: JournalText, path: Path) -> None:
-        """See that the journal of a finished run ends where the run did."""
+        """Check that the journal of a finished run ends where the run did."""
         if self.manifest.status != "finished" or self.manifest.children:
             return
         sealed, lines = self.manifest.sealed, found.chain.lines
         if found.torn_bytes:
-            why = f"line {lines + 1} is not whole"
+            why = f"line {lines + 1} is incomplete"
         elif sealed is not None and lines != sealed.journal_lines:
-            why = f"it has {lines} lines, and the manifest tells of {sealed.journal_lines}"
+            why = f"it has {lines} lines, but the manifest records {sealed.journal_lines}"
         elif sealed is not None and found.chain.seal != sealed.journal_seal:
-            why = f"line {lines} is not the one that the manifest tells of"
+            why = f"line {lines} does not match the manifest"
         elif not lines:
             why = "it is empty"
         else:
             return
         raise Refused(
-            f"{path} is damaged: the run is finished, and {why}", RESTORE, path=str(path), line=lines + 1
+            f"{path} is damaged: the run is finished, but {why}", RESTORE, path=str(path), line=lines + 1
         )
 
     def read_table(self, name: str, columns: Mapping[str, str], where: str, order: str) -> tables.Columns:
@@ -185,7 +185,7 @@ class RunFolder:
 
     @contextmanager
     def _undamaged(self, name: str) -> Iterator[None]:
-        """Tell of a table that cannot be read though it is what was sealed."""
+        """Report a table that cannot be read although it matches its seal."""
         from ssdlab.results import tables
 
         try:
@@ -199,7 +199,7 @@ class RunFolder:
             ) from error
 
     def verify(self) -> SealState:
-        """Hold all that the folder keeps of the run against its seals.
+        """Check all files of the run against its seals.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class RunFolder:
             folder = self.path.parent / run_id
             if read_sealed_manifest(folder)[1] != digest:
                 raise Refused(
-                    f"{folder} is not the run that {self.manifest.run_id} was made of",
+                    f"{folder} is not the run that {self.manifest.run_id} was sealed with",
                     RESTORE,
                     path=str(folder),
                 )
@@ -257,9 +257,9 @@ class RunFolder:
             raise no_file(self.path, self.manifest, name) from error
         except OSError as error:
             raise_shortage(error, path)
-            raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+            raise Refused(f"cannot read {path}: {error.strerror}", "check that file system") from error
         if damaged:
-            raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=str(path))
+            raise Refused(f"{path} is damaged: it does not match its seal", RESTORE, path=str(path))
         self._checked.add(name)
 
     def steps(self) -> list[Step]:

@@ -91,7 +91,7 @@ class Chain:
         self._go_on(body)
         self.sealed = True
         if end[1].decode() != self.seal:
-            raise Broken("its seal does not fit")
+            raise Broken("its seal does not match")
         return body + b"}"
 
     def _go_on(self, body: bytes) -> None:
@@ -118,7 +118,7 @@ def open_document(data: bytes) -> tuple[bytes, str | None]:
         return data, None
     seal = end[1].decode()
     if _digest(body) != seal:
-        raise Broken("its seal does not fit")
+        raise Broken("its seal does not match")
     return body + b"\n}\n", seal
 
 
@@ -152,7 +152,7 @@ def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[d
     except RecursionError as error:
         raise Broken("it is nested too deeply") from error
     if not isinstance(stored, dict):
-        raise Broken("it is no object")
+        raise Broken("it is not an object")
     family, _, now = schema.rpartition("/")
     found, _, version = str(stored.get("schema")).rpartition("/")
     if found == family and version.isdecimal():
@@ -160,7 +160,7 @@ def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[d
         if seal is None and sealed and int(version) <= int(now):
             raise Broken("it has no seal")
         if seal is not None and not sealed:
-            raise Broken("it has a seal, and its schema has none")
+            raise Broken("it has a seal, which its schema does not have")
     return stored, seal
 
 
@@ -179,12 +179,12 @@ def finite_json(text: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
         try:
             json.dumps(json.loads(text), ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise Broken("a text in it is none: half of a character") from None
+            raise Broken("a text in it is not valid Unicode") from None
     try:
         return json.loads(text, parse_constant=_no_number, parse_float=_finite if may_overflow else None)
     except Broken:
         name, value = next(_not_finite(json.loads(text), ()))
-        raise Broken(f"{name} is {value}, which is no number") from None
+        raise Broken(f"{name} is {value}, which is not a number") from None
 
 
 def _no_number(text: str) -> float:

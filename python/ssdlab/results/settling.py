@@ -1,4 +1,4 @@
-"""What a command changes about runs of a library, all of it or nothing, whenever it is killed.
+"""Changes to the runs of a library: all or nothing, even if the command is killed.
 
 Before folders are moved, or tags change, a note of it is put into the library (`.catalogue/changes`), locked
 by whoever is at it. A note that nobody holds is what a kill has left, and the next command that uses the
@@ -185,7 +185,7 @@ def _can_move(library: HeldFolder, source: str, to: str) -> bool:
     with _place(library, source) as (here, name), _place(library, to) as (there, new):
         if here.exists(name) and there.exists(new):
             path = str(there.path / new)
-            raise Refused(f"{path} exists", "move one of the two elsewhere", path=path)
+            raise Refused(f"{path} exists", "move one of them elsewhere", path=path)
         return here.exists(name)
 
 

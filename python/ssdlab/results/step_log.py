@@ -1,4 +1,4 @@
-"""What a step leaves until its run is compacted: the append log, samples of telemetry, samples of power."""
+"""The files of a step until its run is compacted: append log, telemetry samples, power samples."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def read_samples(steps: HeldFolder, name: str, *, ended: bool = False) -> list[S
             found.append(Sample(at_ns, **dict(zip(FIGURES, figures, strict=False))))
     if ended and not whole:
         path = str(steps.path / name)
-        raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=path)
+        raise Refused(f"{path} is damaged: it does not match its seal", RESTORE, path=path)
     return found
 
 
@@ -259,7 +259,7 @@ def read_power(steps: HeldFolder, name: str) -> StepPower:
     if not whole:
         path = steps.path / name
         raise HostError(
-            f"{path} is damaged: it is not what was sealed",
+            f"{path} is damaged: it does not match its seal",
             "check that disk; restore the file from a copy, or run the method again",
             path=str(path),
         )

@@ -89,7 +89,7 @@ def check_run_id(text: str) -> str:
     """
     if not _RUN_ID.fullmatch(text):
         raise UsageError(
-            f"{excerpt(text)!r} is not formed as the id of a run",
+            f"{excerpt(text)!r} is not a run id",
             "write time, method and six letters or digits: 20261121-0912-qd1-k7f3qa",
         )
     return text
@@ -108,12 +108,12 @@ def make_run_folder(library: Path, run_id: str) -> Path:
 
 
 _NOT_TO_BE_MADE = {
-    errno.ENOTDIR: "it or what it lies in is no folder",
-    errno.ENOENT: "the file system there takes no folders",
+    errno.ENOTDIR: "it or its parent is not a folder",
+    errno.ENOENT: "the file system there cannot hold folders",
     errno.EACCES: "this user may not write there",
     errno.EPERM: "this user may not write there",
     errno.EROFS: "the file system there is read-only",
-    errno.ELOOP: "links lead in a circle",
+    errno.ELOOP: "symbolic links form a loop",
     errno.ENAMETOOLONG: "a name in it is too long",
 }
 """Why a folder cannot be made at a path, however often it is tried."""
@@ -136,8 +136,8 @@ def hold_library(library: Path) -> HeldFolder:
         if why is None:
             raise
         raise HostError(
-            f"no library can be made at {library}: {why}",
-            "name another folder with --library; it is made, with those above it",
+            f"cannot create a library at {library}: {why}",
+            "name another folder with --library; it and its parents are created",
             path=str(library),
             errno=error.errno,
         ) from error
@@ -180,7 +180,7 @@ def begin_run(
     folder = library / manifest.run_id
     if folder.exists():
         raise Refused(
-            f"there is a run {folder.name} already",
+            f"run {folder.name} already exists",
             "resume it, or give another --run-id",
             run=folder.name,
             library=str(library),
@@ -193,7 +193,7 @@ def begin_run(
                 write_manifest(held, manifest)
         except HostError as error:
             error.advice = (
-                "nothing was begun: make room there and start again, or name another with --library"
+                "nothing was begun: make room there and start again, or name another folder with --library"
             )
             raise
     from ssdlab.results.catalogue import begun  # what reads runs does without
@@ -273,14 +273,14 @@ def find_run(text: str, library: Path) -> Path:
     if fits:
         listed = ", ".join(f.name for f in fits[:12]) + (" ..." if len(fits) > 12 else "")
         raise UsageError(
-            f"{text!r} means {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
+            f"{text!r} matches {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
         )
     runs = (folder for folder in _newest_first(library) if (folder / MANIFEST).is_file())
     newest = [folder.name for folder in islice(runs, _NEWEST_NAMED)]
     advice = (
-        f"the newest there: {', '.join(newest)}"
+        f"the newest are: {', '.join(newest)}"
         if newest
-        else "there is no run in it yet; name another with --library"
+        else "it is empty: name another library with --library"
     )
     raise UsageError(f"there is no run {text!r} in {library}", advice, given=text, library=str(library))
 
@@ -355,7 +355,7 @@ def require_finished(folder: Path) -> RunFolder:
     if (status := actual_status(folder, run.manifest)) != "finished":
         raise Refused(
             f"run {run.manifest.run_id} is {status}",
-            "wait for it" if status == "running" else f"resume it: ssdlab resume {run_words(folder)}",
+            "wait until it ends" if status == "running" else f"resume it: ssdlab resume {run_words(folder)}",
             run=run.manifest.run_id,
             status=status,
         )
@@ -421,7 +421,7 @@ def _check_chapter(manifest: Manifest, title: str) -> None:
     if not known:
         raise UsageError(
             f"run {manifest.run_id} has no chapters",
-            "name a review whose declaration has some, or leave --chapter out",
+            "leave --chapter out, or name a review with chapters",
             run=manifest.run_id,
         )
     if title not in known:

@@ -20,11 +20,11 @@ _MIN_BYTES = 1_000_000_000
 """Of the host, from which write amplification is stated: drives count in thousands of blocks."""
 _SENTENCES = {
     "media-errors": "media errors {count} in {steps}: {first}",
-    "link-errors": "errors of the link {count} in {steps}: {first}",
+    "link-errors": "link errors {count} in {steps}: {first}",
     "link-changed": "the link changed {count} in {steps}: {first}",
-    "drive-reset": "the kernel tells of resets or timeouts {count} in {steps}: {first}",
-    "drive-error": "the kernel logged errors of the drive {count} in {steps}: {first}",
-    "kernel-log": "the kernel wrote of the drive {count} in {steps}: {first}",
+    "drive-reset": "the kernel logged resets or timeouts {count} in {steps}: {first}",
+    "drive-error": "the kernel logged drive errors {count} in {steps}: {first}",
+    "kernel-log": "the kernel mentioned the drive {count} in {steps}: {first}",
     "drive-failing": "{first}",
     "worn-out": "{first}",
     "unanswered": "{first}",
@@ -83,7 +83,7 @@ def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Clai
 
 
 def counted_of(placed: Sequence[Placed]) -> tuple[Claim | None, Claim | None]:
-    """Return the highest temperature and what was programmed for what was written, where they are known."""
+    """Return the highest temperature and the write amplification, where they are known."""
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
     return _heat(placed, marks), _amplification(placed)
 
@@ -93,7 +93,7 @@ def _marks(step: Step) -> tuple[Mark, ...]:
 
 
 def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
-    """State the highest temperature, where heat did not slow the drive: else that is said there."""
+    """State the highest temperature, unless the claim of throttling states it."""
     known = [
         (found.hottest_c, each.step.ordinal)
         for each in placed
@@ -102,7 +102,7 @@ def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Cla
     if not known or any(mark.code == "throttled" for _, mark in marks):
         return None
     hottest, ordinal = max(known)
-    return Claim("the drive reached {figure} at most", Amount(hottest, "°C"), evidence=Evidence((ordinal,)))
+    return Claim("highest drive temperature {figure}", Amount(hottest, "°C"), evidence=Evidence((ordinal,)))
 
 
 def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
@@ -124,7 +124,7 @@ def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -
 
 
 def _amplification(placed: Sequence[Placed]) -> Claim | None:
-    """State what was programmed for what the host wrote, where the drive tells of both."""
+    """State the write amplification, where the drive counts both host and medium writes."""
     sums = dict.fromkeys(("host_written_bytes", "nand_written_bytes"), 0.0)
     shown = []
     for each in placed:
@@ -136,8 +136,8 @@ def _amplification(placed: Sequence[Placed]) -> Claim | None:
     if sums["host_written_bytes"] < _MIN_BYTES:
         return None
     return Claim(
-        "by the drive's own count the medium was written {figure} what the host wrote",
-        Amount(sums["nand_written_bytes"] / sums["host_written_bytes"], "times"),
+        "write amplification {figure} (drive counters)",
+        Amount(sums["nand_written_bytes"] / sums["host_written_bytes"]),
         evidence=Evidence(tuple(shown)),
     )
 

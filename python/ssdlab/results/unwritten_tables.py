@@ -1,4 +1,4 @@
-"""How a run is called in a command, and what says that a finished run's tables are not written yet.
+"""How to name a run in a command, and the refusal of a run whose tables are not written yet.
 
 Its rows are in the logs of its steps still. `ssdlab resume` writes the tables, without the drive.
 """
@@ -54,7 +54,7 @@ def not_written(folder: Path, manifest: Manifest) -> Refused:
 
 
 def no_file(folder: Path, manifest: Manifest, name: str) -> Refused:
-    """Return the refusal of a file that the run does not have, or that its manifest does not tell of."""
+    """Return the refusal of a file that the run does not have, or that its manifest does not list."""
     if lacks_tables(folder, manifest):
         return not_written(folder, manifest)
     return Refused(

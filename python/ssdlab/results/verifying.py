@@ -1,4 +1,4 @@
-"""Holding a run, or every run of a library, against its seals."""
+"""Verifying a run, or every run of a library, against its seals."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ def doubting(folders: Sequence[Path]) -> Iterator[None]:
         if unsealed is None:
             raise
         raise Refused(
-            f"{unsealed} holds what cannot be made sense of ({type(error).__name__}: {error}); it was made "
-            "before there were seals, and is probably damaged",
+            f"{unsealed} cannot be interpreted ({type(error).__name__}: {error}); it was made before there "
+            "were seals, and is probably damaged",
             "restore it from a copy",
             path=str(unsealed),
         ) from error

@@ -97,7 +97,7 @@ class Blkparse:
             return None
         op = operation(flags)
         if op is None:
-            raise BadLine(f"has the flags {excerpt(flags)!r}, which say neither read nor write")
+            raise BadLine(f"has the flags {excerpt(flags)!r}, which mean neither read nor write")
         count = whole(sectors or "0", "number of sectors", SECTOR_BYTES)
         if (sector is not None and sectors is None) or (op == _UNNAMED and count == 0):
             op, sector = _PASSED, None  # of what is passed through, bytes are told and no place
@@ -130,7 +130,7 @@ class Blkparse:
             f"{file} has no event {self._action} ({_ACTIONS[self._action]}), only {found}",
             f"read the others with --set action={other}"
             if other
-            else "record queued or issued I/Os: when one was completed does not say when it was asked for",
+            else "record queued or issued I/Os: completion times do not say when an I/O was requested",
             file=file,
             actions=dict(self.actions),
         )
@@ -238,7 +238,7 @@ class Iolog:
             self._now_ns += count * _MICROSECOND_NS
         else:
             raise UsageError(
-                f"the iolog says wait {count}, which is read in two ways: until {count} ms after the start, "
-                f"as fio does, or for {count} µs more, as its HOWTO says",
-                "say which: --set waits=ms as fio does, or --set waits=us as its HOWTO says",
+                f"the iolog's wait {count} is ambiguous: until {count} ms after the start, as fio does, or "
+                f"for {count} µs more, as its HOWTO says",
+                "choose one: --set waits=ms as fio does, or --set waits=us as its HOWTO says",
             )

@@ -70,7 +70,7 @@ def traced_device(path: str, files: HostFiles | None = None) -> Traced:
     own = files.number_of(path)
     node = files.node(own) if own is not None else None
     if own is None or node is None:
-        raise UsageError(f"{path} is no block device", "see ssdlab drives for those that are here", path=path)
+        raise UsageError(f"{path} is not a block device", "name one that ssdlab drives lists", path=path)
     start = number(node / "start") if there(node / "partition") else None
     parts = (
         [] if start is not None else [node / name for name in names(node) if there(node / name / "partition")]
@@ -165,7 +165,7 @@ def _check_output(output: Path, traced: Traced) -> None:
         device = os.fstat(file.folder.fileno()).st_dev
     if _kernel_number(device_number(device)) in traced.numbers:
         raise Refused(
-            f"{output} lies on the device that is to be recorded: its own writing would be in it",
+            f"{output} lies on the device to be recorded, so its own writes would be recorded",
             "put the file on another drive, or into memory (/dev/shm)",
             path=str(output),
         )

@@ -40,8 +40,8 @@ def _unit_bytes(value: object) -> object:
     unit = value.strip()
     if unit.startswith("block"):
         raise UsageError(
-            f"the unit {unit!r} does not say how large a block is",
-            "give the bytes of one: 4096, 4k, or sectors (512)",
+            f"the unit {unit!r} does not give the size of a block",
+            "give it in bytes: 4096, 4k, or sectors (512)",
         )
     return SIZE_UNITS_BYTES.get(unit) or parse_bytes(unit if unit[0].isdecimal() else f"1{unit}", noun="unit")
 
@@ -97,7 +97,7 @@ class Columns(Frozen):
         for column in self.all_columns:
             if isinstance(column, str) and not self.header:
                 raise UsageError(
-                    f"column {column!r} is named, but the file has no first line with names",
+                    f"column {column!r} is named, but the file has no header line",
                     "set header = true, or give the column's number, from 1",
                 )
             if isinstance(column, int) and column < 1:
@@ -297,10 +297,10 @@ class InColumns:
             return UsageError(
                 f"the operations are digits, such as {excerpt(word)!r}: in some traces 0 is a read, "
                 "in others a write",
-                "say which: op:5:read=1:write=0 in place, or in TOML "
+                "define them: op:5:read=1:write=0 in place, or in TOML "
                 'op = {column = 5, read = ["1"], write = ["0"]}',
             )
-        return BadLine(f"has the operation {excerpt(word)!r}, which is none that was named")
+        return BadLine(f"has the operation {excerpt(word)!r}, which is not one of those named")
 
     def _find(self, names: list[str]) -> None:
         """Turn columns into places in a line."""

@@ -78,7 +78,7 @@ def whole(text: str, noun: str, unit: int = 1) -> int:
     number, parts = _exactly(text, noun, unit)
     number, rest = divmod(number, parts)
     if rest:
-        raise BadLine(f"has {excerpt(text.strip())}, no whole number, as the {noun}")
+        raise BadLine(f"has {excerpt(text.strip())}, not a whole number, as the {noun}")
     if number > MAX_BYTES:
         raise BadLine(f"has {excerpt(text.strip())}, more than there is, as the {noun}")
     return number

@@ -1,4 +1,4 @@
-"""A made-up workload, for trying out a replay where there is no trace: nobody uses a drive like that.
+"""A made-up workload for trying out a replay without a trace: it represents no real use.
 
 Each second a program is opened: a burst of small reads out of order, then a sequential read of a large file;
 now and then a document is saved. In between the drive is idle.

@@ -1,4 +1,4 @@
-"""What is in a trace, before anybody replays it."""
+"""Summary of a trace, without a replay."""
 
 from __future__ import annotations
 

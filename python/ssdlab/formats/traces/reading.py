@@ -159,7 +159,7 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
             if len(tally.devices) > DEVICES:
                 raise UsageError(
                     f"{source.file} names more than {DEVICES} devices, up to line {tally.lines}",
-                    "see whether the columns that name the device are right",
+                    "check the columns that name the device",
                     file=source.file,
                     line=tally.lines,
                 )
@@ -179,7 +179,7 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
     if tally.bad_lines and source.bad_lines == "stop":
         raise UsageError(
             f"{tally.bad_lines} of {tally.lines} lines of {source.file} cannot be read: {tally.bad_text}",
-            "put them right, or leave them out with --set bad_lines=skip; the result then tells how many",
+            "correct them, or skip them with --set bad_lines=skip; the result then says how many",
             file=source.file,
             bad_lines=tally.bad_lines,
             lines=[line for line, _ in tally.first_bad],
@@ -203,7 +203,7 @@ def _check_single(source: Source, tally: Tally) -> None:
         first, second, *_ = tally.devices
         raise UsageError(
             f"{source.file} has the I/O of more than one device: {first}, {second} (line {tally.lines})",
-            f"choose one with --set device={first}, or lay all over one another with --set device=all; "
+            f"choose one with --set device={first}, or merge all with --set device=all; "
             "ssdlab trace show FILE lists them",
             devices=[first, second],
         )
@@ -231,7 +231,7 @@ def _opened(source: Source, tally: Tally) -> Iterator[Iterator[str]]:
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         raise HostError(
-            f"{path} cannot be read to its end: {error}", "see whether the file is whole", file=str(path)
+            f"{path} cannot be read to its end: {error}", "check that the file is complete", file=str(path)
         ) from error
 
 
@@ -256,7 +256,7 @@ def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iter
         if any(suffix in _TARS for suffix in path.suffixes):
             command = "tar -xf"
         raise UsageError(
-            f"{path} is packed in a way that is not read: gzip and tar are",
+            f"{path} is packed in a format that is not supported: gzip and tar are",
             f"unpack it first: {command or 'tar -xf'} {path.name}",
             file=str(path),
         )
@@ -298,7 +298,7 @@ def _parser(source: Source, head: str, tally: Tally) -> _Parser:
         version = blkparse.version_of(head)
         if version not in (2, 3):
             raise UsageError(
-                f"{source.file} begins with {head.strip()[:60]!r}: no fio iolog of version 2 or 3",
+                f"{source.file} begins with {head.strip()[:60]!r}: it is not a fio iolog of version 2 or 3",
                 "write one with fio --write_iolog, or name another --set format",
             )
         tally.format = f"iolog v{version}"
@@ -333,7 +333,7 @@ def _format_of(source: Source, head: str) -> Format:
     if len(fields) == 5 and fields[1] in ("R", "W"):
         return "alibaba"
     raise UsageError(
-        f"{source.file} begins with {head.strip()[:60]!r}, which is no format that is known",
+        f"{source.file} begins with {head.strip()[:60]!r}, which is not a known format",
         "set format to iolog, blkparse, msr or alibaba, or describe it with columns=FILE.toml",
         file=source.file,
     )

@@ -1,4 +1,4 @@
-"""One random pass in place of hours of overwriting: what is written, when that is steady, and the proof.
+"""One random pass instead of hours of overwriting: what it writes, when that is steady, and the proof.
 
 The drive is purged; each block is written once in a random order and some of them once more, so that the
 valid shares of its superblocks are those of long random writing. Random writes follow until five rounds hold
@@ -117,7 +117,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do in place of a pass or a placed state that a drive cannot have, in a command's own words."""
+    """What errors advise where a drive cannot have a pass or a placed state, in terms of the command."""
 
     in_full: str
     """How else the drive is prepared."""
@@ -159,14 +159,14 @@ def lay_out(
     Raises
     ------
     Refused
-        A part of a drive, or one with a cache of one bit a cell; to be placed: a real drive, or one that
-        theory does not know. `reason` is one of `UNPREPARED`.
+        A part of a drive, or one with an SLC cache; to be placed: a real drive, or one that theory does not
+        cover. `reason` is one of `UNPREPARED`.
     UsageError
         The spare is not known; `reason` likewise.
     """
     if not whole:
         raise Refused(
-            "one pass and a placed state are of whole drives, and only a part of this one is in use",
+            "one pass and a placed state need the whole drive, and only a part of it is in use",
             f"use all of the drive, or {advice.in_full}",
             reason="partial-span",
         )
@@ -180,8 +180,8 @@ def lay_out(
     share = asked or spare.share
     if not share or share <= 0:
         raise UsageError(
-            "one pass needs the spare share of the drive's flash, which is not on record",
-            f"say it: {advice.say_spare}; or write raw_bytes into the drive's record (docs/drives.md)",
+            "one pass needs the spare share of the drive's flash, which is unknown",
+            f"give it: {advice.say_spare}; or add raw_bytes to the drive record (docs/drives.md)",
             reason="no-spare",
         )
     data_bytes = usable_bytes // block_bytes * block_bytes
@@ -201,17 +201,17 @@ def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
     Raises
     ------
     Refused
-        One with a cache of one bit a cell; to be placed: one without superblocks.
+        One with an SLC cache; to be placed: one without superblocks.
     """
     if spare.one_bit_cache:
         raise Refused(
-            "this drive writes to a cache of one bit a cell first, which neither one pass nor theory knows",
+            "this drive writes to an SLC cache first, which neither one pass nor theory models",
             advice.in_full,
             reason="slc-cache",
         )
     if placed and not spare.placeable:
         raise Refused(
-            "the steady state of this simulated drive cannot be placed: theory knows drives that collect "
+            "the steady state of this simulated drive cannot be placed: theory covers drives that collect "
             "superblocks, and this one does not",
             advice.in_full,
             reason="no-theory",

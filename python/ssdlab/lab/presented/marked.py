@@ -1,6 +1,6 @@
-"""Findings with what is the matter with the figures that they tell: the one place that puts it there.
+"""Adds to findings the qualifiers of the figures that they state: the one place that does so.
 
-A figure says of itself what its steps show. A finding of the same steps says it too, whoever made it.
+A figure carries what its steps show. A finding of the same steps shows it too, whichever method made it.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
     """Service times, and response times where they are not the same; of the points that were measured."""
     measured = [point for point in points if point.missing is None]
     if not differ(measured):
-        title = "Latency; service and response are one here, as every I/O starts when it is due"
+        title = "Latency; service and response times are equal here, as every I/O starts when it is due"
         return (_latency(title, [(point, point.service_ns) for point in measured]),)
     return (
         _latency("Service time (submit to complete)", [(each, each.service_ns) for each in measured]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, ROUND_SHARE, WINDOW
-from ssdlab.model.units import fixed_share_text, significant
+from ssdlab.model.units import fixed_share_text, share_text, significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.drive_states import FULL_CAPACITIES, PREPARED, OnePassProof, PlacedProof
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
     from ssdlab.results.drive_states import StateCheck, SteadyProof
 
-TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
-"""Why nothing can be said of the state; the names are those of `lasted`."""
+TOO_LITTLE = "{share} of the drive overwritten in {rounds}"
+"""Why the state cannot be assessed; the names are those of `lasted`."""
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
     """Return what the writing before a measurement showed; `of` begins the sentence, of several."""
     if steady is None:
-        return Claim("Not brought into steady state before")
+        return Claim("Not preconditioned to steady state")
     shown = Evidence((steady.ordinal,))
     before = of.replace(": ", ", ")
     state = f"{before}steady state" if before else "Steady state"
     if not steady.judged or steady.range_share is None or steady.rise_share is None or steady.first is None:
         why = "{doubted}" if steady.doubts else TOO_LITTLE
         return Claim(
-            f"{of}Steady state is not judged: {why}",
+            f"{of}Steady state not assessed: {why}",
             evidence=shown,
             others=lasted(steady),
-            columns={state: f"not judged: {why}"},
+            columns={state: f"not assessed: {why}"},
         )
     return Claim(
-        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}) and fitted line {{moves}} "
-        "({max_rise}) of the mean over rounds {first} to {last}, each {round}{size}",
+        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}) and slope {{slope}} ({{max_rise}}) of the "
+        "mean over rounds {first} to {last}, each {round}{size}",
         figure=Amount(100 * steady.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence((steady.ordinal,), (steady.first, steady.first + WINDOW - 1)),
         others={
             **lasted(steady),
-            "moves": moves(steady.slope_mb_s, steady.rise_share),
+            "slope": slope_text(steady.slope_mb_s, steady.rise_share),
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
             "first": str(steady.first + 1),
             "last": str(steady.first + WINDOW),
@@ -55,7 +55,7 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             else f"Range, {Bound('at most', Amount(100 * MAX_RANGE, '%'))}": "{figure}",
             f"{before}slope"
             if before
-            else f"Slope, {Bound('at most', Amount(100 * MAX_RISE, '%'))}": "{moves}",
+            else f"Slope, {Bound('at most', Amount(100 * MAX_RISE, '%'))}": "{slope}",
         },
     )
 
@@ -69,16 +69,28 @@ def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
         yield one_pass_claim(steady)
     if not steady.fills_enough:
         yield Claim(
-            "{of}the drive was overwritten less than twice before, so fresh blocks may have been left",
-            figure=Amount(steady.capacities, "capacities"),
-            bound=Bound("at least", Amount(FULL_CAPACITIES, "capacities")),
+            "{of}fresh blocks may be left, as the drive was overwritten less than twice",
+            figure=Amount(steady.capacities, "drive writes"),
+            bound=Bound("at least", Amount(FULL_CAPACITIES, "drive writes")),
             evidence=Evidence((steady.ordinal,)),
             others={"of": of},
         )
 
 
+def slope_text(slope: float | None, rise_share: float) -> str:
+    """Return the slope of a fitted line over its window, with its sign.
+
+    >>> slope_text(-2.0, 0.0463), slope_text(0.0, 0.0), slope_text(None, 0.01)
+    ('-4.63 %', '0 %', '±1.00 %')
+    """
+    rise = str(Amount(100 * abs(rise_share), "%"))
+    if not any(digit in rise for digit in "123456789"):
+        return "0 %"
+    return f"{'+' if slope and slope > 0 else '-' if slope else '±'}{rise}"
+
+
 def moves(slope: float | None, rise_share: float) -> str:
-    """Say which way a fitted line goes, and by how much.
+    """Say whether a fitted line rises or falls, and by how much.
 
     >>> moves(-2.0, 0.0463), moves(0.0, 0.0), moves(None, 0.01)
     ('falling by 4.63 %', 'level', 'moving by 1.00 %')
@@ -108,24 +120,22 @@ def _state(steady: SteadyProof) -> str:
 
 def _verdict(steady: SteadyProof) -> str:
     if isinstance(steady, PlacedProof):
-        held = "held the rule of it" if steady.reached else "did NOT hold the rule of it"
-        rounds = len(steady.rounds_mb_s)
-        which = "the five rounds" if rounds == WINDOW else f"the last five of {rounds} rounds"
+        met = "meets" if steady.reached else "does NOT meet"
         return (
-            f"{PREPARED.capitalize()}: steady state was placed by theory, and {which} of "
-            f"writes after that ({{time}}, {{written}}) {held}"
+            f"{PREPARED.capitalize()}: steady state was computed by theory and {met} SNIA's criterion in "
+            "{rounds} of writes after that ({time}, {written})"
         )
-    found = f"{'in' if steady.reached else 'NOT in'} steady state after {{time}} and {{written}} of writes"
+    found = f"{'in' if steady.reached else 'NOT in'} steady state after {{time}} and {{written}}"
     if not isinstance(steady, OnePassProof):
         return f"{found[0].upper()}{found[1:]}"
     if steady.overwritten:
         shown = "" if steady.agreed else " that did not show its spare"
-        return f"Written over as in full after one random pass{shown}: {found}"
+        return f"Overwritten as in full preconditioning after one random pass{shown}: {found}"
     return f"By one random pass, not SNIA's preconditioning: {found}"
 
 
 def one_pass_claim(steady: OnePassProof) -> Claim:
-    """Return in words what one pass in place of SNIA's preconditioning was made for, and what it showed."""
+    """Return the spare that one pass was made for, and the spare that its speed showed."""
     others: dict[str, Amount | str] = {
         "asked": Amount(100 * steady.spare, "%"),
         "whose": steady.spare_from,
@@ -134,23 +144,24 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
     shown = Evidence((steady.ordinal,))
     if steady.spare_found is None and steady.agreed:
         return Claim(
-            f"{says}; with so much its speed need not fall, and did not",
+            f"{says}; with that much its speed need not fall, and did not",
             evidence=shown,
             others=others,
         )
     if steady.spare_found is None:
         return Claim(f"{says}; its speed shows no spare", evidence=shown, others=others)
-    verdict = "the speed shows {figure}" + ("" if steady.agreed else ": another one")
+    verdict = "its speed shows {figure}" + ("" if steady.agreed else ", which differs")
     figure = Amount(100 * steady.spare_found, "%")
     return Claim(f"{says}; {verdict}", figure=figure, evidence=shown, others=others)
 
 
 def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
-    """Return how long the writing took and how far it came, for a sentence."""
+    """Return how long the writing took and how much it wrote, for a sentence."""
     rounds = len(steady.rounds_mb_s)
     return {
         "time": Amount(steady.seconds, "s"),
-        "written": f"{significant(steady.capacities)} capacities",
+        "written": f"{significant(steady.capacities)} drive writes",
+        "share": share_text(steady.capacities),
         "rounds": f"{rounds} round{'s' if rounds != 1 else ''}",
         "doubted": steady.doubted,
     }
@@ -159,7 +170,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
 def check_claim(check: StateCheck) -> Claim:
     """Return in words what a check of the drive's state showed.
 
-    One that came back proves nothing of the others: only a move is a conclusion, of the whole sweep.
+    A repeated point that agrees proves nothing about the others: only a change is a conclusion.
     """
     others: dict[str, Amount | str] = {
         "what": check.what,
@@ -171,24 +182,22 @@ def check_claim(check: StateCheck) -> Claim:
     }
     heading = ""
     if check.kind == "repeated" and check.lowest is None:
-        heading = "Taken first, and again"
-        says = "{what} gave {figure}, and {after} when it was taken again afterwards"
+        heading = "First, and repeated"
+        says = "{what} gave {figure}, and {after} when repeated afterwards"
     elif check.kind == "repeated":
         says = (
-            "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what}, taken again "
-            "afterwards, gave {after}"
+            "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what} gave {after} when "
+            "repeated afterwards"
         )
     elif check.kind == "throttled":
-        says = (
-            "{what} gave {figure} before the drive throttled itself for heat, and {then} {after} while it did"
-        )
+        says = "{what} gave {figure} before the drive throttled, and {then} gave {after} while it did"
     else:
-        heading = "The same work before, and here"
-        says = "{what} ended at {figure}, and {then} gave {after} of the same work"
+        heading = "Same load before, and here"
+        says = "{what} ended at {figure}, and {then} gave {after} with the same load"
     if check.doubts:
         verdict = "not judged: {doubted}"
     else:
-        verdict = "within a fifth of each other" if check.held else "the drive's state moved"
+        verdict = "within 20 %" if check.held else "the drive's state moved"
     return Claim(
         f"{says}: {verdict}",
         figure=Amount(check.before, check.unit),

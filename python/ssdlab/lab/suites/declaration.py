@@ -267,7 +267,7 @@ def _part(text: PartText) -> Part:
 
     if text.method in SUITES:
         raise UsageError(
-            f"{text.method} is a suite, and no method: it cannot be a part of a review",
+            f"{text.method} is a suite, not a method: it cannot be part of a review",
             "name the methods that it is made of, each as a part: see ssdlab methods",
             method=text.method,
         )

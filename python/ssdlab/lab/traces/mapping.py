@@ -1,4 +1,4 @@
-"""A trace mapped onto a drive: what lies beyond its end is moved, what cannot be asked of it is left out.
+"""A trace mapped onto a drive: I/Os beyond its end wrap around, those it cannot do are left out.
 
 Nothing is changed in silence: an I/O keeps its operation and its length or is left out, with its reason.
 """
@@ -71,7 +71,7 @@ class TraceMapping(Frozen):
     """How a trace is mapped onto a drive."""
 
     speed: Speed = Field("1", description="times faster than recorded, or max: as fast as possible")
-    gap_most_ns: Nanoseconds = Field(0, ge=0, description="longer gaps are cut to this; 0: none is")
+    gap_most_ns: Nanoseconds = Field(0, ge=0, description="longer gaps are cut to this; 0: none")
     length_ns: Nanoseconds = Field(
         0, ge=0, description="only so much of the trace, from its first I/O; 0: all"
     )
@@ -112,7 +112,7 @@ def chunks(events: Iterable[Event]) -> Iterator[Array]:
             array["time_ns"] = [time - zero for time in times]
         except OverflowError as error:
             raise UsageError(
-                "the times of the trace are centuries apart", "see whether their unit is right"
+                "the times of the trace are centuries apart", "check the unit of the times"
             ) from error
         array["offset"], array["length"], array["op"] = offsets, lengths, ops
         yield array
@@ -201,7 +201,7 @@ class TraceMapper:
         return kept
 
     def _inside(self, offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Wrap what lies beyond the end; what would then cross the end lies in front of it."""
+        """Wrap I/Os beyond the end to the start; one that would then cross the end is moved before it."""
         import numpy as np
 
         beyond = offset + length > self._usable
@@ -230,8 +230,8 @@ class TraceMapper:
         if self._now_ns * 1000 // thousandths > DURATION_NS:
             raise UsageError(
                 f"the replay would last {units.span_text(self._now_ns / thousandths / 1e6)}",
-                "replay a part of it (seconds), faster (speed) or with its gaps cut (gap_most); or see "
-                "whether the unit of its times is right",
+                "replay a part of it (seconds), faster (speed) or with its gaps cut (gap_most); or "
+                "check the unit of its times",
             )
         # In two parts, so that no product is more than 64 bits hold.
         due: NDArray[np.int64] = passed // thousandths * 1000 + passed % thousandths * 1000 // thousandths

@@ -97,7 +97,7 @@ def _in_order(source: Source, how: TraceMapping, tally: Tally, scratch: Path) ->
         raise UsageError(
             f"the times of {source.file} go back {tally.backwards} times, first in line "
             f"{tally.first_backwards}",
-            "put its I/Os in order of time with --set order=sort",
+            "sort its I/Os by time: --set order=sort",
             file=source.file,
             line=tally.first_backwards,
             count=tally.backwards,

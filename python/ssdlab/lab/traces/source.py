@@ -66,13 +66,12 @@ def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
         )
     if source.backwards:
         yield Claim(
-            "the times of the trace went back {count} times; it was sorted",
+            "the trace was sorted: its times went back {count} times",
             others={"count": str(source.backwards)},
         )
     if laid.wrapped:
         yield Claim(
-            "{count} beyond the drive's end {were} wrapped: their offset is the remainder by the drive's "
-            "size, and what would then cross the end lies in front of it",
+            "{count} beyond the drive's end {were} wrapped around to the start",
             others={"count": counted(laid.wrapped, "I/O"), "were": "was" if laid.wrapped == 1 else "were"},
         )
 

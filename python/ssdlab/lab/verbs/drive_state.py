@@ -43,8 +43,8 @@ class Fork(Verb):
 def _order_effects() -> Departure:
     return Departure(
         code="order-effects",
-        what="each point began in the state in which the one before had left the drive",
-        why="only a simulated drive can go back to the state that it was in before",
+        what="each point began in the drive state that the previous one left",
+        why="only a simulated drive can be returned to an earlier state",
     )
 
 
@@ -264,7 +264,7 @@ class Purge(Verb):
         plain: JsonValue = json.loads(json.dumps(record.as_dict()))
         facts: dict[str, JsonValue] = {"purged": True, "record": plain}
         if record.substitute:
-            why = "what the host cannot address is not touched by it"
+            why = "it does not reach blocks that the host cannot address"
             stand_in = Departure(code="purge-substitute", what=f"purged by {record.method}", why=why)
             facts["departures"] = [stand_in.model_dump()]
         return StepResult(seconds=0.0, facts=facts)

@@ -1,4 +1,4 @@
-"""Steps in which the drive rests, what it has for that, and load by which power recordings are dated."""
+"""Steps in which the drive rests, its power states, and load that aligns power recordings."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class AskPower(Verb):
 
     def effects(self) -> tuple[str, ...]:
         """Return what reaches the drive."""
-        return ("reads the drive's power states, as far as it has any",)
+        return ("reads the drive's power states, if it has any",)
 
     def do(self, at: StepContext) -> StepResult:
         """Ask."""
@@ -129,7 +129,7 @@ class Rest(Verb):
     def effects(self) -> tuple[str, ...]:
         """Return what reaches the drive."""
         sent = "" if self.sent_to is None else f"sends it into {self.sent_to}, "
-        return (f"{sent}leaves it alone and reads one block, {self.reads} times",)
+        return (f"{sent}leaves it idle and reads one block, {self.reads} times",)
 
     def do(self, at: StepContext) -> StepResult:
         """Rest, and wake it."""
@@ -152,7 +152,7 @@ class Rest(Verb):
         if not woken or not awake:
             raise DriveError(
                 f"{failed} of {2 * self.reads} single reads of {at.drive.identity.path} after rests failed",
-                "see the kernel log and the drive's health, then resume the run",
+                "check the kernel log and the drive's health, then resume the run",
                 reason="no-reads",
                 operation="read",
                 failed=failed,
@@ -170,8 +170,8 @@ class Rest(Verb):
         setting.write(setting.meant(self.sent_to))
         if (now := setting.read()) != self.sent_to:
             raise DriveError(
-                f"{at.drive.identity.path} confirmed {self.sent_to} and is in {now}",
-                "the drive does not do what it confirms: note it beside the result",
+                f"{at.drive.identity.path} confirmed {self.sent_to}, but is in {now}",
+                "add a note to the result: the drive confirms states that it does not enter",
                 reason="setting-lies",
                 setting="rest_state",
                 value=self.sent_to,
@@ -219,7 +219,7 @@ class PowerMarks(Verb):
 
     def effects(self) -> tuple[str, ...]:
         """Return what reaches the drive."""
-        return (f"reads at random, on and off, for {self.seconds:g} s: marks for the recording of power",)
+        return (f"reads at random, on and off, for {self.seconds:g} s: marks to align the power recording",)
 
     def do(self, at: StepContext) -> StepResult:
         """Give the marks; none where that would read what was never written."""

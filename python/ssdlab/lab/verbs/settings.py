@@ -82,7 +82,7 @@ class Variant(Verb):
             why, trimmed = self._free(at, self.usable.length)
             found |= trimmed
         if why:
-            what = "what lies beyond the usable part was not freed: if it holds data, it is no spare"
+            what = "the unused part was not trimmed: if it holds data, it is not spare area"
             departures.append(Departure(code="spare-not-free", what=what, why=why))
         found["departures"] = [each.model_dump() for each in departures]
         return result.model_copy(update={"facts": found})
@@ -105,12 +105,12 @@ class Variant(Verb):
             record = at.drive.trim(length, rest, on_share=lambda share: at.look(share_text(share)))
         except DriveError as error:
             return error.what, {}
-        lost = "the trim did not reach it" if record.reached_device is False else ""
+        lost = "the trim did not reach the drive" if record.reached_device is False else ""
         return lost, {"trim": json.loads(json.dumps(record.as_dict()))}
 
 
 def _freed(usable: Usable) -> str:
-    return f"discards everything from byte {usable.length} on, which is not used"
+    return f"discards the unused part, from byte {usable.length} on"
 
 
 def share_of_user_capacity(share: float) -> Departure:
@@ -118,5 +118,5 @@ def share_of_user_capacity(share: float) -> Departure:
     return Departure(
         code="spare-of-user-capacity",
         what=f"the spare of {share_text(share)} is a share of the user capacity",
-        why="the raw capacity is not known: write raw_bytes into the drive's record",
+        why="the raw capacity is unknown: add raw_bytes to the drive record",
     )

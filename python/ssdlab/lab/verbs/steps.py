@@ -1,4 +1,4 @@
-"""What a verb hands on: one step, asked for, with the part of the drive and the seed that it stands on.
+"""The request of a verb: one step, with the part of the drive and the seed that it uses.
 
 A step has a number, a seed of its own, and the span that it lies on.
 """

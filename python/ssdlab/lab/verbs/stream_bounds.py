@@ -1,4 +1,4 @@
-"""What a workload will take: bounds of its time and of the bytes that it writes.
+"""Bounds of a workload: of its time and of the bytes that it writes.
 
 What stops by time is known to the second, but for what is then in flight: it is waited for, in the drive's
 time. What stops by bytes takes as long as the drive needs: its bounds are those of what is known of the drive

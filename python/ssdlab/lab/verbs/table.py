@@ -79,7 +79,7 @@ def check_verb(asked: Verb) -> None:
     if type(asked).__module__.startswith(_OURS):
         return
     if not isinstance(asked, Verb):
-        raise Unfit(f"lab.do was given a {type(asked).__name__}, no Verb")
+        raise Unfit(f"lab.do was given a {type(asked).__name__}, not a Verb")
     name = getattr(asked, "verb", None)
     kind = type(asked).__name__
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -127,7 +127,7 @@ def do_checked(asked: Verb, at: StepContext) -> StepResult:
         return result
     kind = f"{type(asked).__name__}.do"
     if not isinstance(result, StepResult):
-        raise Unfit(f"{kind} gave a {type(result).__name__}, no StepResult", asked.do)
+        raise Unfit(f"{kind} gave a {type(result).__name__}, not a StepResult", asked.do)
     _check_json(result.facts, f"the facts of {kind}", asked)
     try:
         Facts.model_validate(result.facts)

@@ -338,7 +338,7 @@ class Precondition(WorkloadVerb):
 
 
 class OnePass(WorkloadVerb):
-    """Prepares steady state by one pass, which is no preconditioning of SNIA's."""
+    """Prepares steady state by one pass, which is not SNIA's preconditioning."""
 
     verb: ClassVar[str] = "one-pass"
     state: ClassVar[StateRole] = "prepares"
@@ -390,8 +390,8 @@ class Place(Verb):
         at.drive.state.place_steady()
         departure = Departure(
             code="analytic",
-            what="steady state was prepared, not written: valid shares of superblocks were placed by theory",
-            why="a simulated drive takes any state; SNIA's preconditioning writes it",
+            what="steady state was computed by theory, not written",
+            why="a simulated drive can take any state; SNIA's preconditioning writes the drive",
         )
         return StepResult(seconds=0.0, facts={"departures": [departure.model_dump()]})
 

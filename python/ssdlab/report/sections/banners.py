@@ -1,4 +1,4 @@
-"""What must be known of the numbers: departures, warnings, notes, and what makes runs unlike.
+"""What a reader must know about the numbers: departures, warnings, notes, and differences between runs.
 
 Each is told once, with the methods and the drives that it is of; what each step says stands with its run.
 """
@@ -30,10 +30,10 @@ Kind = Literal["mark", "departure", "warning", "remark", "note"]
 
 
 _TITLES: dict[Kind, str] = {
-    "mark": "What stands with figures",
+    "mark": "Qualifiers of figures",
     "departure": "Departures from the method",
     "warning": "Warnings",
-    "remark": "What merely is so",
+    "remark": "Remarks",
     "note": "Notes",
 }
 
@@ -198,7 +198,7 @@ def _notes(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _unlike(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield where runs of one method were not taken alike."""
+    """Yield where runs of one method differ."""
     groups: dict[str, list[Shown]] = {}
     for shown in runs:
         groups.setdefault(shown.run.manifest.method.name, []).append(shown)
@@ -209,21 +209,21 @@ def _unlike(runs: Sequence[Shown]) -> Iterator[Notice]:
         if unlike:
             found.setdefault("; ".join(dict.fromkeys(unlike)), []).extend(group)
     for why, own in found.items():
-        what = f"Runs of one method are not alike: {why}"
-        advice = "Compare them with care; the table below and the end of the page say how they differ."
+        what = f"Runs of one method differ: {why}"
+        advice = "Compare them with care; the table below and the end of the page show the differences."
         yield Notice(what, advice, _points(runs, [(each, "", "") for each in own]))
 
 
 def _entries(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield which drives have more spare area than others, and by what unlike software runs were measured."""
+    """Yield which drives have more spare area than others, and which software differs between runs."""
     if more := more_spare((shown.style.short, size_of(shown.run.manifest)[1]) for shown in runs):
         yield Notice(more, "")
     first = {shown.label: shown.index for shown in reversed(runs)}
     unlike = software_apart((shown.label, software_of(shown.run.manifest)) for shown in runs)
     if unlike:
         points = (Point(words, tuple(first[name] for name in names)) for words, names in unlike.items())
-        advice = "No method changed its version between them: such runs are ranked together."
-        yield Notice("Not all was measured with the same software", advice, tuple(points))
+        advice = "No method changed its version between them, so the runs are ranked together."
+        yield Notice("Measured with different software", advice, tuple(points))
 
 
 def _points(runs: Sequence[Shown], found: Sequence[tuple[Shown, str, str]]) -> tuple[Point, ...]:

@@ -1,4 +1,4 @@
-"""The user's sentences, each held against the figure of this very page."""
+"""The user's sentences, each checked against the figures of this page."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLi
     if not found:
         words = _lack(claim, runs)
     elif not fit:
-        words = f"{_words(claim, *found[0])}; no bound is checked"
+        words = f"{_words(claim, *found[0])}; bound not checked"
     else:
         kept = [_keeps(claim, figure) for _, figure in fit]
         others = [_words(claim, *each) for each, keeps in zip(fit, kept, strict=True) if keeps != kept[0]]
         mark = "true" if kept[0] else "false"
-        words = "; unlike ".join((_words(claim, *fit[0]), *others))
+        words = "; but ".join((_words(claim, *fit[0]), *others))
     return Judged(claim.sentence, claim.figure, claim.bound, mark, words, links.get(claim.figure))
 
 
@@ -101,7 +101,7 @@ def _may_be(figure: str) -> bool:
 
 
 def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
-    """Say why a claim is held against nothing: what of it the page lacks, and what keeps that back."""
+    """Say why a claim cannot be checked: what the page lacks, and which qualifiers forbid it."""
     having = dict.fromkeys(
         labelled(shown.label, each.state if each.unfit("claims") else "")
         for shown in runs
@@ -113,14 +113,14 @@ def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
         fitting = _fitting(claim.drive, runs)
         if not fitting:
             labels = "; ".join(dict.fromkeys(shown.label for shown in runs))
-            return f"no drive of this page is called {claim.drive!r}; there are: {labels}"
+            return f"no drive on this page is called {claim.drive!r}; the drives are: {labels}"
         labels = "; ".join(dict.fromkeys(shown.label for shown in fitting))
-        return f"{claim.drive!r} fits several drives of this page: {labels}"
+        return f"{claim.drive!r} matches several drives on this page: {labels}"
     state = next((each.state for shown in meant for each in _named(claim, shown) if each.state), "")
     if not having:
-        return labelled("no run of this page has a value of it", state)
-    lacking = labelled(f"no value of it for {claim.drive or runs[0].label}", state)
-    return f"{lacking}; there is one for: {'; '.join(having)}"
+        return labelled("no run on this page has a value for it", state)
+    lacking = labelled(f"no value for {claim.drive or runs[0].label}", state)
+    return f"{lacking}; available for: {'; '.join(having)}"
 
 
 def _fitting(drive: str, runs: Sequence[Shown]) -> list[Shown]:

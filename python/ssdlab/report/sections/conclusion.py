@@ -1,4 +1,4 @@
-"""The conclusion: who is best at what and by how much, what nobody is ranked by, and what was rated."""
+"""The conclusion: the best drive per figure with its margin, figures without a ranking, and ratings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
 from ssdlab.lab.rated_shares import has_rating
-from ssdlab.model.units import and_listed, ends_text, fixed_share_text, share_text, significant
+from ssdlab.model.units import and_listed, counted, ends_text, fixed_share_text, share_text, significant
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import EXAMPLE, no_value, not_ranked, standings, unranked_beyond, withheld
@@ -30,9 +30,7 @@ _SAYS_NOTHING = ("IOPS", "throughput")
 """Labels that say no more than the unit."""
 _CHOSEN = ("I/Os", "")
 """Units of what a run chose, or counted: no drive is praised for it."""
-CIRCULAR = (
-    "How simulated drives keep their ratings is no finding: their profiles were made from these ratings."
-)
+CIRCULAR = "Simulated drives are not compared with their ratings: their profiles were made from these."
 
 
 def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | None:
@@ -70,12 +68,12 @@ def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
 
 
 def verdicts(runs: Sequence[Shown]) -> dict[str, dict[str, list[str]]]:
-    """Return of each method that passes or fails a drive which drives it did, by how."""
+    """Return which drives passed, failed or were not judged, for each method with a verdict."""
     judged: dict[str, dict[str, list[str]]] = {}
     for shown in runs:
         result, title = shown.run.result, shown.run.manifest.method.title
         if type(result).passed is not ResultBase.passed:
-            how = {True: "passed by", False: "failed by", None: "not judged of"}[result.passed]
+            how = {True: "passed by", False: "failed by", None: "not judged for"}[result.passed]
             judged.setdefault(title, {}).setdefault(how, []).append(shown.style.short)
     return judged
 
@@ -94,17 +92,17 @@ def _verdicts(runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibit]:
-    """Yield who is best at what, and what nobody is ranked by; nothing of one drive."""
+    """Yield the best drive per figure and the figures without a ranking; nothing for one drive."""
     if len(entries(runs)) < 2:
         return
     ranks, names = standings(runs), _concluded_on(runs, declared)
     rows = [_row(ranks[name]) for name in names if name in ranks and ranks[name].ranked[1:]]
     if rows:
-        lead = f"A lead counts where it is over {fixed_share_text(LEVEL)} and more than the figures vary by."
-        yield Exhibit("Who is best, and by how much", "", (Table(lead, _HEAD, tuple(rows)).filled,))
+        lead = f"A lead counts if it exceeds {fixed_share_text(LEVEL)} and the variation of the figures."
+        yield Exhibit("Best drives and their margins", "", (Table(lead, _HEAD, tuple(rows)).filled,))
     lines = _unranked(runs, names)
     if lines:
-        table = Table("Figures by which no drive is called best", ("Why", "Drives", "Figures"), lines)
+        table = Table("Figures without a best drive", ("Why", "Drives", "Figures"), lines)
         yield Exhibit("Not ranked", "", (table,))
 
 
@@ -124,7 +122,7 @@ def _praised(figure: Metric) -> bool:
     return figure.unit not in ("W", *_CHOSEN) and not figure.unit.endswith("/W")
 
 
-_HEAD = ("Figure", "Best", "Against the next", "Last", "Not ranked")
+_HEAD = ("Figure", "Best", "Lead over next", "Last", "Not ranked")
 
 
 def _row(standing: Standing) -> tuple[cells.Cell, ...]:
@@ -148,7 +146,7 @@ def _row(standing: Standing) -> tuple[cells.Cell, ...]:
 
 def _ends(standing: Standing, places: Sequence[Place], *, worse: bool) -> str:
     """Return who is best or last, with the figure; only of those ranked where another lies beyond them."""
-    of_ranked = " of those ranked" if unranked_beyond(standing, places[-1], worse=worse) else ""
+    of_ranked = " among those ranked" if unranked_beyond(standing, places[-1], worse=worse) else ""
     found = list(dict.fromkeys(place.text for place in places))
     text = found[0] if len(found) == 1 else ends_text(found[0], found[-1])
     return f"{and_listed([each.shown.style.short for each in places])}{of_ranked}, {text}"
@@ -224,7 +222,7 @@ def _count(entry: Entry) -> int:
 
 
 def against(entry: Entry) -> Iterator[str]:
-    """Yield how the figures of a drive keep its ratings, to 1 %, which do not, and what has none.
+    """Yield how many ratings a drive meets within 1 %, which it misses, and which figures have none.
 
     Nothing of a drive without ratings, and of a simulated one, which was made from them.
     """
@@ -241,26 +239,23 @@ def against(entry: Entry) -> Iterator[str]:
     if rated:
         yield from _kept(rated)
     elif count:
-        why = (
-            "the figures here are of other drive states than those they speak of"
-            if others >= count
-            else f"{others} of another drive state than the figures here, and no figure of the others"
-            if others
-            else f"the figures of what they speak of are not fit for it ({unfit})"
-            if (unfit := _unfit(places))
-            else "no figure here is of what they speak of"
-        )
-        whole = "its one rating was not" if count == 1 else f"none of its {count} ratings was"
-        yield f"{whole} compared: {why if count > 1 else why.replace('they speak', 'it speaks')}"
+        whole = "its rating is not compared" if count == 1 else f"none of its {count} ratings is compared"
+        if others >= count:
+            yield f"{whole}: the figures are of another drive state"
+        elif others:
+            yield f"{whole}: {others} for another drive state, the others for figures not measured"
+        elif unfit := _unfit(places):
+            yield f"{whole}: the rated figures do not qualify ({unfit})"
+        else:
+            yield "no rating applies to these tests"
         return
     if others:
-        figures = f"{others} {'other ' if rated else ''}figure"
-        whose = f"{figures}, which is" if others == 1 else f"{figures}s, which are"
-        yield f"no rating speaks of the drive state of {whose} not counted"
+        figures = counted(others, "other figure" if rated else "figure")
+        yield f"{figures} without a rating for {'its' if others == 1 else 'their'} drive state"
 
 
 def _unfit(places: Sequence[Place]) -> str:
-    """Return what of figures that have ratings forbids that they are held against them."""
+    """Return the qualifiers that forbid comparing rated figures with their ratings."""
     own = (place for place in places if has_rating(place.figure, place.shown.run.manifest.ratings))
     return labels(each for place in own for each in place.figure.unfit("ratings"))
 
@@ -270,10 +265,10 @@ def _kept(rated: Sequence[tuple[Place, RatedShare]]) -> Iterator[str]:
     kept = len(rated) - len(missed)
     holds = and_listed(list(dict.fromkeys(each.holds for _, each in rated)))
     if len(rated) == 1:
-        whole = f"the one rating that was compared is {'kept' if kept else 'not kept'}"
+        whole = f"the one rating compared is {'met' if kept else 'not met'}"
     else:
-        whole = f"{kept} of {len(rated)} ratings {'is' if kept == 1 else 'are'} kept"
-    yield f"{whole}, to within {fixed_share_text(LEVEL)} ({holds})"
+        whole = f"{kept} of {len(rated)} ratings met"
+    yield f"{whole} within {fixed_share_text(LEVEL)} ({holds})"
     for place, each in missed[:NAMED]:
         title, share = place.shown.run.manifest.method.title, cells.share(each.share).text
         yield f"{title} ({each.figure.label}) is {share} of the rating"

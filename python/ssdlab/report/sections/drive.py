@@ -1,4 +1,4 @@
-"""What the drive went through: IOPS, p99, watts and temperature on one time line, with marks."""
+"""What happened to the drive: IOPS, p99, watts and temperature on one time line, with marks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.model.units import and_listed, capacity_text
+from ssdlab.model.units import and_listed, capacity_text, counted
 from ssdlab.report.charts import (
     Axis,
     Measure,
@@ -69,21 +69,21 @@ _PANELS = (
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section; None where no drive own of its heat or its watts, and nothing happened to any."""
+    """Return the section; None where no drive reports temperature or power, and nothing happened."""
     shown = [each for each in runs if _worth_showing(each)]
     if not shown:
         return None
     several = len({each.style for each in shown}) < len(shown)
     return Section(
         id="drive",
-        title="What the drive went through",
+        title="What happened to the drive",
         lead=tuple(_leads(shown, several=several, many=len(runs) > 1)),
         runs=tuple(each.index for each in shown),
         figures=tuple(filter(None, (_figure(shown),))),
         exhibits=(
             Exhibit(
-                "Counted by the drive",
-                "What its own counters have grown by in the steps of the run; empty where it does not tell.",
+                "Drive counters",
+                "Increase over the steps of the run; empty where the drive does not report a counter.",
                 (_table(shown).filled,),
             ),
         ),
@@ -125,22 +125,22 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
     panels = tuple(panel for panel in _PANELS if panel.key in keys)
     happened = sum(len(view.spells) for view in views)
     marked = (
-        "The drives reported no throttling and no errors."
+        "No throttling or errors reported."
         if not happened
-        else f"Shaded where heat slowed the drive; a line where something else happened: {happened} in all."
+        else f"Shaded: throttling. Lines: other events. {counted(happened, 'event')} in all."
     )
     drawn = ", ".join(panel.label for panel in panels)
     return Figure(
         id="drive-time-line",
-        title="The run on one time line",
+        title="Time line of the run",
         lead=marked,
         described=f"Time line of {drawn}. {marked}",
         chart=TimelineChart(panels, views),
         tables=tuple(table for each in shown if (table := _marks(each)).rows),
         measured=(
             "Steps in the order in which they were done, with the pauses between them.",
-            "The drive is asked once a second; in steps in which it is left alone it is not asked.",
-            f"Above {_MAX_ROWS} rows, neighbours are joined: mean of IOPS and watts, highest p99 and °C.",
+            "The drive is polled once a second, but not in steps that leave it idle.",
+            f"Above {_MAX_ROWS} rows, neighbours are merged: mean of IOPS and watts, highest p99 and °C.",
         ),
         buttons=(Buttons("view", "Run", tuple(view.label for view in views)),) if len(views) > 1 else (),
         zoom=True,
@@ -278,7 +278,7 @@ def _marks(shown: Shown) -> Table:
 
 
 def _table(shown: Sequence[Shown]) -> Table:
-    """Put what the drives' counters have grown by side by side."""
+    """Return the increases of the drives' counters, a row for each run."""
     several = len({each.style for each in shown}) < len(shown)
     changes = [changes_of(each.run.steps) for each in shown]
     names = list(dict.fromkeys(name for found in changes for name in found))
@@ -297,8 +297,8 @@ def _table(shown: Sequence[Shown]) -> Table:
             "Run",
             *(["Method"] if several else []),
             *(_COUNTERS.get(name, name.replace("_", " ")) for name in names),
-            "Medium / host, times",
-            "Hottest, °C",
+            "Write amplification",
+            "Highest °C",
         ),
         rows,
     )

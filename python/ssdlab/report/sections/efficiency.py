@@ -1,4 +1,4 @@
-"""Work for each watt: bars of efficiency, with the mean power they come from behind a button."""
+"""Work per watt: bars of efficiency, and behind a button the mean power they come from."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
     return Figure(
         id=f"{section}-efficiency",
         title="Efficiency and power",
-        lead=" ".join(("Work for each watt: higher is better. Power: lower is better.", *_ends(drawn))),
+        lead=" ".join(("Work per watt: higher is better. Power: lower is better.", *_ends(drawn))),
         described="; ".join(
             f"{each.shown.label}, {each.group}: {of_unit(each.found.value, each.found.unit)} "
             f"at {of_unit(each.mean_w, 'W')}"
@@ -85,7 +85,7 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
         tables=(_table(drawn),),
         measured=(
             "Mean power over the window of the throughput; a run without a meter has no bar.",
-            "Of a simulated drive the power is that of its own model.",
+            "The power of a simulated drive comes from its model.",
             *_meters(drawn),
         ),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
@@ -94,9 +94,9 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
 
 
 def _ends(worked: Sequence[Worked]) -> Iterable[str]:
-    """Yield of each workload of the first view who does most for its watts, and who least.
+    """Yield the best and the last drive for each workload of the first view.
 
-    Nothing where all are level, and of no figure that has no rank.
+    Nothing where all are tied; figures without a rank are left out.
     """
     of_group: dict[tuple[str, str], list[Worked]] = {}
     for each in worked:
@@ -127,7 +127,7 @@ def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Sect
     first, *others = sections
     exhibit = Exhibit(
         "Efficiency and power",
-        "Not metered: no meter was in the drive's supply. Name one with --meter, or in the rig file.",
+        "Not metered: no power meter in the drive's supply. Give one with --meter or in the rig file.",
         (),
     )
     return [replace(first, exhibits=(exhibit, *first.exhibits)), *others]
@@ -144,7 +144,7 @@ def _meters(worked: Sequence[Worked]) -> Iterable[str]:
     for shown in {each.shown.index: each.shown for each in worked}.values():
         meter = meter_of(shown.run.manifest)
         if meter is not None and not meter.model:
-            yield f"{shown.label}: {meter.words}. The error of an efficiency is that of its watts."
+            yield f"{shown.label}: {meter.words}. Efficiency has the relative error of its power."
 
 
 def _views(worked: Sequence[Worked]) -> Iterable[BarsView]:

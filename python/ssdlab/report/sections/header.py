@@ -1,4 +1,4 @@
-"""The head of the page: whose numbers these are, and how they were taken."""
+"""The head of the page: which drives the numbers are of, and how they were measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SEALS = {
     "sealed": "sealed; verified when this page was made",
-    "unfinished": "sealed as far as it came; verified when this page was made",
+    "unfinished": "sealed up to where it stopped; verified when this page was made",
     "not sealed": "not sealed: made before there were seals, so damage would not show",
 }
 
@@ -146,7 +146,7 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
 
 
 def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:
-    """Yield in what way runs are not whole, of how many, and what that makes of their figures."""
+    """Yield how runs are incomplete, how many are, and what that means for their figures."""
     ways = (("quick", [m.quick for m in manifests]), ("unfinished", [is_unended(m) for m in manifests]))
     for word, those in ways:
         if count := sum(those):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _TITLE = "Imported results"
 _CLOCKS = (
-    "Each row says its clock: lat is from submission to completion, clat without the submission itself.",
-    "Percentiles are fio's own, or of its bins: 64 buckets an octave, exact to 0.8 %.",
+    "Each row names its clock: lat runs from submission to completion, clat excludes the submission.",
+    "Percentiles are fio's own, or from its bins: 64 buckets an octave, exact to 0.8 %.",
 )
 
 
@@ -75,7 +75,7 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(Exhibit("What fio told", "Nothing here shows the state of the drive.", all_tables),),
+        exhibits=(Exhibit("What fio reported", "These results do not show the drive's state.", all_tables),),
     )
 
 

@@ -85,7 +85,7 @@ def figure(
         measured=(
             "One dot for each interval; over long runs a line of medians.",
             "All workers share one clock: a row closes when every worker has passed its end.",
-            "What completed after the stop has a row of its own: in the counts, in no rate, and not drawn.",
+            "I/Os that completed after the stop have their own row: counted, in no rate, and not drawn.",
         ),
         buttons=(
             *((Buttons("view", "Point", tuple(buttons), pressed),) if len(buttons) > 1 else ()),
@@ -111,7 +111,7 @@ def _spells(watched: Sequence[Watched]) -> tuple[Spell, ...] | None:
 
 def _spell_of(pause: Pause, zero_ns: int) -> Spell:
     start_s, end_s = ((at_ns - zero_ns) / 1e9 for at_ns in (pause.start_ns, pause.end_ns))
-    return Spell(max(0.0, start_s), "ssdlab stood still", max(0.0, end_s))
+    return Spell(max(0.0, start_s), "ssdlab paused", max(0.0, end_s))
 
 
 def spell_of(mark: Mark, offset_s: float) -> Spell:

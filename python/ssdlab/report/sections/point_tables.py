@@ -1,4 +1,4 @@
-"""The tables under the charts: everything that is known of each measured point."""
+"""The tables under the charts: everything known about each measured point."""
 
 from __future__ import annotations
 

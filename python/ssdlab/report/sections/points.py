@@ -84,7 +84,7 @@ def bars(name: str, measured: Rows) -> Figure:
         ),
         chart=BarsChart(views),
         tables=(point_tables.throughput(measured),),
-        measured=("What each point asked for stands in its table, and in the steps at the end.",),
+        measured=("The table, and the steps at the end of the page, give the load of each point.",),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
     )
 
@@ -148,7 +148,7 @@ def job_section(runs: Sequence[Shown]) -> Section:
 
 
 def _flush_exhibits(found: Sequence[FlushPoint]) -> tuple[Exhibit, ...]:
-    lead = "A flush makes the writes before it durable; it is no I/O, and in no rate."
+    lead = "A flush makes the writes before it durable; it does not count as an I/O."
     return (Exhibit("Flushes", lead, (flushes(found),)),) if found else ()
 
 

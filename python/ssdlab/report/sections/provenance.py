@@ -81,7 +81,7 @@ def _kind(step: Step) -> tuple[str, ...]:
 
 def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator[str]:
     if verb == "idle":
-        yield f"Rest of {span_text(sum(step.result.seconds for step in steps))}."
+        yield f"Idle for {span_text(sum(step.result.seconds for step in steps))}."
         return
     if verb not in _RUNS or steps[0].workload is None:
         for step in steps:
@@ -90,18 +90,18 @@ def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator
         return
     left_out = [step for step in steps if step.result.measurement is None]
     for step in left_out:
-        yield as_sentence(f"{step.label}: left out, as every block was known to be written")
+        yield as_sentence(f"{step.label}: skipped, as every block was known to be written")
     done = [step for step in steps if step.result.measurement is not None]
     if done:
         yield _worked(verb, done, capacity_bytes)
 
 
 def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
-    """Tell steps that ran the same kind of work."""
+    """Describe steps that ran the same kind of work."""
     first, last = steps[0].label, steps[-1].label
     labels = f"“{first}”" if len(steps) == 1 else f"{len(steps)} steps, “{first}” to “{last}”"
     if again := sum(step.attempt > 1 and not step.result.segments for step in steps):
-        labels += f", {'' if again == len(steps) else f'{again} of them '}done again after an interruption"
+        labels += f", {'' if again == len(steps) else f'{again} of them '}repeated after an interruption"
     parts = [
         f"{_RUNS[verb]} ({labels}): {_together(steps[0].ran.streams)}",
         _range([block.bytes for each in _streams(steps) for block in each.blocks], block_text),
@@ -115,7 +115,7 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
     written = sum(step.written_bytes for step in steps)
     if written:
         share = significant(written / capacity_bytes)
-        parts.append(f"{capacity_text(written)} written, {share} of the capacity")
+        parts.append(f"{capacity_text(written)} written ({share} drive writes)")
     return f"{', '.join(parts)}."
 
 
@@ -123,7 +123,7 @@ def _together(streams: Sequence[Stream]) -> str:
     """Return what the streams of a step do; those that do the same by their number, behind the others."""
     counts = Counter(_doing(each) for each in streams)
     phrases = [each if many == 1 else f"{many} streams of {each}" for each, many in counts.items()]
-    return " beside ".join(sorted(phrases, key=lambda each: each not in counts))
+    return " with ".join(sorted(phrases, key=lambda each: each not in counts))
 
 
 def _streams(steps: Sequence[Step]) -> list[Stream]:

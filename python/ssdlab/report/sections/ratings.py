@@ -1,4 +1,4 @@
-"""Results beside what the drives are rated for."""
+"""Results compared with the ratings of the drives."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def section(runs: Sequence[Shown]) -> Section | None:
         figures=(),
         exhibits=(
             Exhibit(
-                "Each result beside what the drive is rated for",
-                "More than 100 % of a throughput, and less of a latency or a power, is better than rated. A "
-                "rating speaks of one drive state: a figure of another is not compared with it. A "
-                "rating of reads in steady state is compared with reads of any drive that was written, and "
-                "one of the highest power with all reads or writes." + _sources(rows),
+                "Results and the drive's ratings",
+                "Better than rated: above 100 % for throughput, below 100 % for latency and power. A rating "
+                "applies to one drive state only. A rating of reads in steady state applies to reads of any "
+                "drive that was written, and one of the highest power to all reads or writes."
+                + _sources(rows),
                 (_table(rows),),
             ),
         ),
@@ -65,7 +65,7 @@ def others(shown: Shown) -> tuple[OtherRating, ...]:
 
 
 def beside(shown: Shown, figure: Metric) -> tuple[str, ...]:
-    """Return what is said of a figure beside its ratings."""
+    """Return the comparison of a figure with its ratings, in words."""
     against = (figure,), shown.run.manifest.ratings
     others = (each.words for each in other_ratings(*against))
     return (*map(format_share, rated_shares(*against)), *others)
@@ -87,7 +87,7 @@ def _table(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> Table:
             words(of_unit(each.in_unit, each.unit)),
             words(of_unit(each.rated.value, each.unit)),
             _share(each),
-            words(each.rated.state or "not said"),
+            words(each.rated.state or "not stated"),
             words(_SOURCES.get(each.rated.source, each.rated.source)),
         )
         for shown, each in rows

@@ -1,4 +1,4 @@
-"""What the drives are: the maker's figures and the drive record in columns; nested facts as flat rows."""
+"""The drives' specifications: the maker's figures and the drive record in columns; nested facts as rows."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def section(
     lead = " ".join((*(f"{note}." for note in (*scaled, *notes)), *marks))
     exhibits = [Exhibit("What they are", lead, (Table("Drives", ("", *heads), tuple(of_drives)),))]
     if of_ratings:
-        rated = Table("Ratings, each with the drive state that it speaks of", ("", *heads), tuple(of_ratings))
+        rated = Table("Ratings, each with its drive state", ("", *heads), tuple(of_ratings))
         exhibits.append(Exhibit("What they are rated for", "", (rated,)))
     return Section(
         id="drives",

@@ -30,7 +30,7 @@ def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
     return Figure(
         id=f"{section}-steady",
         title="Writing to steady state",
-        lead=f"Mean of each round; ringed: the last {WINDOW}, where SNIA's rule can judge them. Dotted: "
+        lead=f"Mean of each round. Ringed: the last {WINDOW}, if SNIA's criterion can be applied. Dotted: "
         "their mean.",
         described=" ".join(lead(shown, [steady_claim(steady)]) for shown, steady in found),
         chart=XyChart((_view(found),)),
@@ -61,7 +61,7 @@ def _view(found: Sequence[Proven]) -> XyView:
 
 
 def _table(found: Sequence[Proven]) -> Table:
-    head = ("Run", "Reached", "Rounds", "Round", "Mean MB/s", "Range", "Slope", "Written, capacities", "Time")
+    head = ("Run", "Reached", "Rounds", "Round", "Mean MB/s", "Range", "Slope", "Drive writes", "Time")
     rows = tuple(
         (
             cells.of_run(shown.label, shown.index),
@@ -76,10 +76,10 @@ def _table(found: Sequence[Proven]) -> Table:
         )
         for shown, steady in found
     )
-    return Table("The window judged last", head, rows)
+    return Table("Last window assessed", head, rows)
 
 
 def _reached(steady: SteadyProof) -> str:
     if not steady.reached:
-        return "no" if steady.judged else "not judged"
+        return "no" if steady.judged else "not assessed"
     return f"yes, {CATALOGUE[steady.how].label}" if steady.how else "yes"

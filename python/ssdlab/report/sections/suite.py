@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ssdlab.report.source import SuiteRun
 
 STATES = {
-    "any": "what the method itself brings about",
+    "any": "as the method itself prepares it",
     "written": "written once, in order",
     "fresh": "purged, where the drive can be",
     "random-steady": "steady state of random writes",
@@ -63,8 +63,8 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
         ("Seed", lambda each: str(each.manifest.seed)),
     )
     rows += [(words(name), words(""), *(words(tell(each)) for each in suites)) for name, tell in further]
-    heads = ("Part", "State asked for", *(called(suite.manifest.drive).name for suite in suites))
-    lead = "The state is what the planned steps bring about; whether it was reached stands with each part."
+    heads = ("Part", "Planned state", *(called(suite.manifest.drive).name for suite in suites))
+    lead = "The planned state is what the steps aim for; each part says whether it was reached."
     return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))
 
 
@@ -84,8 +84,8 @@ def _lead(suite: SuiteRun) -> str:
 def _several(suite: SuiteRun, *, many: bool) -> Exhibit:
     return Exhibit(
         f"Several runs of {suite.manifest.drive.name}" if many else "Several runs",
-        "The median of each figure, and the interval that holds the median of all runs with the "
-        "stated confidence, whatever their spread is (order statistics).",
+        "The median of each figure with its confidence interval, by order statistics: no distribution is "
+        "assumed.",
         (_repeated(suite.result.repeated),),
     )
 
@@ -96,10 +96,8 @@ def _done(outcomes: Sequence[ChildOutcome]) -> str:
     forked = sum(each.prepared_by is not None for each in done)
     lines = [f"{len(done)} of {len(outcomes)} parts were done, in this order."]
     if forked:
-        lines.append(f"{forked} of them began on a fork of another's drive.")
-    lines.append(
-        "The state is what the planned steps bring about; whether it was reached stands with each part."
-    )
+        lines.append(f"{forked} of them began on a fork of another part's drive.")
+    lines.append("The planned state is what the steps aim for; each part says whether it was reached.")
     return " ".join(lines)
 
 
@@ -108,14 +106,24 @@ def _parts(outcomes: Sequence[ChildOutcome]) -> Table:
     for each in outcomes:
         begins = STATES.get(each.state, each.state)
         if each.prepared_by is not None:
-            begins += f", made once: forked from {short_id(each.prepared_by)}"
+            begins += f", forked from {short_id(each.prepared_by)}"
         run = "left out" if each.left_out else short_id(each.run_id)
         rows.append((words(each.part), words(each.title), words(begins), words(run)))
-    return Table("Parts of the review", ("Part", "Method", "State asked for", "Run"), tuple(rows))
+    return Table("Parts of the review", ("Part", "Method", "Planned state", "Run"), tuple(rows))
 
 
 def _repeated(figures: Sequence[RepeatedFigure]) -> Table:
-    head = ("Part", "Figure", "Median", "Lower end", "Upper end", "Confidence", "Runs", "Least", "Greatest")
+    head = (
+        "Part",
+        "Figure",
+        "Median",
+        "Lower bound",
+        "Upper bound",
+        "Confidence",
+        "Runs",
+        "Minimum",
+        "Maximum",
+    )
     rows = tuple(
         (
             words(each.part),

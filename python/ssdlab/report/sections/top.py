@@ -80,7 +80,7 @@ class TopChart:
     better: str
     bars: tuple[Bar, ...]
     foot: str
-    """Who is level, or why there is no order."""
+    """Which drives are tied, or why there is no ranking."""
     link: ChartLink
     """The chart that shows more of it."""
 
@@ -295,11 +295,11 @@ def _is_of(median: Median, shown: Shown, figure: Metric) -> bool:
 
 
 def _foot(standing: Standing) -> str:
-    """Say who is level in a figure, or why there is no order."""
+    """Say which drives are tied in a figure, or why there is no ranking."""
     if len(standing.places) < 2:
         return ""
     if why := no_order(standing):
-        return f"No order: {why}"
+        return f"Not ranked: {why}"
     found = []
     for rank in dict.fromkeys(place.rank for place in standing.ranked):
         level = [place for place in standing.ranked if place.rank == rank]
@@ -310,7 +310,7 @@ def _foot(standing: Standing) -> str:
 
 
 def _who(level: Sequence[Place], standing: Standing) -> str:
-    """Name drives that are level: by their interface, if they are all of it and there is another."""
+    """Name tied drives: by their interface, if they are all of it and there is another."""
     interfaces = [place.shown.style.interface for place in standing.places]
     own = {place.shown.style.interface for place in level}
     (interface,) = own if len(own) == 1 else ("",)
@@ -320,12 +320,12 @@ def _who(level: Sequence[Place], standing: Standing) -> str:
 
 
 def no_order(standing: Standing) -> str:
-    """Say why nobody leads in a figure of several drives; empty: somebody does, or several are level."""
+    """Say why no drive leads in a figure of several; empty: one leads, or several are tied."""
     if standing.unranked:
         return standing.unranked
     level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
     beyond = unranked_beyond(standing, level[-1]) if level else ()
-    return f"ahead, but not ranked: {_names(beyond)}, {standing.why_not(beyond)}" if beyond else ""
+    return f"{_names(beyond)} ahead, but without a rank ({standing.why_not(beyond)})" if beyond else ""
 
 
 def _names(places: Iterable[Place]) -> str:
@@ -361,7 +361,7 @@ def every(runs: Sequence[Shown]) -> cells.Table:
 def sentences(
     names: Sequence[str], standings: Mapping[str, Standing], runs: Sequence[Shown]
 ) -> tuple[str, ...]:
-    """Return at most three sentences: who leads, how drives of one interface stand, what has no order.
+    """Return at most three sentences: who leads, how drives of one interface compare, what is not ranked.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
 
 
 def _led(ordered: Sequence[Standing], interface: str = "") -> str:
-    """Say who leads in what, of all drives or of those of an interface, and what they are level in."""
+    """Say which drive leads in which figures, of all or of one interface, and where they are tied."""
     several = len({each.shown.style.interface for standing in ordered for each in standing.ranked}) > 1
     leads: dict[str, list[str]] = {}
     level: dict[str, list[str]] = {}
@@ -445,7 +445,7 @@ def _of_classes(ordered: Sequence[Standing]) -> str:
 
 
 def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
-    """Say which figures of several drives have no order, or no value, and why."""
+    """Say which figures of several drives have no ranking, or no value, and why."""
     reasons: dict[str, list[str]] = {}
     for standing in found:
         if len(standing.places) > 1 and (why := no_order(standing)):
@@ -457,11 +457,11 @@ def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequen
             shown, figure = own[0]
             reasons.setdefault(why, []).append(_in_words(shown.run.manifest.method.title, figure))
     parts = [f"{_some(own)} ({why})" for why, own in reasons.items()]
-    return f"No order yet in {and_listed(parts)}." if parts else ""
+    return f"No ranking yet for {and_listed(parts)}." if parts else ""
 
 
 def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield what one drive does, how that keeps its ratings, and what is unproven."""
+    """Yield the figures of one drive, how they meet its ratings, and which are unproven."""
     own = [(each, each.places[0]) for each in found]
     if values := [f"{_words(each)} {place.marked}" for each, place in own if not place.unfit]:
         yield f"{_sentence(and_listed(values[:NAMED]))}."
@@ -473,7 +473,7 @@ def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _passed(above: set[str], runs: Sequence[Shown]) -> str:
-    """Say which drives passed the methods that pass or fail one, of those that no figure has told of."""
+    """Say which drives passed methods with a verdict, of those that no other sentence covers."""
     whole = "; ".join(verdict_text(title, own) for title, own in verdicts(runs).items() if title not in above)
     return f"{_sentence(whole)}." if whole else ""
 
