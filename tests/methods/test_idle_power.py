@@ -103,7 +103,7 @@ def test_a_drive_with_nothing_to_rest_in_says_what_it_lacks(
 ) -> None:
     assert main(["run", "idle-power", "sim:tiny-test", "--quick", "--library", str(tmp_path)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "the profile has no states to rest in" in shown
+    assert "the profile has no idle states" in shown
     assert "Nothing metered the drive: there are no watts" in shown
     assert "States to rest in none" in shown
 
