@@ -1,4 +1,4 @@
-"""Where this user's ssdlab keeps what belongs to this host and not to a run, and by default the runs."""
+"""Where ssdlab keeps this user's state on this host, and the default place of runs."""
 
 from __future__ import annotations
 
