@@ -100,7 +100,7 @@ def test_a_drive_without_one_is_refused_before_anything_is_done(
     target, library = scratch / "drive.img", scratch / "runs"
     words = ["run", "peak-random-read", str(target), "--size", "16MiB", "--library", str(library)]
     assert main([*words, "--meter", "nvme:smart"]) == 2
-    assert "gives no account of its power" in capsys.readouterr().err
+    assert "does not report its power" in capsys.readouterr().err
     assert not library.exists() or not list(library.glob("*/manifest.json"))
 
 
