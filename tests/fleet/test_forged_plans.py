@@ -158,7 +158,7 @@ def test_a_field_that_no_plan_has_is_refused_by_its_name(scene: Scene, name: str
 @pytest.mark.parametrize("name", WELL_FORMED)
 def test_a_plan_that_its_user_did_not_seal_is_refused(scene: Scene, name: str) -> None:
     for done in everywhere(scene, scene.forged(WELL_FORMED[name])):
-        on_the_node = "is not the plan that was begun: its digest" in done.err
+        on_the_node = "is not the plan that was started: its digest" in done.err
         scene.check_refused(done, "plan.json" if on_the_node else "(key_seal)")
 
 
@@ -361,7 +361,7 @@ def test_an_older_plan_in_the_folder_of_another_is_refused(scene: Scene) -> None
     old = scene.plans["fills"].as_text()
     plan = scene.plans["reads"]
     scene.write(begun_file(scene), old)
-    words = "(plan_id), and its folder that of another"
+    words = ", but its folder belongs to another plan"
     scene.check_refused(scene.job(plan), words)
     scene.check_refused(scene.run("fleet", "resume", plan.plan_id, "--library", scene.library), words)
     scene.check_refused(scene.run("fleet", "run", plan_file(scene), "--backend", "local"), words)
@@ -383,7 +383,7 @@ def test_a_drive_attached_anew_is_another(scenes: dict[str, Scene]) -> None:
     subprocess.run(["losetup", "--detach", scene.device], check=True)
     subprocess.run(["losetup", scene.device, backing], check=True)
     done = scene.job(plan, f"--destroy={plan.jobs[0].serial}", "--wipe-signatures")
-    scene.check_refused(done, "was attached since it was planned")
+    scene.check_refused(done, "its device was attached after planning")
 
 
 @pytest.mark.parametrize("number", ["--user=root", "1;id", "../1", "-1"])

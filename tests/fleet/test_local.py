@@ -197,7 +197,7 @@ def test_another_version_or_library_is_refused(make_plan: Callable[..., Path], l
     folder = FleetFolder.make(plan)
     check_shared(folder, 0)
     (library / ".fleet" / "token").write_text("another")
-    with pytest.raises(Refused, match="is that of another library"):
+    with pytest.raises(Refused, match="belongs to another library"):
         check_shared(folder, 0)
     (library / ".fleet" / "token").unlink()
     with pytest.raises(Refused, match="is not there"):
