@@ -337,7 +337,7 @@ def test_resume_of_a_plan_that_nobody_consented_to_is_refused(scene: Scene) -> N
     }
     scene.write(scene.folder(plan) / "consent.json", json.dumps(made_up))
     scene.check_refused(scene.run(*words), "consent.json was not sealed by this user on this host")
-    scene.check_refused(scene.run(*words, "--destroy-all", "2"), "--destroy-all says 2")
+    scene.check_refused(scene.run(*words, "--destroy-all", "2"), "--destroy-all is 2")
 
 
 def test_consent_counts_for_its_plan_in_its_folder_alone(scene: Scene) -> None:

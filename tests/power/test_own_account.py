@@ -110,4 +110,4 @@ def test_meters_says_that_it_is_read_in_runs(capsys: pytest.CaptureFixture[str])
     assert "in its runs" in shown["meters"][0]["note"]
     assert "nvme" in shown["kinds"]
     assert main(["meters", "nvme:/dev/nvme0"]) == 2
-    assert "there is no account of a drive" in capsys.readouterr().out
+    assert "there is no power reading of a drive" in capsys.readouterr().out

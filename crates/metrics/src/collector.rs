@@ -120,7 +120,7 @@ pub enum CollectorError {
     NoInterval,
     /// Per-I/O columns are asked for and would go nowhere.
     #[error(
-        "stream {stream} is to record every I/O, but there is no log to keep them in: give one"
+        "stream {stream} records every I/O, but has no log file: give one"
     )]
     NoLogForIos {
         /// The stream's name.

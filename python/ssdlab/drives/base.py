@@ -369,7 +369,7 @@ class RealDrive(Closing):
         """Refuse: the disk beneath a file is shared with others."""
         from ssdlab.drives.power_features import no_features
 
-        raise no_features(self._identity.path, "a file is no drive")
+        raise no_features(self._identity.path, "a file is not a drive")
 
     def health(self) -> dict[str, JsonValue]:
         """Return what the drive says of itself (`model.telemetry.DriveHealth`), where it can be asked."""

@@ -59,7 +59,7 @@ def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) 
     if not job.writes:
         return ()
     if destroy != job.serial:
-        handed = "no consent was passed on" if destroy is None else f"--destroy says {excerpt(destroy)}"
+        handed = "no consent was passed on" if destroy is None else f"--destroy is {excerpt(destroy)}"
         raise Refused(
             f"job {job.name} destroys the data of drive {job.serial}, but {handed}",
             "start the plan with ssdlab fleet run, which takes that consent",

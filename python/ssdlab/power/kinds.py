@@ -99,7 +99,7 @@ def check_kind(text: MeterText) -> None:
             meter=str(text),
         )
     if text.kind in OF_THE_DRIVE and text.place != "smart":
-        raise unknown("account of a drive", text.place, ("smart",))
+        raise unknown("power reading of a drive", text.place, ("smart",))
     if text.volts and text.kind not in RECORDED:
         raise UsageError(
             f"{text.kind} reports its own volts: volts= is for recordings of amperes only", "leave volts out"

@@ -287,7 +287,7 @@ class ModelMetering(Metering):
 
     def record(self) -> dict[str, JsonValue]:
         """Return what the manifest keeps: the model is exact, and on the drive's clock."""
-        return {"use": "model", "name": "the simulated drive's own power reading", "rails": ["model"]}
+        return {"use": "model", "name": "the simulated drive's own account", "rails": ["model"]}
 
 
 def _equal_parts(length_ns: int) -> list[tuple[int, int]]:

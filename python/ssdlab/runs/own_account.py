@@ -61,7 +61,7 @@ class OwnAccount(Metering):
         how = {None: "", True: ", estimated", False: ", measured"}[health.power_estimated]
         info = MeterInfo(
             use=text.use,
-            name=f"the drive's own power reading{how}",
+            name=f"the drive's own account{how}",
             rails=(_RAIL,),
             rate_hz=1 / self.period_s,
             accuracy=health.power_error,
