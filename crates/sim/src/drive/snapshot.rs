@@ -70,7 +70,9 @@ impl StateError {
             Self::Format { .. } => {
                 "use the version that wrote it, or start again with another file"
             }
-            Self::Corrupt { .. } => "delete it, so that the drive is recreated; or name another file",
+            Self::Corrupt { .. } => {
+                "delete it, so that the drive is recreated; or name another file"
+            }
             Self::Differs { .. } => "name the drive as it was, or another file",
             Self::Io(_) => "check the file system, or name a file elsewhere",
         }
