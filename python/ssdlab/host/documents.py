@@ -1,8 +1,8 @@
 """The one reader of text files written by users: jobs, profiles, records, columns, configurations.
 
 Errors name the file, and the line if there is one: not a regular file, too large, not text, nested too
-deeply. Traces and recordings of power, which may be of any size, are read
-line by line: `text_lines`. Text is UTF-8, with the mark that Excel and Notepad put in front or without it.
+deeply. Traces and power recordings may have any size and are read by line: `text_lines`. Text is UTF-8, with
+or without the byte-order mark of Excel and Notepad.
 """
 
 from __future__ import annotations

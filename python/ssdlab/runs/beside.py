@@ -62,7 +62,7 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     UsageError
         There is no such run or tag.
     Refused
-        It covers several methods, drives or parameters, of another version of the method, or of a variant, or
+        It covers several methods, drives or parameters, another version of the method, or a variant; or
         what is to be run beside it will not be comparable.
     """
     manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
@@ -102,7 +102,7 @@ def _unlike(first: Manifest, new: Order) -> str:
     asked = SimulatedText.parse(new.drive) if simulated else None
     then = SimulatedText.parse(first.drive.text) if first.drive.text.startswith(SIMULATED_PREFIX) else None
     if (asked is None) is not (then is None):
-        return f"{'a simulated drive, not a real one' if simulated else 'a real drive, not a simulated one'}"
+        return "a simulated drive, not a real one" if simulated else "a real drive, not a simulated one"
     pairs: dict[str, tuple[object, object]] = {"method": (new.method.name, first.method.name)}
     if new.method.name == first.method.name:
         pairs["settings"] = (new.params.model_dump(mode="json"), first.params)

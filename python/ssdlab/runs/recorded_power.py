@@ -2,8 +2,7 @@
 
 The steps of a run do not wait for the file. When all are done it is read, its clock is found by the marks,
 and each measurement gets its power. If the file or its marks are missing, the run is interrupted: `ssdlab
-resume` reads the finished steps back, and then the file. An empty file means that there
-is none.
+resume` reads the finished steps back, then the file. An empty file means that there is no recording.
 """
 
 from __future__ import annotations

@@ -140,8 +140,7 @@ class ConditionKeeper:
                     Departure(
                         code=f"{CONDITION_CODE}lost-{change.name}",
                         what=f"{_words(change.name)} was set to {change.found} and {state} at the end",
-                        why="find out what changed it during the run: another program, or a reset of "
-                        "the drive",
+                        why="another program, or a reset of the drive, changed it during the run",
                     )
                 )
         return found
