@@ -198,7 +198,7 @@ def test_what_takes_longer_than_its_limit_ends_with_3(
     done = slow.run([command, *words], env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}, timeout=60)
     assert done.returncode == 3, done
     assert "zero-fill has not ended after" in done.stderr
-    assert "Nothing goes on now" in done.stderr
+    assert "No purge is running now" in done.stderr
     (kept,) = (tmp_path / "ssdlab/purges").glob("*.json")
     assert json.loads(kept.read_text())["status"] == "left"
 

@@ -176,7 +176,7 @@ def test_a_plan_of_another_user_or_host_is_refused(scene: Scene, scenes: dict[st
 
 def test_what_is_destroyed_follows_from_the_work(scene: Scene) -> None:
     done = scene.run("fleet", "run", scene.home / "fills.json", "--backend", "local")
-    scene.check_refused(done, "writes 1 drive and loses what they hold, and no consent was given")
+    scene.check_refused(done, "destroys the data of 1 drive, but no consent was given")
     assert scene.plans["fills"].jobs[0].serial in done.out
 
 
@@ -325,7 +325,7 @@ def test_an_inventory_that_others_can_change_makes_no_plan(scene: Scene) -> None
 def test_resume_of_a_plan_that_nobody_consented_to_is_refused(scene: Scene) -> None:
     plan = scene.plans["fills"]
     words = ("fleet", "resume", plan.plan_id, "--library", scene.library)
-    scene.check_refused(scene.run(*words), "no consent to that was given (consent.json)")
+    scene.check_refused(scene.run(*words), "consent is missing (consent.json)")
     made_up = {
         "at": "2026-01-01T00:00:00.000Z",
         "plan": plan.digest,
@@ -369,7 +369,7 @@ def test_an_older_plan_in_the_folder_of_another_is_refused(scene: Scene) -> None
 
 @pytest.mark.parametrize("words", [(), ("--destroy=S9",), ("--wipe-signatures",), ("--destroy=",)])
 def test_a_node_takes_consent_from_its_command_alone(scene: Scene, words: tuple[str, ...]) -> None:
-    scene.check_refused(scene.job(scene.plans["fills"], *words), "job 0001 loses what drive")
+    scene.check_refused(scene.job(scene.plans["fills"], *words), "job 0001 destroys the data of drive")
 
 
 def test_a_drive_attached_anew_is_another(scenes: dict[str, Scene]) -> None:

@@ -127,7 +127,7 @@ def test_a_figure_that_few_have_is_said_not_to_be_judged(library: Path) -> None:
     ("values", "said"),
     [
         ([1000.0] * 3, "spread (robust) 0 %; "),
-        ([1000.0] * 8, "spread (robust) 0 % (judged as if it were 0.5 %, the least that counts); "),
+        ([1000.0] * 8, "spread (robust) 0 % (judged as if it were 0.5 %, the minimum); "),
         ([1000.0 * 1.03**n for n in range(8)], "spread (robust) 9.16 %; "),
         ([1000.0], "Median 1.00k IOPS; "),
     ],
@@ -150,7 +150,7 @@ def test_a_drive_whose_runs_came_to_no_figure_is_named(library: Path) -> None:
 def test_models_are_not_put_together(library: Path) -> None:
     make(library, spread(10))
     make(library, {"X1": [500.0]}, model="M2", first=100)
-    with pytest.raises(UsageError, match=r"2 models are meant: M1 \(10\), M2 \(1\)"):
+    with pytest.raises(UsageError, match=r"2 models match: M1 \(10\), M2 \(1\)"):
         page_of(library)
     assert page_of(library, "m1").count == 10
     with pytest.raises(UsageError, match="no model 'M9'"):
@@ -204,9 +204,9 @@ TYPICAL = [Facts(firmware="2", hottest_c=50.0, link_mb_s=4000.0, spare_pct=100.0
         (Facts(hottest_c=56.0), ("temperature: up to 56 °C; typical drives 50 °C",)),
         (
             Facts(hottest_c=80.0, throttled=True),
-            ("temperature: heat slowed it (up to 80 °C; typical drives 50 °C)",),
+            ("temperature: thermal throttling (up to 80 °C; typical drives 50 °C)",),
         ),
-        (Facts(link_mb_s=2000.0), ("link: it carried 2000 MB/s; that of typical drives 4000 MB/s",)),
+        (Facts(link_mb_s=2000.0), ("link: 2000 MB/s; typical drives 4000 MB/s",)),
         (Facts(spare_pct=60.0), ("spare: 60 %; typical drives 100 %",)),
         (Facts(), ()),
     ],

@@ -82,11 +82,11 @@ def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> 
         ('[[drives]]\nmodel = "no such"\n' + QD1, "no drive of model 'no such'"),
         (
             '[[drives]]\nmodel = "tiny"\ncount = 3\n' + QD1,
-            "3 drives of model tiny are asked for, and 1 are there",
+            "3 drives of model tiny are requested, but only 1 exist",
         ),
         ('[[drives]]\nmodel = "tiny"\nserials = ["A1"]\n' + QD1, "either serials or a model"),
         ('[[drives]]\nserials = ["A1"]\ncount = 1\n' + QD1, "has serials and a count"),
-        ('[[drives]]\nserials = ["A1"]\nhost = "n7"\n' + QD1, "A1 is on n1, and the selection says n7"),
+        ('[[drives]]\nserials = ["A1"]\nhost = "n7"\n' + QD1, "A1 is on n1, but the selection has n7"),
         (A1 + '[[work]]\nrun = "qd2"\n', "no method 'qd2'"),
         (A1 + QD1 + "set = { secs = '1s' }\n", "no parameter 'secs'"),
         (A1 + QD1 + 'variant = { spare = "25%", usable = "1GB" }\n', "both --usable and --spare"),
@@ -130,7 +130,7 @@ def test_all_faults_of_a_selection_are_named_at_once(library: Path) -> None:
     )
     with pytest.raises(UsageError) as caught:
         plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
-    assert caught.value.what.startswith("5 things in the selection do not fit: ")
+    assert caught.value.what.startswith("5 faults in the selection: ")
     for name in ("'X1'", "'X2'", "'none'", "'qd2'", "'secs'"):
         assert name in caught.value.what
 
@@ -203,7 +203,7 @@ def test_a_plan_edited_to_name_another_serial_is_refused(
     path.write_text(path.read_text().replace('"serial": "A1"', '"serial": "A2"'))
     done = ssdlab("fleet", "run", str(path), "--destroy-all", "1", "--backend", "local")
     assert done.returncode == 2
-    assert "is not as it was written: its seal does not fit" in done.stderr
+    assert "was changed after it was written: its seal does not fit" in done.stderr
     assert not list(library.glob("2*"))
 
 
@@ -216,7 +216,7 @@ def test_consent_is_the_number_of_drives(
     words = [] if count is None else ["--destroy-all", count]
     done = ssdlab("fleet", "run", str(path), "--backend", "local", *words)
     assert done.returncode == 2
-    assert "the plan writes 1 drive and loses what they hold" in done.stderr
+    assert "the plan destroys the data of 1 drive" in done.stderr
     assert "--destroy-all 1" in done.stderr
     assert "A1" in done.stdout
     assert not list(library.glob("2*"))

@@ -134,7 +134,7 @@ def test_a_file_is_refused_before_it_is_made(tmp_path: Path, capsys: pytest.Capt
     words = ["idle-power", str(path), "--size", "16MiB", "--quick"]
     assert main(["run", *words, "--library", str(tmp_path / "runs")]) == 2
     said = capsys.readouterr().err
-    assert "has no power states to look at: a file on a file system is no drive" in said
+    assert "has no power states: a file on a file system is not a drive" in said
     assert not path.exists()
     assert main(["plan", *words, "--json"]) in (0, 2)
     objection = json.loads(capsys.readouterr().out)

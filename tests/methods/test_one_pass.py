@@ -387,7 +387,7 @@ def test_measure_says_that_it_writes_over_as_in_full(monkeypatch: pytest.MonkeyP
     found, told = prepared_by_one_pass("sim:tiny-test,scale=4,spare=25%", spare=0.35)
     assert found["in_full"] and found["spare_found"] == pytest.approx(0.25, rel=0.05)
     assert told[-2].startswith("overwriting as with --precondition full") and told[-1] == "measuring"
-    assert "(2 capacities and 1h or more, at most 1d)" in told[-2]
+    assert "(2 drive writes and 1h or more, at most 1d)" in told[-2]
 
 
 @pytest.mark.slow

@@ -475,7 +475,7 @@ def test_a_resume_without_the_package_names_it(site: Path, capsys: pytest.Captur
     (run,) = library.glob("2*")
     shutil.rmtree(site)
     assert main(["resume", str(run)]) == 2
-    assert "is of method odd-one of package odd-one 0.1, which is not installed" in capsys.readouterr().err
+    assert "needs method odd-one of package odd-one 0.1, which is not installed" in capsys.readouterr().err
 
 
 def test_a_section_is_held_against_what_can_be_drawn() -> None:

@@ -162,7 +162,7 @@ def test_a_state_of_another_profile_names_both(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="the profile tiny-test has changed") as raised:
         _open(_text(file, _mine(tmp_path, slower)))
     assert raised.value.reason == "state-differs"
-    assert "as it was" in raised.value.advice
+    assert "restore the old profile" in raised.value.advice
 
 
 def test_a_state_that_an_earlier_version_kept_is_taken_up(tmp_path: Path) -> None:

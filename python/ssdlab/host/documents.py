@@ -85,7 +85,7 @@ def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
     )
     if kind := next((kind for kind, matches in kinds if matches(mode)), None):
         raise UsageError(
-            f"{path} is {kind}: a {noun} is a regular file", "name a regular file", path=str(path)
+            f"cannot read the {noun} {path}: it is {kind}", "name a regular file", path=str(path)
         )
 
 
