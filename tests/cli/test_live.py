@@ -52,11 +52,11 @@ def test_lines_come_at_the_start_of_a_phase_and_every_ten_seconds(capsys: pytest
 
 def test_a_phase_that_begins_in_mid_run_makes_up_for_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
     watcher = PlainWatcher()
-    watcher.phase("writing over as in full", duration_ns=None, size_bytes=None)
+    watcher.phase("overwriting as with --precondition full", duration_ns=None, size_bytes=None)
     for seconds in (55, 56, 57, 60):
         watcher.tick(snapshot(elapsed_ns=seconds * S, latest=row()))
     shown = [line.split("s")[0].strip() for line in capsys.readouterr().err.splitlines()]
-    assert shown == ["writing over a", "55", "60"]
+    assert shown == ["overwriting a", "55", "60"]
 
 
 def on_a_terminal(words: list[str], cwd: Path, **environment: str) -> tuple[str, str]:

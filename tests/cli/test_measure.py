@@ -199,7 +199,7 @@ def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
     error = json.loads(out)
     assert error["error"] == "interrupted"
     assert error["measurement"]["read"]["ios"] > 0
-    assert error["advice"] == f"what was measured until then is told; it is not saved; {log} holds its I/Os"
+    assert error["advice"] == f"the figures until then are shown; it is not saved; {log} holds its I/Os"
     assert log.stat().st_size > 4096
     assert error["measurement"]["schema"] == "ssdlab.measurement/1"
 

@@ -152,7 +152,7 @@ def test_what_the_drive_has_not_got(device: Path, scratch: Path, capsys: pytest.
     assert main(["conditions", "show", str(device), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["settings"]
     assert shown["scheduler"]["value"] == "mq-deadline" and shown["nr_requests"]["value"] == "77"
-    assert shown["write_cache"]["value"] is None and "takes no commands" in shown["write_cache"]["remark"]
+    assert shown["write_cache"]["value"] is None and "does not support" in shown["write_cache"]["remark"]
     library = ["--library", str(scratch / "library"), "--json"]
     for words in (["--write-cache", "off"], ["--power-limit", "10W"], ["--usable", "1GB"]):
         assert main(["run", "peak-random-read", str(device), *words, *library]) == 2

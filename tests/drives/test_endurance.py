@@ -60,10 +60,10 @@ def test_an_unknown_rating_asks_for_an_explicit_cap(records: Path) -> None:
     unknown.check("/dev/x", 18 * TB)
     with pytest.raises(Refused) as caught:
         unknown.check("/dev/x", 19 * TB, planned=True)
-    assert "not on record, and the cap is 18.0 TB" in caught.value.what
+    assert "unknown, and the cap is 18.0 TB" in caught.value.what
     assert "--endurance-cap 38.0TB" in caught.value.advice and "tbw" in caught.value.advice
     for text in ("-5%", "0%", "-1GB"):
-        with pytest.raises(LabError, match="leaves nothing to write"):
+        with pytest.raises(LabError, match="allows no writes"):
             endurance_cap(text)
     more = rating_of(drive(), cap_of(endurance_cap("40TB")))
     assert more is not None

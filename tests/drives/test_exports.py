@@ -50,7 +50,7 @@ def test_what_leads_nowhere_speaks_against_every_device(host) -> None:
     serve(host, "/tmp/gone")
     assert objection(host, disk) == (
         "unseen: /dev/sda may be in use: what namespace 1 of the NVMe target nqn.lab serves, as /tmp/gone "
-        "leads nowhere, cannot be seen"
+        "does not exist, cannot be seen"
     )
 
 

@@ -114,7 +114,7 @@ def test_a_link_that_is_taken_away_while_it_is_looked_at(
     monkeypatch.setattr(Path, "readlink", gone)
     refusal = judge_file(file_facts(HostFiles(), link), Intent(), None)
     assert refusal is not None
-    assert (refusal.reason, refusal.advice) == ("no-file", "name what it leads to")
+    assert (refusal.reason, refusal.advice) == ("no-file", "name its target")
 
 
 def test_a_symbolic_link(foreign: Path) -> None:

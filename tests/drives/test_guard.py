@@ -121,7 +121,7 @@ def test_an_identifier_of_another_device_is_told_whose_it_is() -> None:
     )
     assert refusal is not None
     assert refusal.what == (
-        "--destroy 'S64GNE0S' is the identifier of the other namespace /dev/nvme0n2, and this is /dev/nvme0n1"
+        "--destroy 'S64GNE0S' is the identifier of the other namespace /dev/nvme0n2, not of /dev/nvme0n1"
     )
 
 
@@ -306,7 +306,7 @@ def test_the_identifier_of_another_disk_of_this_host(host) -> None:
     for given, whose in (("B1C2", "/dev/sdb"), ("B1C2-part1", "/dev/sdb1")):
         refusal = objection(host, one, Intent(writing=True, destroy=given))
         assert refusal is not None
-        assert f"is the identifier of {whose}, and this is /dev/sda" in refusal.what
+        assert f"is the identifier of {whose}, not of /dev/sda" in refusal.what
 
 
 def test_a_volume_says_what_it_stands_on(host) -> None:

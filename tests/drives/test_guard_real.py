@@ -268,7 +268,7 @@ def test_a_path_that_leads_to_another_device_by_now(loop: Callable[..., Path]) -
     one, other = loop(), loop()
     assert not claimed(str(one), device_number(one.stat().st_rdev))
     for path in (other, Path("/dev/null")):
-        with pytest.raises(OSError, match="leads to something else"):
+        with pytest.raises(OSError, match="points to something else"):
             claimed(str(path), device_number(one.stat().st_rdev))
 
 

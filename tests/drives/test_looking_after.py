@@ -87,6 +87,6 @@ def test_a_drive_that_becomes_another_in_mid_run_stops_the_run(
     ):
         drive.run(writes(time_ns=20 * 10**9), on_tick=grow)
     assert caught.value.facts["reason"] == "changed"
-    assert f"its capacity_bytes is {80 << 20}, it was {64 << 20}" in caught.value.what
+    assert f"its capacity_bytes is {80 << 20}, was {64 << 20}" in caught.value.what
     assert caught.value.measurement is not None
     assert caught.value.measurement.summary()["elapsed_s"] < 10

@@ -153,7 +153,7 @@ def test_what_is_not_seen(
     monkeypatch.setattr(openers.os, "listdir", refuse)
     found = look_at_processes(host.files)
     assert found.unseen == ((PROCESSES,) if unseen else ())
-    told = "what process 8 (guarded) has open: this host shows it to nobody"
+    told = "what process 8 (guarded) has open, which this host hides from everyone"
     assert found.barred == ((told,) if barred else ())
 
 

@@ -112,9 +112,9 @@ def test_a_drive_of_one_state_says_what_it_lacks(host) -> None:
     told = features_of(settings(host, Client(identify=page("nvme-controller.bin"))))
     assert [state.name for state in told.states] == ["ps0"]
     assert told.lacks == (
-        "it has no APST: it goes into no state of less power by itself",
-        "it has one power state, and none to rest in",
-        "its power states do not say what they draw at rest",
+        "it has no APST: it enters no low-power state by itself",
+        "it has one power state, and no idle state",
+        "its power states do not report their idle power",
     )
     assert [resting.label for resting in told.restings()] == ["at rest"]
 
@@ -126,7 +126,7 @@ def test_a_drive_is_sent_into_a_state_that_does_no_io(host) -> None:
     rest.write(rest.meant("ps3"))
     assert (rest.read(), drive.state) == ("ps3", 3)
     for wrong in ("ps0", "ps9"):
-        with pytest.raises(Unsupported, match=f"{wrong} is no state of it to rest in") as refused:
+        with pytest.raises(Unsupported, match=f"{wrong} is not one of its idle states") as refused:
             rest.meant(wrong)
         assert "it has ps2, ps3" in refused.value.advice
 
@@ -135,7 +135,7 @@ def test_what_is_no_state_is_refused_without_a_drive() -> None:
     from ssdlab.drives.settings.finding import check_wanted
 
     check_wanted("rest_state", "ps3")
-    with pytest.raises(UsageError, match="'3 W' is no power state"):
+    with pytest.raises(UsageError, match="'3 W' is not a power state"):
         check_wanted("rest_state", "3 W")
 
 
@@ -184,9 +184,9 @@ def test_a_sata_drive_that_saves_nothing_says_so(host) -> None:
     assert [state.name for state in told.states] == ["active"]
     assert told.saving is None
     assert told.lacks[:3] == (
-        "its link goes into no state of less power: neither host nor drive may ask for one",
+        "its link has no low-power state: neither host nor drive may request one",
         "it has no DevSleep",
-        "it does not ask for less power by itself (DIPM)",
+        "it does not request low power by itself (no DIPM)",
     )
     assert "no such setting" in told.lacks[3]
 
@@ -206,6 +206,6 @@ def test_a_device_in_memory_has_none(host) -> None:
 
     disk = host.disk("zram0", "virtual/block")
     found = DriveSettings(block_identity(host.files, disk), disk, Client(), host.files)
-    with pytest.raises(Unsupported, match="zram0 has no power states to look at") as refused:
+    with pytest.raises(Unsupported, match="zram0 has no power states") as refused:
         features_of(found)
     assert refused.value.facts["reason"] == "no-power-states"

@@ -78,7 +78,7 @@ def test_a_password_left_by_a_kill_is_removed_by_the_next_purge(make: Make, lock
 def test_a_password_of_somebody_else_is_left_alone(make: Make) -> None:
     rig = make(FakeAta(password="other"))
     record = rig.purge()
-    assert "not ssdlab's" in dict(record.passed_over)["ata-security-erase-enhanced"]
+    assert "ssdlab did not set" in dict(record.passed_over)["ata-security-erase-enhanced"]
     assert rig.drive.password == "other"
 
 
@@ -173,7 +173,7 @@ def test_a_partition_has_only_the_substitutes(make: Make) -> None:
     subject = subject_of(who, rig.host.files, rig.node, rig.drive)
     purging = Purging(subject, rig.medium, ("SERIAL-part1",), clock=FakeClock(), ledger=rig.ledger)
     assert purging.purge().method == "discard"
-    with pytest.raises(Unsupported, match="method of other drives"):
+    with pytest.raises(Unsupported, match="other kinds of drive"):
         purging.purge("nvme-sanitize-block")
 
 

@@ -105,7 +105,7 @@ def test_a_stranger_s_link_leads_into_no_folder_but_their_own(tmp_path: Path) ->
     theirs.mkdir()
     os.chown(theirs, NOBODY, NOBODY)
     strangers_link(theirs, private)
-    with pytest.raises(Refused, match="belongs to user 65534") as caught:
+    with pytest.raises(Refused, match="of user 65534") as caught:
         open_drive(theirs / "strange" / "x", size=MIB)
     assert caught.value.facts["reason"] == "foreign-link"
     assert str(private) in caught.value.advice

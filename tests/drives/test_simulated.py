@@ -154,16 +154,16 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("sim:", "names no profile"),
+        ("sim:", "does not name a profile"),
         ("sim:tiny", "no profile 'tiny'"),
         ("sim:tiny-test,size=3", "size"),
-        ("sim:tiny-test,scale=x", "no whole number"),
+        ("sim:tiny-test,scale=x", "not a whole number"),
         ("sim:tiny-test,scale=3", "scale is 3"),
         ("sim:tiny-test,scale=1,scale=1", "twice"),
         ("sim:tiny-test,spare=2", "spare is 2"),
         ("sim:tiny-test,spare=0", "spare is 0 %: no spare is left"),
-        ("sim:tiny-test,seed=-1", "no whole number from 0 on"),
-        ("sim:tiny-test,power", "gives power no value"),
+        ("sim:tiny-test,seed=-1", "not a whole number of at least 0"),
+        ("sim:tiny-test,power", "no value for power"),
         ("sim:tiny-test,power=-3W", "not a power limit"),
         ("sim:/no/such/profile.toml", "cannot read the profile /no/such/profile.toml: No such file"),
         ("sim:tiny-test,scale=99999999999", "too large"),
@@ -172,9 +172,9 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
         ("sim:tiny-test,power=lowW", "not a power limit"),
         ("sim:tiny-test,power=10W", "no power model"),
         ("sim:tiny-test,trim=on", "no choice of trim 'on'"),
-        ("sim:tiny-test,serial=", "serial= is no serial of a drive"),
-        ("sim:tiny-test,serial=a b", "serial=a b is no serial of a drive"),
-        ("sim:tiny-test,firmware=123456789", "firmware=123456789 is no firmware of a drive"),
+        ("sim:tiny-test,serial=", "serial= is not a valid serial"),
+        ("sim:tiny-test,serial=a b", "serial=a b is not a valid serial"),
+        ("sim:tiny-test,firmware=123456789", "firmware=123456789 is not a valid firmware"),
         ("sim:tiny-test,write-cache=1", "no choice of write-cache '1'"),
     ],
 )
@@ -203,7 +203,7 @@ def test_what_the_drive_was_asked_is_not_to_be_corrected_in_the_profile(
 def test_a_write_cache_that_cannot_be_set_says_how_one_is_made() -> None:
     with (
         open_drive("sim:tiny-test") as drive,
-        pytest.raises(Unsupported, match="write-cache=off in the drive's name"),
+        pytest.raises(Unsupported, match="made with write-cache=on"),
     ):
         drive.setting("write_cache").meant("off")
 

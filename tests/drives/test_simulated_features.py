@@ -273,7 +273,7 @@ def test_show_and_the_cards_of_a_page_tell_of_throttling(
 ) -> None:
     words = ["run", "steady-sequential-write", hot, "--quick", "--seed", "1", "--set", "depths=1,4"]
     assert main([*words, "--library", str(tmp_path / "library")]) == 0
-    assert "the drive throttled itself" in capsys.readouterr().out
+    assert "thermal throttling" in capsys.readouterr().out
     (run,) = (path for path in (tmp_path / "library").iterdir() if (path / "manifest.json").exists())
     measured = [each.summary for each in RunFolder(run).steps() if each.summary is not None]
     hot_steps = [each for each in measured if each.drive is not None and each.drive.throttled_to_w]

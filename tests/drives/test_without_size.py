@@ -116,7 +116,7 @@ def test_it_is_planned_with_the_size_that_the_drive_says(host) -> None:
     other = replace(who, capacity_bytes=512)
     assert sized(other, WithMetadata(node)) is other
     for blocks in (0, 2**64 - 1):
-        with pytest.raises(DriveError, match="does not say how large it is"):
+        with pytest.raises(DriveError, match="reports no valid size"):
             sized(who, WithMetadata(node, blocks=blocks))
 
 

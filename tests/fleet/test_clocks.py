@@ -37,7 +37,7 @@ def test_a_clock_that_is_off_is_refused(library: Path, off: float) -> None:
     library.mkdir()
     check_clock(library)
     check_clock(library, lambda: time.time() + 0.3)
-    with pytest.raises(Refused, match=rf"the clock of \S+ is \{off:+.1f} s from that of the library's"):
+    with pytest.raises(Refused, match=rf"the clock of \S+ is \{off:+.1f} s off that of the library's"):
         check_clock(library, lambda: time.time() + off)
 
 
@@ -53,7 +53,7 @@ def test_a_job_on_a_host_whose_clock_is_off_writes_nothing(
     words = ("fleet", "job", str(folder.path), "0002", "--plan", plan.digest)
     done = ssdlab(*words, host="n2", environment=ahead)
     assert done.returncode == 2
-    sentence = f"the clock of n2 is +{AHEAD_S} s from that of the library's file system"
+    sentence = f"the clock of n2 is +{AHEAD_S} s off that of the library's file system"
     assert sentence in done.stderr
     assert states()["A2"]["state"] == "refused"
     assert states()["A2"]["reason"] == sentence
@@ -78,5 +78,5 @@ def test_a_fleet_with_such_a_host_is_neither_planned_nor_begun(
     (library / ".fleet" / "inventory" / "n1.json").unlink()  # alone, it is still far from its files
     planned = ssdlab("fleet", "plan", "selection.toml", *place)
     assert planned.returncode == 2
-    assert "the clock of n2 is +2.5 s from that of the library's file system" in planned.stderr
+    assert "the clock of n2 is +2.5 s off that of the library's file system" in planned.stderr
     assert not list(library.glob("2*"))

@@ -127,7 +127,7 @@ def test_a_drive_that_is_not_as_planned_ends_its_job_and_keeps_the_node(
     assert f"is mounted at {tmp_path}/mount" in mounted["reason"]
     assert missing["reason"].startswith(f"drive n1-{lab.missing.name}: {lab.missing} has no size")
     for this, that, job in zip(lab.swapped, reversed(lab.swapped), (one, other), strict=True):
-        words = f"drive n1-{this.name} hangs elsewhere than it did, and n1-{that.name} is in its slot"
+        words = f"drive n1-{this.name} has moved, and n1-{that.name} is in its slot"
         assert job["reason"] == words
     for device in lab.devices:
         assert sectors_written(device) in {before[device], 0}, "something was written"

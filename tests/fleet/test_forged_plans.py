@@ -158,7 +158,7 @@ def test_a_field_that_no_plan_has_is_refused_by_its_name(scene: Scene, name: str
 @pytest.mark.parametrize("name", WELL_FORMED)
 def test_a_plan_that_its_user_did_not_seal_is_refused(scene: Scene, name: str) -> None:
     for done in everywhere(scene, scene.forged(WELL_FORMED[name])):
-        on_the_node = "is not the plan that was begun: its digest" in done.err
+        on_the_node = "is not the plan that was started: its digest" in done.err
         scene.check_refused(done, "plan.json" if on_the_node else "(key_seal)")
 
 
@@ -176,7 +176,7 @@ def test_a_plan_of_another_user_or_host_is_refused(scene: Scene, scenes: dict[st
 
 def test_what_is_destroyed_follows_from_the_work(scene: Scene) -> None:
     done = scene.run("fleet", "run", scene.home / "fills.json", "--backend", "local")
-    scene.check_refused(done, "writes 1 drive and loses what they hold, and no consent was given")
+    scene.check_refused(done, "destroys the data of 1 drive, but no consent was given")
     assert scene.plans["fills"].jobs[0].serial in done.out
 
 
@@ -325,7 +325,7 @@ def test_an_inventory_that_others_can_change_makes_no_plan(scene: Scene) -> None
 def test_resume_of_a_plan_that_nobody_consented_to_is_refused(scene: Scene) -> None:
     plan = scene.plans["fills"]
     words = ("fleet", "resume", plan.plan_id, "--library", scene.library)
-    scene.check_refused(scene.run(*words), "no consent to that was given (consent.json)")
+    scene.check_refused(scene.run(*words), "consent is missing (consent.json)")
     made_up = {
         "at": "2026-01-01T00:00:00.000Z",
         "plan": plan.digest,
@@ -337,7 +337,7 @@ def test_resume_of_a_plan_that_nobody_consented_to_is_refused(scene: Scene) -> N
     }
     scene.write(scene.folder(plan) / "consent.json", json.dumps(made_up))
     scene.check_refused(scene.run(*words), "consent.json was not sealed by this user on this host")
-    scene.check_refused(scene.run(*words, "--destroy-all", "2"), "--destroy-all says 2")
+    scene.check_refused(scene.run(*words, "--destroy-all", "2"), "--destroy-all is 2")
 
 
 def test_consent_counts_for_its_plan_in_its_folder_alone(scene: Scene) -> None:
@@ -361,7 +361,7 @@ def test_an_older_plan_in_the_folder_of_another_is_refused(scene: Scene) -> None
     old = scene.plans["fills"].as_text()
     plan = scene.plans["reads"]
     scene.write(begun_file(scene), old)
-    words = "(plan_id), and its folder that of another"
+    words = ", but its folder belongs to another plan"
     scene.check_refused(scene.job(plan), words)
     scene.check_refused(scene.run("fleet", "resume", plan.plan_id, "--library", scene.library), words)
     scene.check_refused(scene.run("fleet", "run", plan_file(scene), "--backend", "local"), words)
@@ -369,7 +369,7 @@ def test_an_older_plan_in_the_folder_of_another_is_refused(scene: Scene) -> None
 
 @pytest.mark.parametrize("words", [(), ("--destroy=S9",), ("--wipe-signatures",), ("--destroy=",)])
 def test_a_node_takes_consent_from_its_command_alone(scene: Scene, words: tuple[str, ...]) -> None:
-    scene.check_refused(scene.job(scene.plans["fills"], *words), "job 0001 loses what drive")
+    scene.check_refused(scene.job(scene.plans["fills"], *words), "job 0001 destroys the data of drive")
 
 
 def test_a_drive_attached_anew_is_another(scenes: dict[str, Scene]) -> None:
@@ -383,7 +383,7 @@ def test_a_drive_attached_anew_is_another(scenes: dict[str, Scene]) -> None:
     subprocess.run(["losetup", "--detach", scene.device], check=True)
     subprocess.run(["losetup", scene.device, backing], check=True)
     done = scene.job(plan, f"--destroy={plan.jobs[0].serial}", "--wipe-signatures")
-    scene.check_refused(done, "was attached since it was planned")
+    scene.check_refused(done, "its device was attached after planning")
 
 
 @pytest.mark.parametrize("number", ["--user=root", "1;id", "../1", "-1"])

@@ -51,7 +51,7 @@ def test_every_drive_has_its_run_in_the_library(
         assert manifest.drive.identity["serial"] == job["serial"]
     again = ssdlab("fleet", "run", str(path), "--backend", "local")
     assert again.returncode == 2
-    assert "was begun before" in again.stderr
+    assert "was started before" in again.stderr
     resumed = ssdlab("fleet", "resume", "last", "--library", str(library))
     assert resumed.returncode == 0
     assert "is left to begin" in resumed.stderr
@@ -172,7 +172,7 @@ def test_a_host_refuses_a_plan_for_others(make_plan: Callable[..., Path], ssdlab
     path = make_plan(ALL + SHORT, n1=["A1"], n2=["A2"])
     done = ssdlab("fleet", "run", str(path), "--backend", "local")
     assert done.returncode == 2
-    assert "the plan has jobs for n2, and this is n1" in done.stderr
+    assert "the plan has jobs for n2, but this host is n1" in done.stderr
 
 
 def _real(serial: str, path: str) -> Look:
@@ -197,7 +197,7 @@ def test_another_version_or_library_is_refused(make_plan: Callable[..., Path], l
     folder = FleetFolder.make(plan)
     check_shared(folder, 0)
     (library / ".fleet" / "token").write_text("another")
-    with pytest.raises(Refused, match="is that of another library"):
+    with pytest.raises(Refused, match="belongs to another library"):
         check_shared(folder, 0)
     (library / ".fleet" / "token").unlink()
     with pytest.raises(Refused, match="is not there"):

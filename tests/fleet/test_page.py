@@ -74,14 +74,14 @@ def test_a_drive_far_from_the_others_is_named_and_no_other(library: Path) -> Non
     assert slow.unlike[0].startswith("qd1 iops 7.00k IOPS, \u2212")
     assert slow.reasons == ()
     html = page.html()
-    assert "1 of 41 drives is unlike the others: SLOW." in html
-    assert "no reason is known" in html
+    assert "1 of 41 drives is an outlier: SLOW." in html
+    assert "no reason found" in html
 
 
 def test_drives_that_vary_by_chance_name_nobody(library: Path) -> None:
     make(library, spread(60))
     assert page_of(library).named == ()
-    assert "None of 60 drives is unlike the others." in page_of(library).html()
+    assert "No outliers among 60 drives." in page_of(library).html()
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -98,14 +98,12 @@ def test_of_fewer_drives_than_eight_nothing_is_judged(
     make(library, {**spread(6), "SLOW": [500.0]})
     page = page_of(library)
     assert (page.named, page.figures, page.judged) == ((), 2, 0)
-    assert page.verdict == (
-        "Whether any of 7 drives is unlike the others cannot be judged: "
-        "all 2 figures are of fewer than the 8 drives that are needed to judge one by the others."
-    )
+    assert page.verdict.startswith("Outliers not assessed among 7 drives: ")
+    assert "all 2 figures" in page.verdict and "8 drives" in page.verdict
     html = page.html()
     assert page.verdict in html
-    assert html.count("None is judged: 7 drives of the 8 that are needed.") == 2
-    assert "None of 7" not in html
+    assert html.count("Not assessed: 7 drives of the 8 needed.") == 2
+    assert "No outliers" not in html
     assert 'class="limit"' not in html
     output = library.parent / "page.html"
     words = ["fleet", "report", "-o", str(output), "--library", str(library)]
@@ -122,14 +120,14 @@ def test_a_figure_that_few_have_is_said_not_to_be_judged(library: Path) -> None:
         run(library, 90 + number, {"qd1_p99_ns": 5e5}, drive=drive(f"D{number:03}"))
     page = page_of(library)
     assert (page.figures, page.judged) == (3, 2)
-    assert page.verdict.startswith("None of 8 drives is unlike the others. 1 of 3 figures is of fewer than")
+    assert page.verdict.startswith("No outliers among 8 drives. 1 of 3 figures is of fewer than")
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ([1000.0] * 3, "spread (robust) 0 %; "),
-        ([1000.0] * 8, "spread (robust) 0 % (judged as if it were 0.5 %, the least that counts); "),
+        ([1000.0] * 8, "spread (robust) 0 % (judged as if it were 0.5 %, the minimum); "),
         ([1000.0 * 1.03**n for n in range(8)], "spread (robust) 9.16 %; "),
         ([1000.0], "Median 1.00k IOPS; "),
     ],
@@ -143,7 +141,7 @@ def test_a_drive_whose_runs_came_to_no_figure_is_named(library: Path) -> None:
     make(library, spread(30))
     run(library, 99, {}, drive=drive("NONE"))
     (named,) = page_of(library).named
-    assert (named.name, named.unlike) == ("NONE", ("qd1 came to no figure whose state is shown",))
+    assert (named.name, named.unlike) == ("NONE", ("qd1 gave no figure in a verified state",))
     for number in range(5):
         run(library, 100 + number, {}, drive=drive(f"NONE{number}"))
     assert page_of(library).named == (), "what many drives do not come to is the method's doing"
@@ -152,7 +150,7 @@ def test_a_drive_whose_runs_came_to_no_figure_is_named(library: Path) -> None:
 def test_models_are_not_put_together(library: Path) -> None:
     make(library, spread(10))
     make(library, {"X1": [500.0]}, model="M2", first=100)
-    with pytest.raises(UsageError, match=r"2 models are meant: M1 \(10\), M2 \(1\)"):
+    with pytest.raises(UsageError, match=r"2 models match: M1 \(10\), M2 \(1\)"):
         page_of(library)
     assert page_of(library, "m1").count == 10
     with pytest.raises(UsageError, match="no model 'M9'"):
@@ -206,9 +204,9 @@ TYPICAL = [Facts(firmware="2", hottest_c=50.0, link_mb_s=4000.0, spare_pct=100.0
         (Facts(hottest_c=56.0), ("temperature: up to 56 °C; typical drives 50 °C",)),
         (
             Facts(hottest_c=80.0, throttled=True),
-            ("temperature: heat slowed it (up to 80 °C; typical drives 50 °C)",),
+            ("temperature: thermal throttling (up to 80 °C; typical drives 50 °C)",),
         ),
-        (Facts(link_mb_s=2000.0), ("link: it carried 2000 MB/s; that of typical drives 4000 MB/s",)),
+        (Facts(link_mb_s=2000.0), ("link: 2000 MB/s; typical drives 4000 MB/s",)),
         (Facts(spare_pct=60.0), ("spare: 60 %; typical drives 100 %",)),
         (Facts(), ()),
     ],

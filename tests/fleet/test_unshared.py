@@ -57,7 +57,7 @@ def test_a_node_that_does_not_see_the_library_is_named(
     told = states(cluster.environment)
     assert told["A1"]["state"] == "finished"
     assert told["A2"]["state"] == "failed"
-    assert told["A2"]["reason"].endswith(f"left no word in the library: see that n2 has {library} mounted"), (
-        told["A2"]
-    )
+    assert told["A2"]["reason"].endswith(
+        f"without a record in the library: check that n2 has {library} mounted"
+    ), told["A2"]
     assert not cluster.out_of_service("n2")

@@ -61,7 +61,7 @@ def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     found = outcomes(run, 0)
     assert found["lba_format"] == ("512", "4096", None)
     before, after, remark = found["write_cache"]
-    assert (before, after) == ("on", "off") and "still takes it for on" in str(remark)
+    assert (before, after) == ("on", "off") and "still takes it as on" in str(remark)
     assert run["manifest"]["drive"]["name"] == "QEMU NVMe Ctrl, write cache off, 4 KiB blocks"
     assert [point["workers"] for point in run["result"]["points"]] == [1, 4]
     assert [warned["code"] for warned in run["manifest"]["warnings"]].count("kernel-view") == 1

@@ -144,9 +144,9 @@ def test_idle_power_says_what_the_drive_lacks(guest) -> None:
     result = told["result"]
     assert [state["name"] for state in result["states"]] == ["ps0"]
     assert result["lacks"] == [
-        "it has no APST: it goes into no state of less power by itself",
-        "it has one power state, and none to rest in",
-        "its power states do not say what they draw at rest",
+        "it has no APST: it enters no low-power state by itself",
+        "it has one power state, and no idle state",
+        "its power states do not report their idle power",
     ]
     lacks = [as_sentence(each) for each in result["lacks"]]
     assert findings_of(parse_result(result)) == [*lacks, "Nothing metered the drive: there are no watts."]

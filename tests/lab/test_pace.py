@@ -275,7 +275,7 @@ def test_a_probe_that_is_stopped_says_that_nothing_is_kept(
     assert main(words) == 130
     shown = json.loads(capsys.readouterr().out)
     assert shown["what"] == "the probe was stopped by a signal"
-    assert "nothing" in shown["advice"] and "measurement" not in shown
+    assert "not kept" in shown["advice"] and "measurement" not in shown
 
 
 def test_the_least_demand_is_planned_as_the_least() -> None:

@@ -200,7 +200,7 @@ def test_re_precondition_redoes_the_preparation_and_keeps_what_was_measured(run_
     )
     assert run.steps()[2] == measured_before
     voided = [(v.ordinal, v.attempt) for v in run.voided()]
-    assert voided == [(3, 1), (1, 1)] and "rest" in run.voided()[1].why
+    assert voided == [(3, 1), (1, 1)] and "idled" in run.voided()[1].why
     assert [s.attempt for s in run.steps()] == [1, 2, 1, 2, 1]
 
 

@@ -65,7 +65,7 @@ def newer(schema: str) -> str:
 
 
 def sentence(schema: str) -> str:
-    return f"was written by a newer ssdlab: schema {newer(schema)}, this one knows up to {schema}"
+    return f"was written by a newer ssdlab: its schema is {newer(schema)}, this ssdlab reads up to {schema}"
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "journal.jsonl"])
@@ -96,7 +96,7 @@ def test_changed_settings(tmp_path: Path) -> None:
     assert read_ledger(path).run == "r"
     schema = newer(run_folder.CONDITIONS_SCHEMA)
     path.write_text(seal_document(json.dumps({"schema": schema, **LEDGER})))
-    with pytest.raises(Refused, match=f"was written by another ssdlab .{schema}"):
+    with pytest.raises(Refused, match=f"was written by another ssdlab version .{schema}"):
         read_ledger(path)
 
 
@@ -114,7 +114,7 @@ def test_consent(tmp_path: Path, schema: str, counts: bool) -> None:
     with HeldFolder(tmp_path) as folder:
         found = consent_record._read(folder)
     assert isinstance(found, consent_record.Record) is counts
-    assert counts or found == "its record of consent is of another ssdlab"
+    assert counts or found == "its record of consent was written by another ssdlab version"
 
 
 def as_row(library: Path, version: int) -> None:

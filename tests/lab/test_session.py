@@ -246,7 +246,7 @@ def test_another_file_in_the_place_of_the_runs_own_is_refused(scratch: Path) -> 
         start(order, scratch / "library")
     own = file.rename(scratch / "own.img")
     shutil.copyfile(own, file)
-    with pytest.raises(Refused, match="another was put in its place") as raised:
+    with pytest.raises(Refused, match="it was replaced") as raised:
         resume(only_run(scratch / "library"))
     assert raised.value.facts["fact"] in ("inode", "birth_ns")
     # The same name and inode, made at another time.

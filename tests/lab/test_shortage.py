@@ -110,7 +110,7 @@ def test_what_the_database_is_short_of_is_no_damage(
 
 @pytest.mark.parametrize("simulated", [True, False], ids=["simulator", "engine"])
 def test_rows_that_cannot_be_kept_are_an_error_with_its_number(scratch: Path, simulated: bool) -> None:
-    """No measurement comes back whose log is not whole: a file may be no larger than 1 KiB meanwhile."""
+    """No measurement comes back whose log is not whole: a file file size limit than 1 KiB meanwhile."""
     reads = {"name": "r", "ops": {"read_pct": 100}, "block": [{"bytes": 4096}], "stop": {"time_ns": 10**8}}
     workload = Workload.model_validate({"streams": [reads], "interval_ns": 1_000_000})
     text = "sim:tiny-test,scale=4" if simulated else str(scratch / "s.img")
@@ -133,7 +133,7 @@ def test_other_errors_are_no_shortage() -> None:
 
 
 def test_a_limit_of_file_sizes_is_no_full_disk(tmp_path: Path) -> None:
-    with pytest.raises(HostError, match="may be no larger") as error, library_errors(tmp_path):
+    with pytest.raises(HostError, match="file size limit") as error, library_errors(tmp_path):
         raise OSError(errno.EFBIG, "File too large")
     assert "ulimit -f" in error.value.advice and error.value.facts["full"] is False
     with pytest.raises(HostError, match="is full") as error, library_errors(tmp_path):

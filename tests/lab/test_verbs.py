@@ -206,8 +206,8 @@ def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:
     )
     told = {departure.code: departure.what for departure in run.manifest.departures}
     assert told == {
-        "condition-scheduler": "scheduler is bfq; asked for: none",
-        "condition-write_cache": "write cache is not known; asked for: off",
+        "condition-scheduler": "scheduler is bfq; requested: none",
+        "condition-write_cache": "write cache is not known; requested: off",
     }
     assert run.steps()[0].result.facts["found"]["scheduler"] == "bfq"
 

@@ -86,7 +86,7 @@ def test_what_says_nothing_is_refused_before_anything_runs(
         (["peak-random-read", DRIVE, *QUICK[1:]], "not quick"),
         (["peak-random-read", f"{DRIVE},scale=4", *QUICK], "scale 4, not 1"),
         (["qd1", DRIVE, "--quick"], "method qd1, not peak-random-read"),
-        (["peak-random-read", "FILE", "--size", "8MiB", *QUICK], "not a simulated drive, and that was one"),
+        (["peak-random-read", "FILE", "--size", "8MiB", *QUICK], "a real drive, not a simulated one"),
     ],
 )
 def test_what_could_not_be_compared_is_not_measured(

@@ -141,7 +141,7 @@ def test_what_is_no_run_refuses_the_whole_and_writes_nothing(
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.tar.gz")
-    with pytest.raises(UsageError, match="is a pipe: no archive can be read from it"):
+    with pytest.raises(UsageError, match=": it is a pipe"):
         unpack(tmp_path / "x.tar.gz", tmp_path / "library")
 
 

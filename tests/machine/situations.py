@@ -56,8 +56,10 @@ MESSAGES = {
         "{target} is in use: the loop device {volume} is attached to the file behind {disk}"
     ),
     "its-file-is-swap": "{target} is in use: the file behind {disk} is swap space",
-    "its-file-is-written": "{target} is open by what it stands on in process {pid} ({command})",
-    "its-file-is-mapped": "{target} is mapped by what it stands on in process {pid} ({command})",
+    "its-file-is-written": "{target} is open through its backing file or device in process {pid} ({command})",
+    "its-file-is-mapped": (
+        "{target} is mapped through its backing file or device in process {pid} ({command})"
+    ),
     "open-in-a-process": "{target} is open in process {pid} ({command})",
     "mounted-in-another-namespace": (
         "{target} is claimed by the kernel: mounted in another namespace, or part of an array or pool; it "
@@ -68,17 +70,17 @@ MESSAGES = {
     ),
     "no-medium": "{target} has no size: no medium, or not set up",
     "read-only": "{target} is read-only",
-    "no-consent": "{target} would be overwritten, and nothing says that it may be",
+    "no-consent": "{target} would be overwritten, without consent",
     "wrong-identifier": "--destroy '{given}' is not the identifier of {target}",
-    "identifier-of-another-drive": "--destroy '{given}' is the identifier of {other}, and this is {target}",
+    "identifier-of-another-drive": "--destroy '{given}' is the identifier of {other}, not of {target}",
     "identifier-of-the-whole-disk": (
-        "--destroy '{given}' is the identifier of its whole disk {other}, and this is {target}"
+        "--destroy '{given}' is the identifier of its whole disk {other}, not of {target}"
     ),
     "identifier-of-the-partition": (
-        "--destroy '{given}' is the identifier of its partition {other}, and this is {target}"
+        "--destroy '{given}' is the identifier of its partition {other}, not of {target}"
     ),
     "link-to-another-disk": (
-        "--destroy '{given}' is the identifier of {other}, and this is {target} ({link} leads there)"
+        "--destroy '{given}' is the identifier of {other}, not of {target} ({link} leads there)"
     ),
     "file-system": "{target} carries an ext4 file system named 'family-photos'",
     "partition-table": "{target} carries a partition table (gpt), and PMBR",
@@ -88,12 +90,12 @@ MESSAGES = {
     "unused-bcache": "{target} carries a bcache device",
     "unused-luks": "{target} carries a LUKS volume",
     "signatures-not-readable": (
-        "what {target} carries is not known: wipefs is not installed, and this cannot be done without it"
+        "what is on {target} is unknown: wipefs is not installed, and is needed here"
     ),
     # Files.
     "foreign-file": "{target} would be overwritten, and it was not made by ssdlab",
     "changed-since": (
-        "{target} would be overwritten, and it was changed by something else since ssdlab made it"
+        "{target} would be overwritten, and it was changed by another program since ssdlab made it"
     ),
     "hard-link": "{target} has 2 names (hard links), and writing would change all of them",
     "symbolic-link": "{target} is a symbolic link, neither a file nor a block device",
@@ -106,31 +108,31 @@ MESSAGES = {
     "empty-file": "{target} is empty",
     "wrong-name": "--destroy '{given}' is not the name of {target}",
     "file-mapped": "{target} is mapped for writing in process {pid} ({command})",
-    "file-in-flight": "{target} is open elsewhere, in what cannot be seen",
+    "file-in-flight": "{target} is open elsewhere, but its user cannot be seen",
     "file-of-somebody-else": (
         "{target} may be in use: what the processes of other users have open and what loop devices stand on "
         "cannot be seen"
     ),
     "no-file": "{target} does not exist",
-    "no-folder": "{target} does not exist, nor does its folder",
+    "no-folder": "{target} does not exist, and its folder does not either",
     "no-space": "{target} would need {bytes}, and its file system has {free} free",
     "no-file-pipe": "{target} is a pipe, neither a file nor a block device",
     "no-file-socket": "{target} is a socket, neither a file nor a block device",
     "unwritten": "{target}: 64 KiB at byte 0 are a hole; reads would not reach the drive",
-    "file-not-ours-to-write": "{target} may not be written by this user",
-    "file-not-ours-to-read": "{target} may not be read by this user",
-    "folder-not-ours": "{target} cannot be made: its folder may not be written",
+    "file-not-ours-to-write": "{target} is not writable by this user",
+    "file-not-ours-to-read": "{target} is not readable by this user",
+    "folder-not-ours": "{target} cannot be created: its folder is not writable",
     # Devices and users of the host.
     "device-mapped": "{target} is mapped in process {pid} ({command})",
-    "device-not-ours": "{target} may not be opened by this user",
+    "device-not-ours": "{target} cannot be opened by this user",
     "no-device": "there is no device {target}",
     "device-of-a-user-who-may-read-folders": (
         "{target} may be in use: what the processes of other users have open cannot be seen"
     ),
     "nvmet": "{target} is in use: namespace 1 of the NVMe target {volume} serves it",
     "nvmet-lost": (
-        "{target} may be in use: what namespace 1 of the NVMe target {volume} serves, as {path} leads "
-        "nowhere, cannot be seen"
+        "{target} may be in use: what namespace 1 of the NVMe target {volume} serves, as {path} does "
+        "not exist, cannot be seen"
     ),
     "scsi-target": "{target} is in use: the SCSI target {volume} serves it",
     "nvmet-hidden": "{target} may be in use: what nvmet of the kernel serves cannot be seen",
@@ -138,23 +140,22 @@ MESSAGES = {
     "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
     "md-member": "{target} is in use: the array {volume} is built on it",
     "md-unassembled": "{target} carries a member of an md array named 'lab:0'",
-    "md-itself": "{target} (an md array on {below}) would be overwritten, and nothing says that it may be",
+    "md-itself": "{target} (an md array on {below}) would be overwritten, without consent",
     "dm-target": "{target} is in use: the device mapper volume {volume} is built on it",
     "dm-itself": (
-        "{target} (a device mapper volume, {volume}, on {below}) would be overwritten, and nothing says that "
-        "it may be"
+        "{target} (a device mapper volume, {volume}, on {below}) would be overwritten, without consent"
     ),
     "multipath-path": "{target} is in use: the multipath device {volume} is built on it",
     "crypt-open": "{target} is in use: the encrypted volume {volume} is open on it",
     "bcache-in-use": "{target} is in use: it belongs to {volume} of bcache",
     "sibling-namespace": (
-        "--destroy '{given}' is the identifier of the other namespace {other}, and this is {target}"
+        "--destroy '{given}' is the identifier of the other namespace {other}, not of {target}"
     ),
     "two-paths": (
-        "{target} and {other} say that they are the same drive: two paths to it, or two drives that cannot "
-        "be told apart"
+        "{target} and {other} report the same identity: two paths to one drive, or two indistinguishable "
+        "drives"
     ),
-    "zoned": "{target} is a host-managed zoned drive (ZNS or SMR): its zones take no writes in any order",
+    "zoned": "{target} is a host-managed zoned drive (ZNS or SMR): its zones do not take random writes",
 }
 """What is said in each situation."""
 

@@ -103,7 +103,7 @@ def test_a_drive_with_nothing_to_rest_in_says_what_it_lacks(
 ) -> None:
     assert main(["run", "idle-power", "sim:tiny-test", "--quick", "--library", str(tmp_path)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "the profile has no states to rest in" in shown
+    assert "the profile has no idle states" in shown
     assert "Nothing metered the drive: there are no watts" in shown
     assert "States to rest in none" in shown
 
@@ -134,7 +134,7 @@ def test_a_file_is_refused_before_it_is_made(tmp_path: Path, capsys: pytest.Capt
     words = ["idle-power", str(path), "--size", "16MiB", "--quick"]
     assert main(["run", *words, "--library", str(tmp_path / "runs")]) == 2
     said = capsys.readouterr().err
-    assert "has no power states to look at: a file on a file system is no drive" in said
+    assert "has no power states: a file on a file system is not a drive" in said
     assert not path.exists()
     assert main(["plan", *words, "--json"]) in (0, 2)
     objection = json.loads(capsys.readouterr().out)

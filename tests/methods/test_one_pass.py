@@ -243,7 +243,7 @@ def test_measure_prepares_too_and_says_so() -> None:
     amplification = one["drive"]["write_amplification"]
     assert amplification > 3
     assert other["drive"]["write_amplification"] == pytest.approx(amplification, rel=0.03)
-    with pytest.raises(UsageError, match="for one pass"):
+    with pytest.raises(UsageError, match="one-pass"):
         measure(SMALL, spare=0.1, **options)
 
 
@@ -308,7 +308,7 @@ def test_measure_says_when_a_pass_did_not_show_its_spare(monkeypatch: pytest.Mon
     found = measure(SMALL, precondition="one-pass", **options).as_dict()
     assert found["prepared"]["in_full"]
     (said,) = [each["what"] for each in found["warnings"] if each["code"] == "prepared"]
-    assert "written over as in full" in said and "prepared by one random pass" not in said
+    assert "overwritten as with --precondition full" in said and "prepared by one random pass" not in said
 
 
 def test_the_fall_of_the_speed_tells_the_spare() -> None:
@@ -378,7 +378,7 @@ def prepared_by_one_pass(drive: str, **more: Any) -> tuple[dict[str, Any], list[
 def test_a_drive_that_is_mostly_spare_is_steady_after_the_pass() -> None:
     found, told = prepared_by_one_pass("sim:tiny-test,scale=4,spare=80%")
     assert found["steady"] and not found["in_full"] and found["spare_found"] is None
-    assert told[-3:] == ["writing one random pass", "writing until that is steady", "measuring"]
+    assert told[-3:] == ["writing one random pass", "writing until steady", "measuring"]
 
 
 def test_measure_says_that_it_writes_over_as_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,8 +386,8 @@ def test_measure_says_that_it_writes_over_as_in_full(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(preparing, "_FULL", short)
     found, told = prepared_by_one_pass("sim:tiny-test,scale=4,spare=25%", spare=0.35)
     assert found["in_full"] and found["spare_found"] == pytest.approx(0.25, rel=0.05)
-    assert told[-2].startswith("writing over as in full") and told[-1] == "measuring"
-    assert "(2 capacities and 1h or more, at most 1d)" in told[-2]
+    assert told[-2].startswith("overwriting as with --precondition full") and told[-1] == "measuring"
+    assert "(2 drive writes and 1h or more, at most 1d)" in told[-2]
 
 
 @pytest.mark.slow

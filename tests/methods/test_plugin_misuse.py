@@ -123,7 +123,7 @@ GIVEN = {
     ),
     "a cell that is a number": (
         "def tables(r): return (Table('t', ('a',), ((1,),)),)",
-        r"tables: rows\[0\]\[0\] is a int, no Cell",
+        r"tables: rows\[0\]\[0\] is a int, not a Cell",
     ),
     "a link that is a script": (
         "def tables(r): return (Table('t', ('a',), ((Cell('x', link='javascript:alert(3)'),),)),)",
@@ -139,11 +139,11 @@ GIVEN = {
     ),
     "an infinite figure": (
         "def findings(r): yield Claim('x {figure}', figure=Amount(float('inf'), 'bytes'))",
-        "findings: figure.value is inf, no finite number",
+        "findings: figure.value is inf, not a finite number",
     ),
     "a figure that is none": (
         "def findings(r): yield Claim('x {o}', others={'o': Amount(float('nan'), 'ns')})",
-        r"findings: others\['o'\].value is nan, no finite number",
+        r"findings: others\['o'\].value is nan, not a finite number",
     ),
     "findings without an end": (
         "def findings(r):\n    while True: yield Claim('again')",
@@ -159,19 +159,19 @@ GIVEN = {
     ),
     "a verdict that is none": (
         "class R(R):\n    @property\n    def passed(self): return 'yes'",
-        "passed is a str, no bool or None",
+        "passed is a str, not a bool or None",
     ),
     "parameters that are none": (
         "class P(P):\n    @classmethod\n    def build(cls, settings=None, *, quick=False): return 5",
         "its checks made a int of P",
     ),
-    "a plan that is a word": ("V.plan = lambda self, planning: 'soon'", "V.plan: it is a str, no Planned"),
+    "a plan that is a word": ("V.plan = lambda self, planning: 'soon'", "V.plan: it is a str, not a Planned"),
     "a plan that never ends": (
         "V.plan = lambda self, planning: Planned(Bounds(0.0, float('inf')))",
-        "V.plan: seconds.upper is inf, no finite number",
+        "V.plan: seconds.upper is inf, not a finite number",
     ),
     "a plan upside down": ("V.plan = lambda self, planning: Planned(Bounds(2.0, 1.0))", "from low to high"),
-    "effects that are a word": ("V.effects = lambda self: 'abc'", "V.effects is a str, no tuple"),
+    "effects that are a word": ("V.effects = lambda self: 'abc'", "V.effects is a str, not a tuple"),
     "nothing done": ("V.do = lambda self, at: None", "V.do gave a NoneType, not a StepResult"),
     "departures that are none": (
         "V.do = lambda self, at: StepResult(seconds=0.0, facts={'departures': 'oops'})",
@@ -315,8 +315,12 @@ def test_the_template_itself_is_right(site: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('Axis("x", "s")', 'Axis("x", "parsec")', r"chart.views\[0\].x.quantity is 'parsec', none of 'iops'"),
-        ("Dot(1.0, 2.0)", 'Dot(1.0, float("nan"))', r"lines\[0\].points\[0\].y is nan, no finite number"),
+        (
+            'Axis("x", "s")',
+            'Axis("x", "parsec")',
+            r"chart.views\[0\].x.quantity is 'parsec', not one of 'iops'",
+        ),
+        ("Dot(1.0, 2.0)", 'Dot(1.0, float("nan"))', r"lines\[0\].points\[0\].y is nan, not a finite number"),
         ("XyChart((view,))", "XyChart(())", "its chart has no view"),
         ("Line(runs[0].index", "Line(7", "a line of run 7, which is none of the section's runs"),
         ("runs), (figure,)", "runs), (figure, figure)", "the id 'odd-figure' is given twice"),
@@ -471,8 +475,8 @@ def test_a_resume_without_the_package_names_it(site: Path, capsys: pytest.Captur
     (run,) = library.glob("2*")
     shutil.rmtree(site)
     assert main(["resume", str(run)]) == 2
-    assert "is of method odd-one of package odd-one 0.1, which is not installed" in capsys.readouterr().err
+    assert "needs method odd-one of package odd-one 0.1, which is not installed" in capsys.readouterr().err
 
 
 def test_a_section_is_held_against_what_can_be_drawn() -> None:
-    assert section_fault(None) == "it is a NoneType, no Section"
+    assert section_fault(None) == "it is a NoneType, not a Section"

@@ -34,17 +34,17 @@ def test_text_and_table_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ina226", "names no meter"),
-        ("hwmon:a,accuracy", "does not say name=value"),
-        ("hwmon:a,accuracy=1%,accuracy=2%", "does not say name=value once"),
+        ("ina226", "does not name a meter"),
+        ("hwmon:a,accuracy", "is not one name=value"),
+        ("hwmon:a,accuracy=1%,accuracy=2%", "is not one name=value"),
         ("hwmon:a,colour=red", "no setting of a meter 'colour'"),
         ("hwmon:a,offset=5", "is not a power"),
         ("hwmon:a,rate=0", "rate is"),
-        ("hwmon:a,rate=1.2.3", "is no rate of a meter"),
-        ("hwmon:a,rate=.", "is no rate of a meter"),
-        ("hwmon:a,rate=" + "9" * 400, "is no rate of a meter"),
-        ("csv:a,volts=much", "'much' is no supply"),
-        ("csv:a,volts=5V+", "is no supply"),
+        ("hwmon:a,rate=1.2.3", "sample rate"),
+        ("hwmon:a,rate=.", "sample rate"),
+        ("hwmon:a,rate=" + "9" * 400, "sample rate"),
+        ("csv:a,volts=much", "'much' is not a supply voltage"),
+        ("csv:a,volts=5V+", "is not a supply voltage"),
         ("hwmon:a,calibrated=soon", "calibrated is 'soon'"),
     ],
 )
@@ -63,14 +63,14 @@ def test_volts_are_of_recordings() -> None:
 
 @pytest.mark.parametrize("kind", ["rapl", "ipmi", "shelly"])
 def test_power_of_the_host_is_never_a_drives(kind: str) -> None:
-    with pytest.raises(Refused, match="never the power of a drive"):
+    with pytest.raises(Refused, match="never a drive"):
         check_kind(MeterText.parse(f"{kind}:0"))
 
 
 def test_a_calibration_in_the_future_is_refused() -> None:
     info = MeterInfo("hwmon:x", "x", ("a",), 10)
     text = MeterText.parse("hwmon:x,calibrated=2026-05-02")
-    with pytest.raises(Refused, match="still to come"):
+    with pytest.raises(Refused, match="in the future"):
         info.as_described(text, datetime.date(2026, 5, 1))
     assert info.as_described(text, datetime.date(2026, 5, 2)).calibrated == datetime.date(2026, 5, 2)
 
@@ -86,7 +86,7 @@ def test_the_list_of_meters_shows_what_one_says(tmp_path: Path, capsys: pytest.C
     shown = capsys.readouterr().out
     assert "2.50 W, mean of 5.00 s" in shown
     assert "1 %" in shown
-    assert "RAPL meters the processor" in shown
+    assert "RAPL measures the processor" in shown
 
 
 def test_a_named_meter_that_does_not_answer_fails_the_command(

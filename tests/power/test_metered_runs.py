@@ -147,16 +147,16 @@ def test_what_can_be_wrong_is_said(
 @pytest.mark.parametrize(
     ("meter", "status", "words"),
     [
-        ("fake:0,calibrated=2999-01-01", 2, "still to come"),
+        ("fake:0,calibrated=2999-01-01", 2, "in the future"),
         ("fake:0,calibrated=yesterday", 2, "calibrated"),
         ("fake:0,rails=a+c", 2, "rail"),
         ("scpi:127.0.0.1:9", 3, "does not answer"),
         ("quarch:127.0.0.1:9", 3, "does not answer"),
         ("ppk2:/dev/null@5V", 3, "does not answer"),
         ("hwmon:none", 2, "no chip called"),
-        ("rapl:0", 2, "never the power of a drive"),
-        ("joulescope:0", 2, "not tried"),
-        ("nvme:smart", 2, "gives no account of its power"),
+        ("rapl:0", 2, "never a drive"),
+        ("joulescope:0", 2, "not tested"),
+        ("nvme:smart", 2, "does not report its power"),
         ("ppk3:0", 2, "kind of meter"),
     ],
 )
@@ -208,7 +208,7 @@ def test_none_is_no_meter_whatever_the_rig_file_has(scratch: Path, monkeypatch: 
 
 def test_a_simulated_drive_has_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", "sim:tiny-test", "--meter", "hwmon:ina226"]) == 2
-    assert "it has a meter of its own" in capsys.readouterr().err.lower()
+    assert "it has its own meter" in capsys.readouterr().err.lower()
 
 
 def test_energy_of_simulated_runs_is_the_simulators_own(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_drive_without_one_is_refused_before_anything_is_done(
     target, library = scratch / "drive.img", scratch / "runs"
     words = ["run", "peak-random-read", str(target), "--size", "16MiB", "--library", str(library)]
     assert main([*words, "--meter", "nvme:smart"]) == 2
-    assert "gives no account of its power" in capsys.readouterr().err
+    assert "does not report its power" in capsys.readouterr().err
     assert not library.exists() or not list(library.glob("*/manifest.json"))
 
 
@@ -110,4 +110,4 @@ def test_meters_says_that_it_is_read_in_runs(capsys: pytest.CaptureFixture[str])
     assert "in its runs" in shown["meters"][0]["note"]
     assert "nvme" in shown["kinds"]
     assert main(["meters", "nvme:/dev/nvme0"]) == 2
-    assert "there is no account of a drive" in capsys.readouterr().out
+    assert "there is no power reading of a drive" in capsys.readouterr().out

@@ -72,7 +72,7 @@ def test_a_terminal_that_is_none_is_left_as_it_was(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("ssdlab.power.ppk2._ANSWER_S", 0.2)
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
-    with pytest.raises(HostError, match="does not say what it is"):
+    with pytest.raises(HostError, match="does not identify itself"):
         open_meter(MeterText.parse(f"ppk2:{os.ttyname(theirs)}@5V"))
     assert termios.tcgetattr(theirs) == before
     os.close(ours)
@@ -110,7 +110,7 @@ def test_what_is_no_such_kit_is_refused(says: str, monkeypatch: pytest.MonkeyPat
     "place", ["", "/dev/ttyACM0", "/dev/ttyACM0@5", "ttyACM0@5V", "/dev/x@0V", "/dev/x@90V"]
 )
 def test_its_place_says_device_and_volts(place: str) -> None:
-    with pytest.raises(UsageError, match="device and the volts"):
+    with pytest.raises(UsageError, match="supply voltage"):
         open_meter(MeterText.parse(f"ppk2:{place}"))
 
 
@@ -128,5 +128,5 @@ def test_a_word_of_the_fake_is_what_it_stands_for() -> None:
 
 
 def test_a_meter_that_was_not_tried_is_named_so() -> None:
-    with pytest.raises(Refused, match="not tried"):
+    with pytest.raises(Refused, match="not tested"):
         open_meter(MeterText.parse("joulescope:JS220"))

@@ -114,7 +114,7 @@ def test_the_run_waits_for_its_recording_and_then_has_its_power(
     waiting: Waiting,
 ) -> None:
     folder, recording, told = waiting
-    assert "all steps are done, and the recording" in told
+    assert "all steps are done, but the recording" in told
     assert "ssdlab resume" in told
     assert RunFolder(folder).manifest.status == "interrupted"
     record(folder, recording)

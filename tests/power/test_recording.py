@@ -40,7 +40,7 @@ def test_units_of_the_header_are_heeded(tmp_path: Path, head: str, line: str) ->
 
 def test_rails_can_be_chosen(tmp_path: Path) -> None:
     text = "time [s],drive [W],fan [W]\n0,3,1\n1,3,1\n2,3,1\n"
-    with pytest.raises(Refused, match=r"whose power this is: drive .W., fan .W.") as raised:
+    with pytest.raises(Refused, match=r"consumer of this power: drive .W., fan .W.") as raised:
         read(tmp_path, text)
     assert raised.value.facts["columns"] == ["drive [W]", "fan [W]"]
     assert read(tmp_path, text, ",rails=drive").trace.watts.tolist() == [[3], [3], [3]]
@@ -140,7 +140,7 @@ def test_amperes_alone_need_the_volts_of_their_supply(tmp_path: Path) -> None:
     for settings in (",volts=12V", ",volts=12V+5V+3V"):
         with pytest.raises(Refused, match=r"12V .A., 5V .A."):
             read(tmp_path, both, settings)
-    with pytest.raises(Refused, match="1 supplies were given"):
+    with pytest.raises(Refused, match="1 voltages were given"):
         read(tmp_path, "time [s],12V [W]\n0,1\n1,1\n", ",volts=12V")
 
 
@@ -157,14 +157,14 @@ def test_a_gap_is_seen(tmp_path: Path) -> None:
         ("index,power [W]\n0,1\n1,1\n", UsageError, "no column with a unit of time"),
         ("time [s],12V [W],5V\n0,1,1\n1,1,1\n", UsageError, "a column without a unit: 5V"),
         ("time [ns],p [W]\n0,1\n0.1,1\n0.2,1\n", UsageError, "out of order: line 3"),
-        ("time [s],p [W]\n0,1\n2,1\n1,1\n", UsageError, "out of order: line 4 is no later"),
+        ("time [s],p [W]\n0,1\n2,1\n1,1\n", UsageError, "out of order: line 4 is not later"),
         ("time [s],p [W]\n0,1\n0,1\n", UsageError, "out of order: line 3 "),
-        ("time [s],p [W]\n0,1\n1,broken\n", UsageError, "line 3 of .* is no sample: 1,broken"),
-        ("time [s],p [W]\n0,1\n1,nan\n", UsageError, "line 3 of .* is no sample"),
-        ("time [s],p [W]\n0,1\n1\n", UsageError, "line 3 of .* is no sample"),
-        ("time [s],p [W]\n0,0\n1,0\n2,0\n", Refused, "add up to nothing"),
-        ("time [s],p [W]\n0,-3\n1,-3\n2,-3\n", Refused, "add up to nothing or less: -3 W"),
-        ("time [s],p [W]\n0,2\n1,-3\n2,-3\n", Refused, "add up to nothing or less: -1.33 W"),
+        ("time [s],p [W]\n0,1\n1,broken\n", UsageError, "line 3 of .* is not a sample: 1,broken"),
+        ("time [s],p [W]\n0,1\n1,nan\n", UsageError, "line 3 of .* is not a sample"),
+        ("time [s],p [W]\n0,1\n1\n", UsageError, "line 3 of .* is not a sample"),
+        ("time [s],p [W]\n0,0\n1,0\n2,0\n", Refused, "positive power"),
+        ("time [s],p [W]\n0,-3\n1,-3\n2,-3\n", Refused, "positive power: -3 W"),
+        ("time [s],p [W]\n0,2\n1,-3\n2,-3\n", Refused, "positive power: -1.33 W"),
         ("time [s],p [W]\n0,1\n", UsageError, "has 1 samples"),
         ("", UsageError, "no column in W"),
     ],

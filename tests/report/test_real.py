@@ -72,7 +72,7 @@ def test_bad_input_says_what_and_what_to_do(command: str, tmp_path: Path) -> Non
     for words, what in (
         (("report", "-o", tmp_path / "x.html"), "no run is named"),
         (("report", "nothing", "-o", tmp_path / "x.html"), "there is no run 'nothing'"),
-        (("report", "x", "-o", tmp_path), "is a folder, and only a file is taken there"),
+        (("report", "x", "-o", tmp_path), "is a folder, but must be a file"),
         (("report", "x", "-o", tmp_path / "no" / "x.html"), "there is no folder"),
     ):
         lines = ssdlab(command, *words, "--library", tmp_path / "library", status=2).splitlines()

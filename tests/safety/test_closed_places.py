@@ -82,7 +82,7 @@ def test_without_what_tells_disks_apart_nothing_is_done(own: Path, closed: str, 
     status, told = said(own, Path(closed), words)
     if status != 0:
         assert status == 3 and told["facts"]["reason"] == "no-sysfs", told  # type: ignore[index]
-        assert "cannot be looked at: Permission denied" in str(told["what"])
+        assert "cannot be read: Permission denied" in str(told["what"])
     else:
         assert words == "drives"
     assert (own / "file").read_bytes() == before

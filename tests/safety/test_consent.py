@@ -136,7 +136,7 @@ def test_even_a_file_that_ssdlab_made_is_not_written_because_a_folder_says_so(sc
     drive = manifest.drive.model_copy(update={"id": str(other), "text": str(other), "identity": {}})
     write_manifest(folder, manifest.model_copy(update={"open_options": options, "drive": drive}))
     before = other.read_bytes()
-    with pytest.raises(Refused, match="does not say what it said"):
+    with pytest.raises(Refused, match="has changed since consent"):
         resume(folder)
     assert other.read_bytes() == before
 
@@ -225,7 +225,7 @@ def test_a_suite_does_not_begin_a_run_on_another_drive_than_it_says(scratch: Pat
     options = {**manifest.open_options, "destroy": victim.name}
     write_manifest(folder, manifest.model_copy(update={"children": children, "open_options": options}))
     before = victim.read_bytes()
-    with pytest.raises(Refused, match="does not say what it said"):
+    with pytest.raises(Refused, match="has changed since consent"):
         resume_suite(folder, Watcher())
     assert victim.read_bytes() == before
 

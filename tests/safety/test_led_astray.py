@@ -75,7 +75,7 @@ def test_a_stranger_s_link_into_a_folder_of_another(
     place.lead(place.victim)
     before = made.fingerprint(place.victim)
     assert main(words) == 2
-    assert f"goes over a link that belongs to user {NOBODY}" in capsys.readouterr().err
+    assert f"follows a link of user {NOBODY}" in capsys.readouterr().err
     assert made.fingerprint(place.victim) == before
 
 
@@ -103,7 +103,7 @@ def test_the_state_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("XDG_STATE_HOME", str(place.link))
     place.lead(place.victim)
     before = made.fingerprint(place.victim)
-    with pytest.raises(Refused, match="goes over a link"):
+    with pytest.raises(Refused, match="follows a link"):
         consent.host_key()
     assert made.fingerprint(place.victim) == before
 
@@ -177,7 +177,7 @@ def test_a_link_is_faster_than_the_folder(place: Place, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(plain_files, "_made", and_faster)
     before = made.fingerprint(place.victim)
-    with pytest.raises(Refused, match="goes over a link"):
+    with pytest.raises(Refused, match="follows a link"):
         HeldFolder(place.link, make=0o777)
     assert made.fingerprint(place.victim) == before
 

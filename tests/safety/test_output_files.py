@@ -133,7 +133,7 @@ def test_names_that_no_file_can_have(tmp_path: Path, capsys: pytest.CaptureFixtu
     for odd in (tmp_path, Path("/dev/null"), Path("/dev/stdout")):
         with pytest.raises(Refused):
             OutputFile(odd)
-    with pytest.raises(UsageError, match="names no file"):
+    with pytest.raises(UsageError, match="does not name a file"):
         OutputFile(tmp_path / "..")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Refused, match="a named pipe") as caught:

@@ -198,7 +198,7 @@ def test_what_a_span_is_too_small_for_is_not_judged(
 
 
 def test_a_span_that_the_cache_does_not_hold_is_refused() -> None:
-    with pytest.raises(UsageError, match="over 600 GB, and that of TLC NVMe client holds 72 GB"):
+    with pytest.raises(UsageError, match="over 600 GB, but that of TLC NVMe client holds 72 GB"):
         check("nvme-tlc-client", within_cache("random_read_iops", 1, span_gb=600), SMALL)
     one = rating(state="cached", span_gb=1)
     with pytest.raises(UsageError, match="tiny-test has none"):
@@ -302,11 +302,11 @@ def test_ratings_that_fail_are_counted_by_verdict(tmp_path: Path, capsys: pytest
 def test_ratings_of_another_profile_are_refused(tiny_ratings: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(profiles()["tiny-test"].replace('name = "tiny-test"', 'name = "mine"'))
-    with pytest.raises(UsageError, match="are of tiny-test, and the profile asked for is mine"):
+    with pytest.raises(UsageError, match="are for tiny-test, not for mine"):
         ratings_of(str(mine), tiny_ratings)
     tiny_ratings.write_text(tiny_ratings.read_text().replace('profile = "tiny-test"', 'profile = "mine"'))
     assert ratings_of(str(mine), tiny_ratings).profile == "mine"
-    with pytest.raises(UsageError, match="are of mine, and the profile asked for is tiny-test"):
+    with pytest.raises(UsageError, match="are for mine, not for tiny-test"):
         ratings_of("tiny-test", tiny_ratings)
     tiny_ratings.write_text(tiny_ratings.read_text().replace('profile = "mine"', 'profile = "840pro"'))
     assert ratings_of("samsung-840-pro-256gb", tiny_ratings).profile == "840pro"

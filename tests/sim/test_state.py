@@ -115,7 +115,7 @@ def test_the_text_says_where_the_state_is_and_the_identity_does_not() -> None:
     text = SimulatedText.parse(f"{TINY},state=a.sim")
     assert str(text) == f"{TINY},state=a.sim" and text.drive == TINY
     assert text.anchored().state == str(Path("a.sim").absolute())
-    with pytest.raises(UsageError, match="names no file"):
+    with pytest.raises(UsageError, match="needs a file name"):
         SimulatedText.parse("sim:tiny-test,state=")
 
 
@@ -154,15 +154,15 @@ def test_a_state_of_another_profile_names_both(tmp_path: Path) -> None:
     file = tmp_path / "drive.sim"
     _open(_text(file), allow_unwritten=True).close()
     named = ('name = "tiny-test"', 'name = "mine"')
-    with pytest.raises(Refused, match="it is of the profile tiny-test, and mine was asked for") as raised:
+    with pytest.raises(Refused, match="it has the profile tiny-test, but mine was requested") as raised:
         _open(_text(file, _mine(tmp_path, named)))
     facts = raised.value.facts
     assert (facts["setting"], facts["found"], facts["asked"]) == ("profile", "tiny-test", "mine")
     slower = ("read_us = { value = [60.0]", "read_us = { value = [61.0]")
-    with pytest.raises(Refused, match="the profile tiny-test was another text when it was kept") as raised:
+    with pytest.raises(Refused, match="the profile tiny-test has changed") as raised:
         _open(_text(file, _mine(tmp_path, slower)))
     assert raised.value.reason == "state-differs"
-    assert "as it was" in raised.value.advice
+    assert "restore the old profile" in raised.value.advice
 
 
 def test_a_state_that_an_earlier_version_kept_is_taken_up(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_state_that_an_earlier_version_kept_is_taken_up(tmp_path: Path) -> Non
     with _open(TINY) as drive:
         drive.native.save_state(file, identity)
     named = ('name = "tiny-test"', 'name = "mine"')
-    with pytest.raises(Refused, match="of another profile than mine, or of another text of it"):
+    with pytest.raises(Refused, match="another profile than mine, or another version of it"):
         _open(_text(file, _mine(tmp_path, named)))
 
 
@@ -296,8 +296,8 @@ def test_manifests_say_from_anywhere_which_file_it_was(
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (",write-cache=off", "write-cache is the profile's own there, and off was asked for"),
-        (",power=5W", "power is the profile's own there, and 5W was asked for"),
+        (",write-cache=off", "write-cache is the profile's own there, but off was requested"),
+        (",power=5W", "power is the profile's own there, but 5W was requested"),
     ],
 )
 def test_a_state_of_another_setting_is_told_as_the_option_is_written(

@@ -259,7 +259,7 @@ def test_what_cannot_be_done_again_is_refused_and_nothing_is_on_record(
         ask_again(folder.path, ["nosuch"], environment(drive))
     assert all(child.part in unknown.value.advice for child in folder.manifest.children)
     part = children(folder)[PART]
-    with pytest.raises(Refused, match="is no suite"):
+    with pytest.raises(Refused, match="is not a suite"):
         ask_again(part.path, [PART], environment(drive))
     drive.identity_changes = {"serial": "ANOTHER", "consent_id": "ANOTHER"}
     with pytest.raises(Refused) as other:

@@ -72,7 +72,7 @@ def test_no_runs_and_odd_confidences_are_refused() -> None:
     with pytest.raises(ValueError):
         median_interval([1.0], 1.0)
     for repeat in (0, -1, 100):
-        with pytest.raises(UsageError, match=f"--repeat {repeat} is not from 1 to 99"):
+        with pytest.raises(UsageError, match=f"--repeat {repeat} is not 1 to 99"):
             check_repeat(repeat)
 
 

@@ -127,7 +127,7 @@ def test_an_option_of_one_drive_stands_behind_its_name(tmp_path: Path) -> None:
         spare="25%", write_cache="off"
     )
     for of_all, text in ((Variant(spare="25%"), "D,spare=20%"), (None, "D,spare=20%,spare=25%")):
-        with pytest.raises(UsageError, match="say it once"):
+        with pytest.raises(UsageError, match="give it once"):
             with_own(of_all, parted(text)[1], "D")
 
 

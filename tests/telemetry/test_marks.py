@@ -69,7 +69,7 @@ def test_errors_of_a_drive_that_is_asked_between_steps_only_stand_at_the_end() -
 def test_a_link_that_was_trained_again() -> None:
     samples = sampled(link_retrains=[1, 1, 3])
     (mark,) = marks_of(samples, reading(link_retrains=1), reading(link_retrains=3), 3 * S)
-    assert (mark.code, mark.what) == ("link-changed", "the link was trained again 2 times")
+    assert (mark.code, mark.what) == ("link-changed", "the link retrained 2 times")
 
 
 def test_the_error_flag_and_worn_out_flash() -> None:

@@ -118,7 +118,7 @@ def test_an_answer_after_the_step_is_no_more_of_it(monkeypatch: pytest.MonkeyPat
     watch = HostTelemetry([source, after], period_s=PERIOD_S).begin(kept.append)
     assert source.held.wait(30)
     samples, marks = watch.end(None)
-    assert [mark.what for mark in marks] == ["no more telemetry of the drive: it did not answer in time"]
+    assert [mark.what for mark in marks] == ["no more telemetry from the drive: no answer in time"]
     asked = after.asked
     source.let_go.set()
     watch._thread.join(30)

@@ -188,13 +188,13 @@ def test_without_tracepoints_the_reason_is_kept(
 ) -> None:
     class None_:
         def __init__(self, *args: object, **more: object) -> None:
-            raise HostError("the kernel's tracing files are not there", "mount them")
+            raise HostError("the kernel's tracing files are missing", "mount them")
 
     monkeypatch.setattr(block_layer, "Tracing", None_)
     device, _ = over_zram
     done, result = replayed(device, tmp_path / "runs", trace_of(tmp_path, 50, 100), fill="false")
     assert done.times_from == "program"
-    assert done.block_layer_fault == "the kernel's tracing files are not there"
+    assert done.block_layer_fault == "the kernel's tracing files are missing"
     assert not any("are the block layer's" in text for text in texts(result))
 
 

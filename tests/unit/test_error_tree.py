@@ -119,7 +119,7 @@ def test_a_fault_of_our_own_is_status_70_with_what_to_do(capsys: pytest.CaptureF
     assert guarded(fail, as_json=False) == 70
     assert capsys.readouterr().err.splitlines() == [
         "ssdlab: internal error: ZeroDivisionError: division by zero",
-        "        Please report it, with the command and the output under SSDLAB_TRACEBACK=1",
+        "        Please report it, with the command and its output under SSDLAB_TRACEBACK=1",
     ]
 
 

@@ -201,8 +201,8 @@ def test_three_digits_are_within_half_a_unit_of_the_third(value: float) -> None:
     [
         ("1000000001", "more than 1,000,000,000 a second"),
         ("1000000000000", "more than 1,000,000,000 a second"),
-        ("1/7776001", "less than one in 90 days"),
-        ("0.0000001", "less than one in 90 days"),
+        ("1/7776001", "less than one per 90 days"),
+        ("0.0000001", "less than one per 90 days"),
     ],
 )
 def test_a_rate_that_no_workload_can_have_is_refused_where_it_is_read(text: str, why: str) -> None:

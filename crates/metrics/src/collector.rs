@@ -119,9 +119,7 @@ pub enum CollectorError {
     #[error("an interval of 0 ns cannot be recorded: give at least 1 ns")]
     NoInterval,
     /// Per-I/O columns are asked for and would go nowhere.
-    #[error(
-        "stream {stream} is to record every I/O, but there is no log to keep them in: give one"
-    )]
+    #[error("stream {stream} records every I/O, but has no log file: give one")]
     NoLogForIos {
         /// The stream's name.
         stream: String,

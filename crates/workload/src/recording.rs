@@ -42,7 +42,7 @@ pub enum RecordingError {
         source: io::Error,
     },
     /// The file is something else, or ends within a record.
-    #[error("{path} is no file of records, or was cut off")]
+    #[error("{path} is not a file of records, or is truncated")]
     NotOne {
         /// The file.
         path: PathBuf,

@@ -1,8 +1,8 @@
-"""Drives: what a measurement is made on, and the guard in front of it.
+"""Drives: the targets of measurements, and the guard that protects them.
 
-`open_drive` is the only door: it looks, judges, lays a file out where that is ours to do, and holds the
-drive. `look` says the same about a drive without touching it, and `tell` asks a drive for all it knows. What
-opens drives is loaded when one of these is asked for: who reads what a drive was rated for opens none.
+`open_drive` is the only entry: it inspects, judges, lays out a file if needed, and holds the drive. `look`
+inspects a drive without touching it, and `tell` queries a drive for everything it reports. The code that
+opens drives is loaded on first use: readers of ratings do not need it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a drive is to a method: the `Drive` protocol, and the part that real drives share.
+"""A drive as methods see it: the `Drive` protocol, and the part shared by real drives.
 
-No method knows which kind it has. What a drive cannot do raises; it never pretends.
+No method knows which kind of drive it has. An unsupported operation raises; it never pretends.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _IDLE_LOOK_S = 0.05
 
 
 class DriveState(Protocol):
-    """The state of a drive that can be kept whole, taken up again and compared: a simulated one's."""
+    """The state of a simulated drive, which can be saved, restored and compared."""
 
     @property
     def lasting(self) -> bool:
-        """Whether a file keeps it, so that opening the drive does not make it anew."""
+        """Whether a file keeps it, so that opening the drive does not recreate it."""
 
     def digest(self) -> str:
         """Return a short text that stands for it."""
@@ -55,13 +55,13 @@ class DriveState(Protocol):
         """Put it into a file, in place of what is there: all of it, durably, or nothing."""
 
     def load(self, path: Path) -> None:
-        """Bring the drive into a file's state; `Refused` if the file is damaged or of another drive."""
+        """Load the drive's state from a file; `Refused` if the file is damaged or of another drive."""
 
     def settle(self) -> None:
         """Bring the file that keeps it, if there is one, up to date; closing the drive does so too."""
 
     def place_steady(self) -> None:
-        """Put the steady state of random writes, as theory has it, in place of the erased one.
+        """Replace the erased state by the computed steady state of random writes.
 
         Raises
         ------
@@ -70,10 +70,10 @@ class DriveState(Protocol):
         """
 
     def copy(self, mark: object) -> Drive:
-        """Return a drive of its own in the state that `mark` keeps."""
+        """Return a separate drive in the state that `mark` keeps."""
 
     def adopt(self, copy: Drive) -> None:
-        """Bring the drive into the state of a copy, which must not be used any more."""
+        """Take over the state of a copy, which must not be used afterwards."""
 
     def mark(self) -> object:
         """Keep it in memory."""
@@ -88,23 +88,23 @@ class Drive(Protocol):
     deadline: _core.Deadline | None
     """Until when I/O may be issued (`results.lease`); None without end. The engine's workers look at it."""
     on_error: OnError
-    """Whether a workload of which too many I/Os fail is ended (`model.failed_ios`)."""
+    """Whether a workload ends if too many of its I/Os fail (`model.failed_ios`)."""
 
     @property
     def identity(self) -> Identity:
-        """Who it is; fixed while it is held."""
+        """Its identity; fixed while the drive is held."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do: to be asked in place of what kind of drive it is."""
+        """What it can do; callers ask this, not which kind of drive it is."""
 
     @property
     def attached(self) -> bool:
-        """False of a device that was unplugged: its settings have gone with its power."""
+        """False if the device was unplugged: its settings were lost with its power."""
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What could not be looked at when it was judged: somebody may use it beside us."""
+        """What could not be checked when it was judged: another process may be using it."""
 
     @property
     def capacity_bytes(self) -> int:
@@ -179,7 +179,7 @@ class Drive(Protocol):
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
-        """Bring the drive into its fresh state and prove it.
+        """Bring the drive into its fresh state and verify that.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Drive(Protocol):
         """
 
     def power_features(self) -> PowerFeatures:
-        """Ask what it has for saving power; raises `Unsupported` where there are no power states."""
+        """Query its power-saving features; raises `Unsupported` if it has no power states."""
 
     @property
     def state(self) -> DriveState | None:
@@ -244,13 +244,13 @@ class Drive(Protocol):
 
     @property
     def telemetry(self) -> Telemetry:
-        """What it tells of itself while it works."""
+        """What it reports while it works."""
 
     def counters(self) -> IoCounters | None:
-        """Read the kernel's account of the block device; None where it keeps none."""
+        """Read the kernel's counters of the block device; None if it has none."""
 
     def written(self, start: int, length: int) -> bool | None:
-        """Say whether every byte of a range was written; None where that cannot be known."""
+        """Return whether every byte of a range was written; None if unknown."""
 
     def close(self) -> None:
         """Close it."""
@@ -348,7 +348,7 @@ class RealDrive(Closing):
         """Purge the drive; see `Drive.purge`. A file has nothing to purge: its blocks are its disk's."""
         del method, consents, limit_s, on_progress
         raise DriveError(
-            f"{self._identity.path} cannot be purged: it is no drive of its own",
+            f"{self._identity.path} cannot be purged: it is not a whole drive",
             "purge needs a whole block device; a method that needs a purged drive does not fit a file",
             reason="no-purge",
             target=self._identity.path,
@@ -369,22 +369,22 @@ class RealDrive(Closing):
         """Refuse: the disk beneath a file is shared with others."""
         from ssdlab.drives.power_features import no_features
 
-        raise no_features(self._identity.path, "a file is no drive")
+        raise no_features(self._identity.path, "a file is not a drive")
 
     def health(self) -> dict[str, JsonValue]:
         """Return what the drive says of itself (`model.telemetry.DriveHealth`), where it can be asked."""
         found = self.telemetry.reading()
         if found is None:
             raise Unsupported(
-                f"{self._identity.path} says nothing of its health to this user",
-                "leave the step out, or run as root on an NVMe or SATA drive",
+                f"{self._identity.path} does not report its health to this user",
+                "leave the step out, or run as root with an NVMe or SATA drive",
                 verb="health",
             )
         return found.model_dump(mode="json")
 
     @property
     def telemetry(self) -> Telemetry:
-        """What the host tells while it works: of a file, whose disk is shared, nothing else is asked."""
+        """What the host reports during the run: a file's disk is shared, so the disk is not queried."""
         from ssdlab.drives.telemetry.sampler import HostTelemetry
 
         return HostTelemetry(())
@@ -407,7 +407,7 @@ class RealDrive(Closing):
 
     @contextmanager
     def _writing(self, *, trims: bool) -> Iterator[None]:
-        """Judge the drive again before something writes it, and see to what is left to do afterwards."""
+        """Judge the drive again before each write operation, and finish afterwards."""
         self._before_writing(trims=trims)
         try:
             yield
@@ -418,7 +418,7 @@ class RealDrive(Closing):
         del trims
         if not self._target.writable:
             raise Refused(
-                f"{self._identity.path} was opened for reading, and this would write it",
+                f"{self._identity.path} was opened for reading, and this would write to it",
                 "open it for writing, with consent: open_drive(..., writing=True, destroy=ID)",
                 reason="read-only",
                 target=self._identity.path,
@@ -426,15 +426,15 @@ class RealDrive(Closing):
         self._check_same()
 
     def _after_writing(self) -> None:
-        """Do what is to be done when a step that wrote is over, however it ended."""
+        """Clean up after a step that wrote, however it ended."""
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
-        """Return a tick that looks after the drive while it is measured, and then does what was asked for."""
+        """Return a tick that checks the drive during a measurement, then calls the given one."""
         del writing
         return on_tick
 
     def _before_reading(self, start: int, length: int) -> None:
-        """Refuse a read of what was never written; nothing to refuse where that cannot be known."""
+        """Refuse reads of never-written blocks; no refusal if that cannot be known."""
 
     @abstractmethod
     def _place(self) -> tuple[HostFiles, Path | None]:

@@ -46,7 +46,7 @@ _LOOK_S = 1.0
 
 
 class BlockDrive(RealDrive):
-    """A block device, claimed exclusively while it is held: nothing can mount it or build on it meanwhile.
+    """A block device, claimed exclusively while it is held: nothing can mount it or build on it.
 
     It is opened once, and all that reaches it goes through that descriptor. Before each write all is judged
     again, from what the kernel says then: the drive may have come back from a reset as another one, somebody
@@ -246,7 +246,7 @@ class BlockDrive(RealDrive):
         return None
 
     def _take_anew(self) -> None:
-        """Hold the drive anew after a format: its blocks have another size now, and it is still the same.
+        """Hold the drive again after a format: its block size has changed, but it is the same drive.
 
         The kernel may count a format as another attachment; its own name and its place tell then.
         """
@@ -306,8 +306,8 @@ class BlockDrive(RealDrive):
         # A fact that is missing now may have been read while the device went: the next look tells.
         if any(now for _, now in changed.values()):
             raise DriveError(
-                f"{self._identity.path} became another drive in mid-run: {_changes(changed)}",
-                "look at `ssdlab drives` for what it is now; what was measured until then is kept",
+                f"{self._identity.path} became another drive during the run: {_changes(changed)}",
+                "see `ssdlab drives` for what it is now; what was measured until then is kept",
                 reason="changed",
                 device=self._identity.path,
             )
@@ -318,8 +318,8 @@ class BlockDrive(RealDrive):
         """Say that the kernel has no such device any more; facts are those of the I/O that found it out."""
         facts = {} if cause is None else {**cause.facts}
         return DriveError(
-            f"{self._identity.path} is gone: it was unplugged, or its driver has given it up",
-            "what was measured until then is kept; see the kernel's log, and go on when the drive is back",
+            f"{self._identity.path} is gone: it was unplugged, or its driver dropped it",
+            "check the kernel log, and resume when the drive is back; what was measured until then is kept",
             measurement=None if cause is None else cause.measurement,
             **{**facts, "reason": "gone", "device": self._identity.path},
         )
@@ -337,9 +337,7 @@ class BlockDrive(RealDrive):
         if (refusal := in_use(facts)) is not None:
             raise refusal.error(path)
         if intent.writing and facts.consent_id != intent.destroy:
-            raise self._replaced(
-                f"has another identifier than the one that consent was given to: {facts.consent_id}"
-            )
+            raise self._replaced(f"has the identifier {facts.consent_id}; consent was given for another")
         if (refusal := judge_device(facts, intent)) is not None:
             raise refusal.error(path)
 
@@ -359,26 +357,26 @@ class BlockDrive(RealDrive):
         if not there(self._node) or (changed and not any(now for _, now in changed.values())):
             raise self._gone(None)
         if changed:
-            raise self._replaced(f"is not the drive any more that was checked: {_changes(changed)}")
+            raise self._replaced(f"is no longer the drive that was checked: {_changes(changed)}")
         held = (device_number(os.fstat(self._descriptor).st_rdev), diskseq_of(self._descriptor))
         named = self._files.number_of(self._target.path)
         if held != (self._chain.number, self._chain.diskseq) or named != self._chain.number:
-            raise self._replaced("is not the drive any more that was checked: the name leads elsewhere")
+            raise self._replaced("is no longer the drive that was checked: the name points elsewhere")
         exchanged = difference(self._chain, chain_of(self._files, self._node))
         if exchanged is not None:
-            raise self._replaced(f"is not what was checked any more: {exchanged}")
+            raise self._replaced(f"is no longer what was checked: {exchanged}")
 
     def _replaced(self, how: str) -> Refused:
         return Refused(
             f"{self._identity.path} {how}",
-            "look at `ssdlab drives`, and start again with the right one",
+            "see `ssdlab drives`, and start again with the right one",
             reason="replaced",
             target=self._identity.path,
         )
 
 
 def _changes(changed: dict[str, tuple[object, object]]) -> str:
-    return "; ".join(f"its {name} is {now}, it was {then}" for name, (then, now) in changed.items())
+    return "; ".join(f"its {name} is {now}, was {then}" for name, (then, now) in changed.items())
 
 
 def _not_opened(path: Path, error: OSError) -> LabError:
@@ -387,10 +385,13 @@ def _not_opened(path: Path, error: OSError) -> LabError:
     if error.errno == errno.EBUSY:
         advice = "unmount it, and close what holds it (see lsblk and fuser)"
         return Refused(
-            f"{path} is claimed by the kernel: somebody took it just now", advice, reason="claimed", **facts
+            f"{path} is claimed by the kernel: another process took it just now",
+            advice,
+            reason="claimed",
+            **facts,
         )
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         advice = "run as root, or as a user who may open it; a write-protected drive cannot be written"
         return Refused(f"{path} cannot be opened: {error.strerror}", advice, reason="permission", **facts)
-    advice = "check that it is there and healthy (see the kernel log)"
+    advice = "check that it is present and healthy (see the kernel log)"
     return DriveError(f"{path} cannot be opened: {error.strerror}", advice, **facts)

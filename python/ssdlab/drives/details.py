@@ -1,7 +1,7 @@
-"""All that is known of a real drive: what sysfs says, what the drive itself answers, what a person noted.
+"""All that is known about a real drive: from sysfs, from the drive's own replies, and from its drive record.
 
-Each question is asked by itself. What is not answered, or answered with nonsense, is listed in `unanswered`
-with the reason; nothing is guessed in its place.
+Each query is separate. A missing or invalid reply is listed in `unanswered` with the reason; nothing is
+guessed instead.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ScsiDetails:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What was found out by asking.
+    """The replies of a drive.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class _Queries:
 
 
 def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
-    """Ask a block device all that it can tell of itself; nothing is changed.
+    """Query a block device for everything it reports; nothing is changed.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
             )
     if there(disk / "device" / "scsi_level"):
         if identity.transport == "usb":
-            bridge = ("pages of the drive", "bridges of USB may hang on such commands, so it is not asked")
+            bridge = ("pages of the drive", "USB bridges may hang on such commands, so none is sent")
             return Details(zoned=zoned_of(zoned, None), unanswered=(bridge,))
         spoken = _ask_scsi(queries, disk)
         return Details(scsi=spoken, zoned=zoned_of(zoned, None), unanswered=tuple(queries.unanswered))

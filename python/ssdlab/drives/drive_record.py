@@ -1,4 +1,4 @@
-"""The drive record: what only a person knows of a drive, in a TOML file.
+"""The drive record: facts about a drive that only a person can supply, in a TOML file.
 
 A record lies in the folder ``ssdlab/drives`` of the XDG configuration folder and belongs to the drives whose
 model, and whose serial number if it names one, it bears; the one with a serial number goes first. Example::
@@ -29,31 +29,29 @@ _DAYS_PER_YEAR = 365
 
 
 class DriveRecord(Frozen):
-    """What a person noted of a drive; None is "not known"."""
+    """What a person noted about a drive; None is "not known"."""
 
     noun = "entry of a drive record"
 
-    model: str = Field(description="model name, letter by letter as `ssdlab drives` shows it")
-    serial: str | None = Field(default=None, description="serial number, if it is about one drive only")
-    name: str | None = Field(default=None, description="what readers call the drive")
-    maker: str | None = Field(default=None, description="who made the drive")
+    model: str = Field(description="model name, exactly as `ssdlab drives` shows it")
+    serial: str | None = Field(default=None, description="serial number, if the record is for one drive only")
+    name: str | None = Field(default=None, description="name of the drive for readers")
+    maker: str | None = Field(default=None, description="maker of the drive")
     raw_bytes: Bytes | None = Field(default=None, gt=0, description="bytes of NAND inside, spare included")
-    nand: str | None = Field(default=None, description="kind and maker of the NAND")
+    nand: str | None = Field(default=None, description="type and maker of the NAND")
     controller: str | None = Field(default=None, description="controller chip")
     dram_bytes: Bytes | None = Field(default=None, ge=0, description="bytes of DRAM; 0 for none")
-    slc_bytes: Bytes | None = Field(
-        default=None, ge=0, description="bytes of its cache of one bit a cell; 0 for none"
-    )
+    slc_bytes: Bytes | None = Field(default=None, ge=0, description="bytes of its SLC cache; 0 for none")
     form_factor: str | None = Field(default=None, description="form factor")
     drive_class: Literal["enterprise", "client"] | None = Field(
-        default=None, description="what it is sold for: enterprise or client"
+        default=None, description="market: enterprise or client"
     )
     link: str | None = Field(default=None, description="its link: PCIe 3.0 x4, SATA 6 Gbit/s")
     power_loss_protection: bool | None = Field(
-        default=None, description="whether capacitors keep what it has acknowledged when power fails"
+        default=None, description="whether it has power-loss protection (capacitors)"
     )
     optional_features: str | None = Field(
-        default=None, description="what it has beyond the standard: power states, queuing, encryption"
+        default=None, description="further features: power states, queuing, encryption"
     )
     rated_read_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random reads a second")
     rated_write_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random writes a second")
@@ -67,8 +65,8 @@ class DriveRecord(Frozen):
     hold_up_capacitance_uf: float | None = Field(default=None, gt=0, description="hold-up capacitance, uF")
     hold_up_voltage_v: float | None = Field(default=None, gt=0, description="voltage of the capacitors, V")
     price: str | None = Field(default=None, description="price, with its currency")
-    price_on: date | None = Field(default=None, description="day that the price is of")
-    source: str | None = Field(default=None, description="where the sample comes from")
+    price_on: date | None = Field(default=None, description="date of the price")
+    source: str | None = Field(default=None, description="source of the sample")
     purchased: date | None = Field(default=None, description="date of purchase")
 
     def hold_up_j(self) -> float | None:
@@ -127,7 +125,7 @@ def read_record(path: Path) -> DriveRecord:
     UsageError, HostError
         It is wrong, or cannot be read.
     """
-    content = read_toml(path, "drive record", "correct it, or move it away")
+    content = read_toml(path, "drive record", "correct it, or move it out of the folder")
     try:
         return DriveRecord.model_validate(content)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""From the text that a user gives to a drive that is held, or to a refusal."""
+"""From the drive named by a user to an open drive, or to a refusal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IN_STOCK = re.compile(r"(loop|nbd|ram|fd|sr)\d")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is known of a drive that was looked at and not touched.
+    """What is known about a drive that was looked at and not touched.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ def look(
 
 
 def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tuple[Look, ...]:
-    """Look at every disk of this host, in the order of names.
+    """Look at every disk of this host, sorted by name.
 
     One without a size is listed too, but not those that a driver makes in stock: of loop devices and the
     like only what is set up is a disk.
@@ -214,7 +214,7 @@ def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tup
 def tell(
     identity: Identity, files: HostFiles | None = None, port: AdminPort | None = None
 ) -> tuple[Details | None, DriveRecord | None]:
-    """Ask a drive for all that it can tell, and look for what a person noted of it.
+    """Query a drive for everything it reports, and read its drive record.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def check_no_profile(given: str) -> None:
 
 
 def _of_another(given: SimulatedText, destroy: str | None) -> Refusal | None:
-    """Return that the consent is for another drive: none is needed here, but a wrong one is a mistake."""
+    """Return the error for consent to another drive: none is needed here, but a wrong one is a mistake."""
     try:
         named = None if destroy is None else _simulated(destroy)
     except UsageError:  # of a drive that there is not
@@ -306,8 +306,8 @@ def _of_another(given: SimulatedText, destroy: str | None) -> Refusal | None:
         return None
     return Refusal(
         "wrong-consent",
-        f"--destroy {quoted(destroy)} is not the name of {given.drive}",
-        f"leave it out, or name the drive: --destroy {quoted(given.drive)}",
+        f"--destroy {quoted(destroy)} is not the identifier of {given.drive}",
+        f"leave it out, or give the identifier: --destroy {quoted(given.drive)}",
     )
 
 
@@ -327,7 +327,7 @@ def resolved(text: str | os.PathLike[str]) -> str:
 
 
 def _resolve(text: str | os.PathLike[str], size: int | None = None) -> Place:
-    """Follow a text to what it means: a link to a device is followed, a link to a file is not.
+    """Resolve a drive's name: a link to a device is followed, a link to a file is not.
 
     With a size, it may be a file that is yet to be made.
     """
@@ -341,9 +341,7 @@ def _resolve(text: str | os.PathLike[str], size: int | None = None) -> Place:
     path = place.path
     if path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm") and not path.exists():
         place.close()
-        raise UsageError(
-            f"there is no device {path}", "look at `ssdlab drives` for those that exist", target=str(path)
-        )
+        raise UsageError(f"there is no device {path}", "see `ssdlab drives`", target=str(path))
     return place
 
 
@@ -354,8 +352,8 @@ def _open_device(text: str, pin: Pin, intent: Intent, endurance: EnduranceCap | 
     node = files.node(_number(pin))
     if node is None:
         raise UsageError(
-            f"{pin.path} is a node without a device behind it",
-            "look at `ssdlab drives` for those that exist",
+            f"{pin.path} is a device node without a device",
+            "see `ssdlab drives`",
         )
     try:
         return BlockDrive(pin, node, intent, files, endurance)
@@ -370,7 +368,7 @@ def _number(pin: Pin) -> str:
 
 
 def _future_identity(path: Path, size_bytes: int, files: HostFiles) -> Identity:
-    """Return what is known of a file without opening it: its block is that of the device beneath."""
+    """Return what is known about a file without opening it: its block is that of the underlying device."""
     node = files.node(device_number(path.parent.stat().st_dev))
     beneath = None if node is None else block_identity(files, node)
     return Identity(

@@ -1,4 +1,4 @@
-"""What a block device has for saving power: asked of the drive, and of the port that it hangs on.
+"""The power-saving features of a block device: of the drive, and of its port.
 
 Sources: NVMe Base 2.0c figure 275 (APSTA, byte 265), 276 (power state descriptors) and 5.27.1.8 (feature
 0Ch: for each state the one that it goes to, and after how long); ACS-5 7.13.7.35 ff. (words 76, 78 and 79:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings.finding import DriveSettings
 
 COMPARED_LINK_POLICIES = ("medium_power", "med_power_with_dipm", "min_power")
-"""Policies of the kernel by which a SATA link saves power, the least first."""
+"""The kernel's power-saving policies for a SATA link, the weakest first."""
 _NAME = "power features"
 
 
@@ -44,7 +44,7 @@ def features_of(of: DriveSettings) -> PowerFeatures:
 def no_features(target: str, why: str) -> Unsupported:
     """Return the error for what has no power states."""
     return Unsupported(
-        f"{target} has no power states to look at: {why}",
+        f"{target} has no power states: {why}",
         "name an NVMe or SATA drive, or a simulated one",
         reason="no-power-states",
         target=target,
@@ -61,14 +61,14 @@ def nvme_features(of: DriveSettings) -> PowerFeatures:
         after = apst_table(of.port, of.disk.name)
     else:
         found = None
-        lacks.append("it has no APST: it goes into no state of less power by itself")
+        lacks.append("it has no APST: it enters no low-power state by itself")
     states = tuple(_nvme_state(state, after.get(state.index)) for state in controller.power_states)
     if len(states) == 1:
-        lacks.append("it has one power state, and none to rest in")
+        lacks.append("it has one power state, and no idle state")
     elif all(state.operational for state in states):
-        lacks.append(f"all of its {len(states)} power states are for work, and none is to rest in")
+        lacks.append(f"all of its {len(states)} power states are operational: it has no idle state")
     if all(state.idle_w is None for state in states):
-        lacks.append("its power states do not say what they draw at rest")
+        lacks.append("its power states do not report their idle power")
     return PowerFeatures(
         protocol="nvme",
         states=states,
@@ -101,13 +101,13 @@ def sata_features(of: DriveSettings) -> PowerFeatures:
     if device.host_power or device.device_power:
         states += [PowerState(name="partial"), PowerState(name="slumber")]
     else:
-        lacks.append("its link goes into no state of less power: neither host nor drive may ask for one")
+        lacks.append("its link has no low-power state: neither host nor drive may request one")
     if device.device_sleep:
         states.append(PowerState(name="devsleep"))
     else:
         lacks.append("it has no DevSleep")
     if not device.device_power:
-        lacks.append("it does not ask for less power by itself (DIPM)")
+        lacks.append("it does not request low power by itself (no DIPM)")
     try:
         found = of.find(LINK_POWER).read()
     except LabError as error:
@@ -132,7 +132,7 @@ def _identified(of: DriveSettings) -> ata.AtaDevice:
             why = str(error)
     raise DriveError(
         f"the power features of {of.disk.name} could not be read: {why}",
-        "leave the method out, or see the kernel's log for what the drive answers",
+        "leave the method out, or check the kernel log for the drive's replies",
         reason="unanswered",
         target=of.disk.name,
     )

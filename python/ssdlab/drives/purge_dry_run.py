@@ -77,7 +77,7 @@ class DryRun:
 
     @property
     def objections(self) -> tuple[Objection, ...]:
-        """What stands against it, in words."""
+        """Objections, in words."""
         return tuple(map(Objection.of, self.refusals))
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def rehearse(
     files: HostFiles | None = None,
     port: AdminPort | None = None,
 ) -> DryRun:
-    """Find out what a purge would do; the drive is asked and not changed.
+    """Find out what a purge would do; the drive is queried but not changed.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def rehearse(
     node = None if identity is None else files.node_named(identity.name)
     if identity is None or node is None or identity.kind not in {"block", "partition"}:
         raise UsageError(
-            f"{text} is no block device: there is no command that would purge it",
+            f"{text} is not a block device: no command can purge it",
             "name a drive, see `ssdlab drives`",
         )
     subject = subject_of(identity, files, node, port)
@@ -144,7 +144,7 @@ def rehearse(
 
 
 def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool = False) -> Drive:
-    """Open a drive for a purge; one that sanitizes itself cannot be read, and has nothing left to protect.
+    """Open a drive for a purge; one that is sanitizing cannot be read, and has nothing left to protect.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What a drive is rated for, and whether a simulated one meets it.
+"""What a drive is rated for, and whether its simulation meets that.
 
 A profile holds physical parameters only, and a rating is a result: it stands in a file of its own, with the
-drive state that it speaks of and whether a parameter of the profile was chosen by it. The verdict on a rating
+drive state that it speaks of and whether a parameter of the profile was fitted to it. The verdict on a rating
 that was used to fit says that the fit was done; only one that was held out says anything about the model.
 
 Throughput, latency and power agree when they differ by no more than `TOLERANCE`. Ratings of random writes are
@@ -96,36 +96,38 @@ _HELD_OUT: dict[MetricName, str] = {
 class Rating(Frozen):
     """One figure that a maker or a reviewer states of a drive."""
 
-    metric: MetricName = Field(description="what is rated, with its unit")
-    value: float = Field(gt=0, description="the figure, in the unit that the metric ends with")
+    metric: MetricName = Field(description="rated metric, with its unit")
+    value: float = Field(gt=0, description="the value, in the unit at the end of the metric's name")
     state: State = Field(
-        description="drive state it speaks of: fresh (written once at most), steady (overwritten for long), "
+        description="drive state of the rating: fresh (written once at most), steady (overwritten for long), "
         "cached (within an SLC cache)"
     )
     source: Literal["data-sheet", "measurement", "recalled"] = Field(description="where it comes from")
-    fitted_to: bool = Field(False, description="whether a parameter of the profile was chosen by it")
-    given: bool = Field(False, description="whether the profile states this very figure, as its idle power")
-    depth: int | None = Field(None, ge=1, le=4096, description="commands in flight that it was taken with")
+    fitted_to: bool = Field(False, description="whether a parameter of the profile was fitted to it")
+    given: bool = Field(
+        False, description="whether the profile contains this value itself, as its idle power"
+    )
+    depth: int | None = Field(None, ge=1, le=4096, description="commands in flight of the rating")
     span_gb: float | None = Field(
-        None, gt=0, description="part of the drive that was touched, in GB; the whole drive if absent"
+        None, gt=0, description="part of the drive that was used, in GB; the whole drive if absent"
     )
     note: str | None = Field(None, description="more about it")
-    surplus: str | None = Field(None, description="why the model does so much more than this floor")
+    surplus: str | None = Field(None, description="why the model exceeds this minimum so much")
     unmet: str | None = Field(None, description="why the model cannot meet it")
 
     @property
     def is_floor(self) -> bool:
-        """Whether the drive is said to do at least this much: a maker rates it so, a reviewer measures it."""
+        """Whether it is a minimum: makers rate minima, reviewers measure values."""
         return self.metric == "random_write_iops" and self.source != "measurement"
 
     @property
     def is_bound(self) -> bool:
-        """Whether the drive is said to do at most this much."""
+        """Whether it is a maximum."""
         return self.metric in ("max_read_w", "max_write_w")
 
     @property
     def use(self) -> Literal["fitted", "given", "predicted"]:
-        """What it is to the profile: only one that is predicted says whether the model is right."""
+        """Its role for the profile: only a predicted one tests the model."""
         return "fitted" if self.fitted_to else "given" if self.given else "predicted"
 
     @property
@@ -137,21 +139,23 @@ class Rating(Frozen):
     def _check(self) -> Self:
         if self.surplus is not None and not self.is_floor:
             raise UsageError(
-                f"{self.metric} is no floor and has no surplus", "say in `unmet` why it is not met"
+                f"{self.metric} is not a minimum and cannot have a surplus",
+                "say in `unmet` why it is not met",
             )
         if self.state == "cached" and self.span_gb is None:
             raise UsageError(
-                f"{self.metric} speaks of a cache and not of how much goes into it",
+                f"{self.metric} is rated within a cache, but span_gb is missing",
                 "give span_gb, less than the cache holds",
             )
         if self.fitted_to and (why := _HELD_OUT.get(self.metric)):
             raise UsageError(
-                f"{self.metric} is {why}, and nothing may be fitted to it",
-                "take fitted_to out, and choose the parameter by what it is made of",
+                f"{self.metric} is {why}, so nothing may be fitted to it",
+                "remove fitted_to, and derive the parameter from the parts",
             )
         if self.given and self.metric != "idle_w":
             raise UsageError(
-                f"{self.metric} is given: no profile states that", "take given out; only idle_w can be"
+                f"{self.metric} is marked given, but no profile contains it",
+                "remove given: only idle_w may have it",
             )
         return self
 
@@ -184,11 +188,11 @@ class Fact(Frozen):
 class Ratings(Frozen):
     """What the manufacturer rates one drive for."""
 
-    profile: str = Field(min_length=1, description="name of the profile they are of")
+    profile: str = Field(min_length=1, description="name of their profile")
     drive: dict[str, Fact] = Field(
         {}, description="entries of a drive record, each with its source: class, link, endurance, price"
     )
-    rating: tuple[Rating, ...] = Field(min_length=1, description="each rating as a table [[rating]]")
+    rating: tuple[Rating, ...] = Field(min_length=1, description="ratings, each a table [[rating]]")
 
     @classmethod
     def parse(cls, text: str, name: str = "the ratings") -> Self:
@@ -216,7 +220,7 @@ class Ratings(Frozen):
             key = (rating.metric, rating.state)
             if key in seen:
                 raise UsageError(
-                    f"{rating.metric} in the state {rating.state} is rated twice", "leave one of them out"
+                    f"{rating.metric} in the state {rating.state} is rated twice", "remove one of them"
                 )
             seen.add(key)
         self._check_power()
@@ -251,7 +255,7 @@ class Ratings(Frozen):
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """Why the model has no figure where it is rated."""
+    """Why the model has no figure for a rating."""
 
     why: str
 
@@ -282,7 +286,7 @@ class Judged:
 
 
 def judge(rating: Rating, model: float | Unmeasured) -> Judged:
-    """Hold a figure of the model against its rating.
+    """Compare a figure of the model with its rating.
 
     Returns
     -------
@@ -334,10 +338,10 @@ _OF_RECORD: dict[str, MetricName] = {
 class Rated(Stored):
     """One figure that a drive is rated for."""
 
-    metric: str = Field(description="what is rated, with its unit: see `ssdlab.drives.ratings.METRICS`")
+    metric: str = Field(description="rated metric, with its unit: see `ssdlab.drives.ratings.METRICS`")
     value: float
-    state: str | None = Field(default=None, description="drive state it speaks of; None: not said")
-    source: str = Field(description="who says so: data-sheet, measurement, recalled, drive record")
+    state: str | None = Field(default=None, description="drive state of the rating; None: not stated")
+    source: str = Field(description="source: data-sheet, measurement, recalled, drive record")
 
 
 def rated_values(identity: Identity) -> tuple[Rated, ...]:

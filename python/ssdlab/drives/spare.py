@@ -1,4 +1,4 @@
-"""How much of a drive's flash is spare, as far as it is on record, and what a share of it means.
+"""How much of a drive's flash is spare, if on record, and what a share of spare means.
 
 A share of spare is one of the raw flash where that is on record, else of what the user can address, and then
 said to be that: no raw size is guessed from a capacity, by the next power of two or otherwise.
@@ -19,7 +19,7 @@ SpareSource = Literal["drive record", "profile", "asked for"]
 
 @dataclass(frozen=True, slots=True)
 class Spare:
-    """What is on record of a drive's flash beside what the user can address.
+    """What is on record about a drive's flash beyond its user capacity.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Spare:
     cache_bytes
         Memory that may hold writes back; None: not known.
     one_bit_cache
-        Whether part of the flash is written with one bit a cell first; None: not known.
+        Whether writes go to an SLC cache first; None: not known.
     placeable
         Whether the steady state of random writes can be placed into it; None of a real drive, which has to be
         written.
@@ -90,9 +90,9 @@ def spare_of_simulated(text: str) -> Spare:
 
 
 def usable_bytes(share: float, capacity_bytes: int, raw_bytes: int | None) -> int:
-    """Return how much is left to the user where a share is to be spare: of raw flash, else of the capacity.
+    """Return the usable bytes if a share is to be spare: of raw flash if known, else of the capacity.
 
-    It can be more than the capacity, of a drive that has more spare by itself.
+    It can exceed the capacity if the drive already has more spare.
 
     >>> usable_bytes(0.25, 240, 256), usable_bytes(0.25, 240, None)
     (192, 180)

@@ -1,4 +1,4 @@
-"""What a host makes sure of before it begins a job: that everything is as the plan says.
+"""A host's checks before it starts a job: everything must be as planned.
 
 A job that finds something else ends with a sentence and exit status 2, before anything was written. It never
 fails the host: in a prolog of Slurm the same would take the whole node out of service.
@@ -59,10 +59,10 @@ def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) 
     if not job.writes:
         return ()
     if destroy != job.serial:
-        handed = "no consent was handed on" if destroy is None else f"--destroy says {excerpt(destroy)}"
+        handed = "no consent was passed on" if destroy is None else f"--destroy is {excerpt(destroy)}"
         raise Refused(
-            f"job {job.name} loses what drive {job.serial} holds, and {handed}",
-            "begin the plan by ssdlab fleet run, which takes that consent",
+            f"job {job.name} destroys the data of drive {job.serial}, but {handed}",
+            "start the plan with ssdlab fleet run, which takes that consent",
             reason="no-consent",
             serial=job.serial,
         )
@@ -114,8 +114,8 @@ def check_version(plan: FleetPlan) -> None:
     ours = own_version()
     if plan.version != ours:
         raise Refused(
-            f"the plan was made by ssdlab {plan.version}, and {host_name()} runs {ours}",
-            "install one version on all hosts, and make the plan again",
+            f"the plan was made by ssdlab {plan.version}, but {host_name()} runs {ours}",
+            "install the same version on all hosts, and make the plan again",
             host=host_name(),
         )
 
@@ -137,7 +137,7 @@ def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None
         if time.monotonic() >= until:
             raise Refused(
                 f"{host_name()} does not see the plan's library: {token} "
-                + ("is not there" if seen is None else "is that of another library"),
+                + ("is not there" if seen is None else "belongs to another library"),
                 "mount the shared folder there under the same path",
                 host=host_name(),
             )
@@ -183,11 +183,11 @@ def check_drive(
     here, fault = drive_fault(job.serial, slot or job.slot, host_name(), drives)
     if not fault and here and here.identity and here.identity.consent_id != job.consent_id:
         own = here.identity.consent_id
-        fault = f"drive {job.serial} has consent_id {own} here, and {job.consent_id} in the plan"
+        fault = f"drive {job.serial} has consent_id {own} here, but {job.consent_id} in the plan"
     if fault or here is None or here.identity is None:
         raise Refused(
             fault,
-            "see to the drive; where it is to stay so, take the host's inventory again and make a new plan",
+            "check the drive; if the change is intended, take the host's inventory again and make a new plan",
             serial=job.serial,
             host=host_name(),
         )

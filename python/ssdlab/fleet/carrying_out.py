@@ -1,4 +1,4 @@
-"""How a plan is begun, resumed and cancelled, on whatever back end."""
+"""How a plan is started, resumed and cancelled, on any back end."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def begin(
     folder = FleetFolder.make(plan)
     if folder.submitted() is not None:
         raise Refused(
-            f"plan {plan.plan_id} was begun before",
-            f"resume it: {folder.command('resume')}; to do it all again, make a new plan",
+            f"plan {plan.plan_id} was started before",
+            f"resume it: {folder.command('resume')}; to repeat all of it, make a new plan",
         )
     check_shared(folder)
     check_clock(folder.library)

@@ -1,4 +1,4 @@
-"""What is wrong with a host's drives now: one is mounted, missing, or hangs where another hung.
+"""What is wrong with a host's drives now: one is mounted, missing, or in another slot.
 
 Every host is asked the same in three places: by the job before it begins, by the scripts that Slurm runs
 (`slurm_files`), and by who types `ssdlab fleet check`. What the scripts found last is kept in the library
@@ -36,8 +36,8 @@ class Health(Stored):
     """What a host last found wrong with its drives."""
 
     host: HostName
-    at: float = Field(description="when, by the host's clock: seconds since 1970")
-    faults: dict[str, str] = Field(description="by serial, in a sentence")
+    at: float = Field(description="host time, in seconds since 1970")
+    faults: dict[str, str] = Field(description="fault of each drive by serial, in a sentence")
 
 
 def drive_fault(
@@ -53,9 +53,9 @@ def drive_fault(
         return None, f"drive {serial} is not attached to {host}{instead}"
     if _slot(here) != slot:
         if _slot(here).partition(" (")[0] == slot.partition(" (")[0]:
-            return here, f"drive {serial} is only a name, whose device was attached since it was planned"
+            return here, f"drive {serial} is only a kernel name, and its device was attached after planning"
         now_there = "nothing" if there is None else there
-        return here, f"drive {serial} hangs elsewhere than it did, and {now_there} is in its slot"
+        return here, f"drive {serial} has moved, and {now_there} is in its slot"
     guard = here.writing
     return here, f"drive {serial}: {guard.what}" if guard and guard.reason in _STANDING else ""
 

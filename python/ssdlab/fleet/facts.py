@@ -1,4 +1,4 @@
-"""What is known of a drive beside its figures, and which of it is a likely reason for them.
+"""What is known about a drive besides its figures, and likely reasons for them.
 
 A reason is likely where the drive is unlike its typical fellows in something that makes drives slower. It is
 a hint on where to look, no proof.
@@ -78,7 +78,7 @@ def facts_of(path: Path) -> Facts:
 
 
 def likely_reasons(own: Facts, typical: Sequence[Facts]) -> tuple[str, ...]:
-    """Return in what a drive is unlike typical ones that may explain its figures; none if in nothing."""
+    """Return differences from typical drives that may explain a drive's figures; empty if none."""
     return tuple(each for look in (_heat, _firmware, _link, _spare) for each in look(own, typical))
 
 
@@ -87,7 +87,7 @@ def _heat(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     beside = "" if others is None else f"; typical drives {others:.0f} °C"
     hot = "" if own.hottest_c is None else f"up to {own.hottest_c:.0f} °C"
     if own.throttled and 2 * sum(each.throttled for each in typical) <= len(typical):
-        yield f"temperature: heat slowed it ({hot}{beside})" if hot else "temperature: heat slowed it"
+        yield f"temperature: thermal throttling ({hot}{beside})" if hot else "temperature: thermal throttling"
     elif own.hottest_c is not None and others is not None and own.hottest_c > others + HOTTER_C:
         yield f"temperature: {hot}{beside}"
 
@@ -104,7 +104,7 @@ def _firmware(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
 def _link(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.link_mb_s)
     if own.link_mb_s is not None and others is not None and own.link_mb_s < (1 - LESS_SHARE) * others:
-        yield f"link: it carried {own.link_mb_s:.0f} MB/s; that of typical drives {others:.0f} MB/s"
+        yield f"link: {own.link_mb_s:.0f} MB/s; typical drives {others:.0f} MB/s"
 
 
 def _spare(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:

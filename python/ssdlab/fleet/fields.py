@@ -1,4 +1,4 @@
-"""What a field of the fleet's files may hold: the forms that are taken, and everything else is refused.
+"""What a field of the fleet's files may hold; everything else is refused.
 
 A plan, an inventory and what is kept of a plan are files in a folder that many hosts see. From their fields
 commands are built, so each field has a form of its own: no path but those of devices and of profiles, no
@@ -78,7 +78,7 @@ def _check_simulated(text: str) -> None:
     except LabError as error:
         raise ValueError(error.what) from error
     if drive.state is not None:
-        raise ValueError("it keeps its state in a file, and a fleet writes none: leave state= out")
+        raise ValueError("a fleet writes no state file: leave state= out")
     path = drive.profile
     if _PROFILE.fullmatch(path) is None and not (
         path.startswith("/") and path.endswith(".toml") and os.path.normpath(path) == path
@@ -89,7 +89,7 @@ def _check_simulated(text: str) -> None:
 def _check_meter(text: str) -> None:
     use, _, _ = text.partition(",")
     if _METER.fullmatch(use) is None or _METER_SETTINGS.fullmatch(text[len(use) :]) is None:
-        raise ValueError("a fleet reads no such meter; a recording (csv:FILE) is of one run by itself")
+        raise ValueError("a fleet cannot use such a meter; a recording (csv:FILE) is for a single run")
     try:
         MeterText.parse(text)
     except LabError as error:
@@ -111,26 +111,27 @@ def _check_path(text: str) -> None:
 BackendName = Literal["local", "slurm"]
 Line = Annotated[str, AfterValidator(_one_line)]
 """Text that is only shown or compared."""
-HostName = Annotated[str, _formed(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "no name of a host")]
-Serial = Annotated[str, _formed(r"[\x21-\x7e]([\x20-\x7e]{0,126}[\x21-\x7e])?", "no serial number")]
+HostName = Annotated[str, _formed(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "not a host name")]
+Serial = Annotated[str, _formed(r"[\x21-\x7e]([\x20-\x7e]{0,126}[\x21-\x7e])?", "not a serial number")]
 DriveText = Annotated[str, _checked(_check_drive)]
 """How a command names a drive."""
 MeterSpec = Annotated[str, _checked(_check_meter)]
 WholePath = Annotated[str, _checked(_check_path)]
-PlanId = Annotated[str, _formed(r"\d{8}-\d{6}-[a-z0-9][a-z0-9-]{0,39}", "no id of a plan")]
+PlanId = Annotated[str, _formed(r"\d{8}-\d{6}-[a-z0-9][a-z0-9-]{0,39}", "not a plan id")]
 RunId = Annotated[str, _checked(_check_run)]
-JobName = Annotated[str, _formed(r"\d{4,6}", "no name of a job")]
-MethodName = Annotated[str, _formed(r"[a-z0-9][a-z0-9-]{0,63}", "no name of a method or suite")]
+JobName = Annotated[str, _formed(r"\d{4,6}", "not a job name")]
+MethodName = Annotated[str, _formed(r"[a-z0-9][a-z0-9-]{0,63}", "not a method or suite name")]
 """No path: a declaration of a user's own could be another one by the time it is run."""
-SettingName = Annotated[str, _formed(r"[a-z0-9][A-Za-z0-9._-]{0,127}", "no name of a parameter")]
+SettingName = Annotated[str, _formed(r"[a-z0-9][A-Za-z0-9._-]{0,127}", "not a parameter name")]
 SettingValue = Annotated[
-    str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "a value may have no / and no quotes")
+    str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "a value may contain no / and no quotes")
 ]
 Held = Annotated[
     str,
     _checked(_one_line),
     _formed(
-        r"(drive|meter|shared|link|host):.+", "it must be drive:, meter:, shared:, link: or host: and a name"
+        r"(drive|meter|shared|link|host):.+",
+        "it must be drive:, meter:, shared:, link: or host:, followed by a name",
     ),
 ]
 Amount = Annotated[float, Field(ge=0)]

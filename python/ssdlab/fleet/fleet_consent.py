@@ -34,10 +34,10 @@ class FleetConsent(Stored):
     """What may be lost."""
 
     at: str
-    plan: str = Field(description="SHA-256 of the plan that it was given for")
-    folder_inode: int = Field(description="the folder of the plan; a copy has another")
+    plan: str = Field(description="SHA-256 of the plan it was given for")
+    folder_inode: int = Field(description="folder of the plan; a copy has another")
     folder_birth_ns: int | None
-    destroyed: tuple[str, ...] = Field(description="serials, as the plan's work had it then")
+    destroyed: tuple[str, ...] = Field(description="serials of the drives to lose, as planned then")
     wipe_signatures: bool
     seal: str | None = None
 
@@ -52,23 +52,23 @@ def check_consent(plan: FleetPlan, destroy_all: int | None, *, wipe_signatures: 
     """
     count = len(plan.destroyed)
     if count != (destroy_all or 0):
-        given = "no consent was given" if destroy_all is None else f"--destroy-all says {destroy_all}"
-        loses = f"writes {counted(count, 'drive')} and loses what they hold" if count else "writes no drive"
+        given = "no consent was given" if destroy_all is None else f"--destroy-all is {destroy_all}"
+        loses = f"destroys the data of {counted(count, 'drive')}" if count else "writes no drive"
         raise Refused(
-            f"the plan {loses}, and {given}",
-            f"look at the serials, then say{plan.consent_words()}" if count else "leave --destroy-all out",
+            f"the plan {loses}, but {given}",
+            f"check the serials, then add{plan.consent_words()}" if count else "leave --destroy-all out",
             serials=list(plan.destroyed),
         )
     if wipe_signatures and not plan.wiped:
         raise Refused(
-            "no drive whose data the plan loses carries a file system or the like",
+            "no drive to be overwritten carries a file system or the like",
             "leave --wipe-signatures out",
         )
     if plan.wiped and not wipe_signatures:
         carried = "; ".join(f"{serial}: {', '.join(kinds)}" for serial, kinds in plan.wiped.items())
         raise Refused(
-            f"drives of the plan carry what --destroy-all alone does not cover: {carried}",
-            f"if that may be lost, say{plan.consent_words()}",
+            f"--destroy-all alone does not cover what drives of the plan carry: {carried}",
+            f"if that may be lost, add{plan.consent_words()}",
             serials=list(plan.wiped),
         )
 
@@ -112,8 +112,8 @@ def standing_consent(path: Path, plan: FleetPlan) -> FleetConsent:
         else:
             why = found
     raise Refused(
-        f"plan {plan.plan_id} loses what {counted(len(plan.destroyed), 'drive')} hold, and {why}",
-        f"look at the serials, then say{plan.consent_words()}",
+        f"plan {plan.plan_id} destroys the data of {counted(len(plan.destroyed), 'drive')}, but {why}",
+        f"check the serials, then add{plan.consent_words()}",
         reason="no-consent",
         serials=list(plan.destroyed),
     )
@@ -125,10 +125,10 @@ def _fault(found: FleetConsent, folder: HeldFolder, plan: FleetPlan) -> str:
     if (found.plan, found.destroyed) != (plan.digest, plan.destroyed):
         return f"{CONSENT} is of another plan"
     if (found.folder_inode, found.folder_birth_ns) != (folder.id.inode, folder.id.birth_ns):
-        return f"its folder is a copy of the one that {CONSENT} was sealed for"
+        return f"its folder is a copy of the one for which {CONSENT} was sealed"
     for job in plan.jobs:
         if job.serial in found.destroyed and job.resettable:
-            return f"{job.serial} may hold other data now, as the kernel does not count its resets"
+            return f"{job.serial} may hold other data now: the kernel does not count its resets"
     return ""
 
 
@@ -136,7 +136,7 @@ def _read(folder: HeldFolder) -> FleetConsent | str:
     try:
         return FleetConsent.model_validate_json(read_private(folder, CONSENT))
     except FileNotFoundError:
-        return f"no consent to that was given ({CONSENT})"
+        return f"consent is missing ({CONSENT})"
     except ValidationError:
         return f"{CONSENT} is damaged"
 

@@ -53,13 +53,13 @@ class Attempt(Stored):
     number: int = Field(ge=1, description="from 1")
     host: Line
     pid: int = Field(ge=1)
-    backend_job: Line = Field(default="", description="what the back end calls it")
-    began: float = Field(description="seconds since 1970, by the host's clock")
+    backend_job: Line = Field(default="", description="job id of the back end")
+    began: float = Field(description="host time, in seconds since 1970")
     ended: float | None = None
     exit_status: int | None = None
     sentence: str = Field(default="", description="why it was refused or failed")
     cpu_s: float | None = Field(
-        default=None, description="CPU time of it and of what it began, once it ended"
+        default=None, description="CPU time of it and its child processes, once it ended"
     )
 
 
@@ -71,9 +71,9 @@ class Submitted(Stored):
     """How a plan was given to a back end."""
 
     backend: BackendName
-    jobs: dict[JobName, BackendJob] = Field(default={}, description="by job, what the back end calls it")
+    jobs: dict[JobName, BackendJob] = Field(default={}, description="by job, its id at the back end")
     given: dict[JobName, float] = Field(
-        default={}, description="by job, when it was given last: seconds since 1970, by the host's clock"
+        default={}, description="by job, last submission: host time, in seconds since 1970"
     )
 
 
@@ -111,13 +111,13 @@ class FleetFolder:
             raise of_os(
                 error,
                 f"cannot read the fleet plan {path / PLAN}",
-                "name a plan that was begun: ssdlab fleet status shows the last one",
+                "name a started plan: ssdlab fleet status shows the last one",
                 path=str(path),
             ) from error
         self.plan = parse_plan(data, path / PLAN)
         if self.plan.plan_id != path.name:
             raise Refused(
-                f"{path / PLAN} is the plan {self.plan.plan_id} (plan_id), and its folder that of another",
+                f"{path / PLAN} has plan_id {self.plan.plan_id}, but its folder belongs to another plan",
                 "put the folder back under its own name, or make a new plan",
                 path=str(path),
             )
@@ -172,9 +172,9 @@ class FleetFolder:
         """
         if self.plan.digest != digest:
             raise Refused(
-                f"{self.path / PLAN} is not the plan that was begun: its digest is {self.plan.digest[:16]}, "
-                f"and not {digest[:16]}",
-                "see who changed it; make a new plan: ssdlab fleet plan SELECTION.toml",
+                f"{self.path / PLAN} is not the plan that was started: its digest is "
+                f"{self.plan.digest[:16]}, not {digest[:16]}",
+                "find out who changed it; make a new plan: ssdlab fleet plan SELECTION.toml",
                 path=str(self.path),
             )
 
@@ -255,7 +255,8 @@ class FleetFolder:
         except (OSError, ValidationError) as error:
             raise Refused(
                 f"{path} is damaged",
-                f"move it away: what it says of a job is found again by {self.command('resume')}",
+                f"remove it from the folder, then run {self.command('resume')}, which recovers its "
+                "jobs' states",
                 path=str(path),
             ) from error
 
@@ -277,10 +278,12 @@ def find_fleet(text: str, library: Path) -> FleetFolder:
         plan = read_plan(Path(text))
         path = Path(plan.library) / FLEET / plan.plan_id
         if not (path / PLAN).is_file():
-            raise UsageError(f"plan {plan.plan_id} was not begun", f"begin it: {plan.run_command(text)}")
+            raise UsageError(f"plan {plan.plan_id} was not started", f"start it: {plan.run_command(text)}")
         return FleetFolder(path)
     if len(fits) > 1 and text not in fits:
-        raise UsageError(f"{text!r} means {len(fits)} plans", f"give more letters: {', '.join(fits[:8])}")
+        raise UsageError(
+            f"{text!r} matches {len(fits)} plans", f"give more characters: {', '.join(fits[:8])}"
+        )
     if not fits:
         raise unknown(
             "plan of a fleet", text, known, elsewhere=f"those in {library}: {', '.join(known[-5:]) or 'none'}"

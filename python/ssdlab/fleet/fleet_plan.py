@@ -1,4 +1,4 @@
-"""What a fleet is to do, whole: every serial, host, work, hour and byte. Sealed by the user who made it.
+"""A fleet's complete plan: every serial, host, work, duration and byte. Sealed by the user who made it.
 
 A plan holds fields, of which each has a form of its own (`ssdlab.fleet.fields`), and no words of a command.
 What will be lost is not among them: it follows from the work, whenever somebody asks. It carries two seals:
@@ -67,12 +67,12 @@ _FILE = "FILE"
 class Task(Stored):
     """What one drive is to do."""
 
-    run: MethodName = Field(description="a method or a suite, by its name")
+    run: MethodName = Field(description="name of a method or suite")
     quick: bool = False
     repeat: int = Field(1, ge=1, le=99)
-    settings: dict[SettingName, SettingValue] = Field(default={}, description="parameters, as of --set")
-    variant: Variant = Field(AS_IT_IS, description="what the drive is to be")
-    endurance_cap: Endurance | None = Field(None, gt=0, description="a share, or whole bytes")
+    settings: dict[SettingName, SettingValue] = Field(default={}, description="parameters, as with --set")
+    variant: Variant = Field(AS_IT_IS, description="drive variant")
+    endurance_cap: Endurance | None = Field(None, gt=0, description="a share, or a number of bytes")
     meter: MeterSpec | None = None
     on_error: OnError = "stop"
     seed: int | None = Field(None, ge=0, lt=2**64)
@@ -169,8 +169,8 @@ def _refuse_files(parts: Mapping[str, Params]) -> None:
                 isinstance(each, Metavar) and each.word == _FILE for each in field.metadata
             ):
                 raise UsageError(
-                    f"{name} = {value!r} names a file, and a fleet's runs read none",
-                    "leave it out, or do that run by itself: ssdlab run",
+                    f"{name} = {value!r} names a file; fleet runs read no files",
+                    "leave it out, or do that run separately: ssdlab run",
                     field=name,
                 )
 
@@ -183,24 +183,22 @@ _AGAIN = "make it again: ssdlab fleet plan SELECTION.toml"
 class FleetJob(Stored):
     """One run or suite on one drive."""
 
-    name: JobName = Field(description="within the plan: 0001 and on, in the order in which they are to begin")
+    name: JobName = Field(description="number within the plan, from 0001, in starting order")
     serial: Serial
     model: Line
     host: HostName
-    drive: DriveText = Field(description="how a command named it on its host when the plan was made")
-    slot: Line = Field(description="where it hung then")
-    resettable: bool = Field(False, description="whether it can be emptied unseen, as zram can")
-    consent_id: Line = Field(description="its identifier, as its host judges consent")
-    signatures: tuple[Line, ...] = Field((), description="file systems and the like that it carried then")
-    run_id: RunId = Field(description="of its run in the library")
+    drive: DriveText = Field(description="its name on its host when the plan was made")
+    slot: Line = Field(description="its location then")
+    resettable: bool = Field(False, description="whether it can be reset without a trace, as zram can")
+    consent_id: Line = Field(description="its identifier for consent on its host")
+    signatures: tuple[Line, ...] = Field((), description="file systems and the like on it then")
+    run_id: RunId = Field(description="id of its run in the library")
     task: Task
     cpus: int = Field(ge=1, le=4096)
-    holds: tuple[Held, ...] = Field(
-        default=(), description="what no two jobs may hold at once: drive, meter, link"
-    )
-    seconds: Bounds = Field(description="bounds of its time on the host's clock")
+    holds: tuple[Held, ...] = Field(default=(), description="exclusive resources: drive, meter, link")
+    seconds: Bounds = Field(description="bounds of its duration by the host's clock")
     drive_seconds: Bounds | None = Field(
-        default=None, description="of a drive that keeps time of its own: bounds in that time"
+        default=None, description="for a drive with its own time: bounds in that time"
     )
     bytes_written: Bounds
     endurance_share: Bounds | None = None
@@ -223,12 +221,12 @@ class FleetPlan(Stored):
     schema_version: Literal["ssdlab.fleet-plan/2"] = Field(default=SCHEMA, alias="schema")
     plan_id: PlanId
     created: Line
-    version: Line = Field(description="of the ssdlab that made it; its hosts run the same")
+    version: Line = Field(description="version of the ssdlab that made it; its hosts must run the same")
     library: WholePath
     library_token: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     at_once: int | None = Field(ge=1, le=100_000, description="jobs at once; None: the back end's own limit")
     jobs: tuple[FleetJob, ...] = Field(min_length=1)
-    key_seal: str | None = Field(default=None, description="with the key of the user who made it")
+    key_seal: str | None = Field(default=None, description="seal with the key of the user who made it")
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -295,7 +293,7 @@ class FleetPlan(Stored):
         made = seal(self._content(), _PURPOSE)
         if made is None:
             raise HostError(
-                f"the plan cannot be sealed: {state_folder()} cannot keep this user's key",
+                f"the plan cannot be sealed: {state_folder()} cannot store this user's key",
                 "make that folder writable, or name another by XDG_STATE_HOME",
             )
         return self.model_copy(update={"key_seal": made})
@@ -378,15 +376,17 @@ def parse_plan(data: bytes, path: Path) -> FleetPlan:
         fields, _ = read_document(data, SCHEMA, sealed_since=1)
     except Broken as error:
         raise Refused(
-            f"{path} is not as it was written: {error}", f"a plan is never edited; {_AGAIN}", path=str(path)
+            f"{path} was changed after it was written: {error}",
+            f"plans must not be edited; {_AGAIN}",
+            path=str(path),
         ) from error
     except ValueError as error:
-        raise Refused(f"{path} is no fleet plan: {error}", _AGAIN, path=str(path)) from error
+        raise Refused(f"{path} is not a fleet plan: {error}", _AGAIN, path=str(path)) from error
     check_schema(fields.get("schema"), SCHEMA, user_path(path))
     try:
         return FleetPlan.model_validate(fields)
     except (ValidationError, LabError) as error:
-        raise Refused(f"{path} is no fleet plan: {misfit_text(error)}", _AGAIN, path=str(path)) from error
+        raise Refused(f"{path} is not a fleet plan: {misfit_text(error)}", _AGAIN, path=str(path)) from error
 
 
 def holds_of(drive: FleetDrive, host: str, work: Work, one_at_a_time: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What drives a host has, as the fleet knows them: one file for each host, in the library that all share.
+"""The inventory of a host's drives: one file per host, in the shared library.
 
 The file is written by the host itself, so that it shows three things more: that the host sees the library
 (`library_token`), how far its clock is from the library's (`clock_ahead_s`), and which ssdlab it runs.
@@ -59,12 +59,12 @@ _HOST: TypeAdapter[str] = TypeAdapter(HostName)
 class FleetDrive(Stored):
     """One drive of a host, as the kernel or its text tells of it."""
 
-    serial: Serial = Field(description="what the fleet calls it; of a drive without one, its host and name")
-    text: DriveText = Field(description="how a command names it on its host")
-    slot: Line = Field(description="where it hangs: another drive there is another drive")
-    resettable: bool = Field(False, description="whether it can be emptied unseen, as zram can")
-    link: Line = Field(default="", description="what it shares with others on the way to the host, if known")
-    signatures: tuple[Line, ...] = Field(default=(), description="file systems and the like that it carries")
+    serial: Serial = Field(description="serial, as used by the fleet; if it has none, host and name")
+    text: DriveText = Field(description="its name on its host")
+    slot: Line = Field(description="its location, such as a slot")
+    resettable: bool = Field(False, description="whether it can be reset without a trace, as zram can")
+    link: Line = Field(default="", description="switch or controller that it shares with others, if known")
+    signatures: tuple[Line, ...] = Field(default=(), description="file systems and the like on it")
     identity: dict[str, JsonValue]
 
     @property
@@ -88,15 +88,17 @@ class Inventory(Stored):
 
     schema_version: str = Field(default=SCHEMA, alias="schema")
     host: HostName
-    rack: Line = Field(default="", description="where it stands, as who took it says")
-    version: Line = Field(description="of its ssdlab")
-    taken: float = Field(description="when, by the host's clock: seconds since 1970")
-    library_token: str = Field(description="what it read in the library: hosts that share it read the same")
-    clock_ahead_s: float = Field(description="its clock less that of the library's file system")
+    rack: Line = Field(default="", description="rack, as stated with the inventory")
+    version: Line = Field(description="version of its ssdlab")
+    taken: float = Field(description="host time, in seconds since 1970")
+    library_token: str = Field(description="token read from the library: equal on all hosts that share it")
+    clock_ahead_s: float = Field(description="host clock minus that of the library's file system")
     cpus: int
     memory_mib: int = 0
-    drives: tuple[FleetDrive, ...] = Field(description="those that the guard lets be written, with consent")
-    left_out: dict[str, str] = Field(default={}, description="by device, what the guard has against it")
+    drives: tuple[FleetDrive, ...] = Field(
+        description="drives that the guard allows to be written, with consent"
+    )
+    left_out: dict[str, str] = Field(default={}, description="by device, the guard's objection")
 
 
 def own_version() -> str:
@@ -130,7 +132,7 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
         _HOST.validate_python(name)
     except ValidationError as error:
         raise UsageError(
-            f"{excerpt(name)!r} is no name of a host", "give one with --host: letters, digits, dots, hyphens"
+            f"{excerpt(name)!r} is not a host name", "give one with --host: letters, digits, dots, hyphens"
         ) from error
     looks = [each for each in list_drives() if each.identity is not None]
     refused = {each.identity.path: why for each in looks if each.identity and (why := _guarded(each))}
@@ -172,12 +174,14 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
         ssdlab, or their clocks differ by more than a second.
     """
     found = inventories_in(library, private=True)
-    _check_alike(found, "version", "run different versions of ssdlab", "install one version on all of them")
+    _check_alike(
+        found, "version", "run different versions of ssdlab", "install the same version on all of them"
+    )
     _check_alike(
         found,
         "library_token",
         "do not see the same library",
-        "mount one shared folder on all of them, and take their inventories again",
+        "mount the same shared folder on all of them, and take their inventories again",
     )
     _check_clocks(found)
     return found
@@ -289,13 +293,13 @@ def drive_found(found: Look, host: str) -> FleetDrive:
 def _of_text(text: str) -> FleetDrive:
     who = look(text).identity if text.startswith(SIMULATED_PREFIX) else None
     if who is None or who.serial is None:
-        what = f"{excerpt(text)!r} is no simulated drive" if who is None else f"{text} says no serial"
-        raise UsageError(what, "write sim:PROFILE,serial=..., so that it can be told from others")
+        what = f"{excerpt(text)!r} is not a simulated drive" if who is None else f"{text} has no serial"
+        raise UsageError(what, "give it one: sim:PROFILE,serial=...")
     try:
         return FleetDrive(serial=who.serial, text=text, slot=text, identity=plain_identity(who))
     except ValidationError as error:
         raise UsageError(
-            f"{excerpt(text)} is no simulated drive of a fleet: {misfit_text(error)}",
+            f"{excerpt(text)} is not a simulated drive for a fleet: {misfit_text(error)}",
             "write sim:PROFILE,serial=...",
         ) from error
 
@@ -336,7 +340,7 @@ def _check_serials(drives: Iterable[FleetDrive]) -> None:
         if (other := seen.setdefault(drive.serial, drive)) is not drive:
             raise Refused(
                 f"two drives have the serial {drive.serial}: {other.text} and {drive.text}",
-                "a fleet knows drives by their serials: take one of them out",
+                "remove one of them: a fleet identifies drives by serial",
                 serial=drive.serial,
             )
 
@@ -357,7 +361,7 @@ def _check_clocks(found: Sequence[Inventory]) -> None:
     if apart > MAX_CLOCK_S:
         raise Refused(
             f"the clocks of {first.host} and {last.host} differ by {apart:.1f} s",
-            "let both take their time from one server, and take their inventories again",
+            "synchronise both to one time server, and take their inventories again",
             hosts=[first.host, last.host],
         )
     for each in found:
@@ -374,8 +378,8 @@ def check_ahead(host: str, ahead_s: float) -> None:
     """
     if abs(ahead_s) > MAX_FROM_FILES_S:
         raise Refused(
-            f"the clock of {host} is {ahead_s:+.1f} s from that of the library's file system",
-            "let both take their time from one server, and take the host's inventory again",
+            f"the clock of {host} is {ahead_s:+.1f} s off that of the library's file system",
+            "synchronise both to one time server, and take the host's inventory again",
             host=host,
         )
 

@@ -1,4 +1,4 @@
-"""The back end of one host, where nothing is set up: jobs that do not disturb each other, side by side.
+"""The back end of one host, without setup: runs jobs in parallel that do not disturb each other.
 
 It works while its command runs. Ended by Ctrl-C, it ends its jobs as Ctrl-C would, and they can be resumed;
 killed, it leaves them running: each holds its own run, so that whoever resumes the plan finds them at work.
@@ -67,7 +67,7 @@ class Hold(Closing):
 
 
 def hold(things: Sequence[str], by: str, *, cpus: int = 0, of_cpus: int = 0) -> Hold | str:
-    """Take all of some things, or none; returns the hold, or the thing that somebody else has.
+    """Lock all of some resources, or none; returns the lock, or the resource that is in use.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ class Local:
         away = sorted({job.host for job in jobs} - {host_name()})
         if away:
             raise Refused(
-                f"the plan has jobs for {', '.join(away)}, and this is {host_name()}",
-                "use --backend slurm, or plan with the drives of this host only",
+                f"the plan has jobs for {', '.join(away)}, but this host is {host_name()}",
+                "use --backend slurm, or plan only with this host's drives",
                 hosts=away,
             )
         del folder
@@ -271,7 +271,7 @@ def _sole(folder: FleetFolder) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise Refused(
-                f"another command works on plan {folder.plan.plan_id}",
+                f"another command is running plan {folder.plan.plan_id}",
                 f"follow it: {folder.command('watch')}",
             ) from error
         yield
@@ -304,7 +304,7 @@ def _why(folder: FleetFolder, job: FleetJob) -> str:
         return ""
     own = f" of plan {folder.plan.plan_id}"
     found = ((thing, holder(thing)) for thing in job.holds)
-    return "; ".join(f"waits for {thing}, which {who} has" for thing, who in found if who and own not in who)
+    return "; ".join(f"waits for {thing}, used by {who}" for thing, who in found if who and own not in who)
 
 
 def _at_work(library: Path, job: FleetJob) -> bool:

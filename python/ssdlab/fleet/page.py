@@ -1,4 +1,4 @@
-"""The fleet's page: the drives of one model beside each other, which are unlike the rest, and the likely why.
+"""The fleet's page: the drives of one model compared, the outliers, and likely reasons.
 
 Made of the library's catalogue and inventories. Runs are opened for the drives that are named and for a few
 typical ones beside them, so a page costs the same whatever the library holds; a series is read on request.
@@ -43,7 +43,7 @@ TYPICAL = 15
 ROWS_MAX = 24
 """So many hosts are drawn; a table has all."""
 _MINUS = "\u2212"
-NO_REASON = "no reason is known from what was recorded"
+NO_REASON = "no reason found in the records"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Named:
-    """A drive that is unlike the others: in what, and the likely reasons."""
+    """An outlier: in which figures, and the likely reasons."""
 
     drive_id: str
     name: str
@@ -80,7 +80,7 @@ class Named:
 
 @dataclass(frozen=True)
 class FleetPage:
-    """What the page says; `named` are the drives unlike the others, in `judged` of the `figures`."""
+    """The page's content; `named` are the outliers, in `judged` of the `figures`."""
 
     model: str
     count: int
@@ -99,12 +99,10 @@ class FleetPage:
     @property
     def verdict(self) -> str:
         """What is found, in a sentence; another says what could not be judged."""
-        too_few = f"fewer than the {VALUES_MIN} drives that are needed to judge one by the others"
+        too_few = f"fewer than the {VALUES_MIN} drives needed for a judgement"
         if not self.judged and not self.named:
             figures = "the only figure is" if self.figures == 1 else f"all {self.figures} figures are"
-            return (
-                f"Whether any of {self.drives} is unlike the others cannot be judged: {figures} of {too_few}."
-            )
+            return f"Outliers not assessed among {self.drives}: {figures} of {too_few}."
         rest = self.figures - self.judged
         be = "is" if rest == 1 else "are"
         left = f" {rest} of {self.figures} figures {be} of {too_few}." if rest else ""
@@ -113,10 +111,10 @@ class FleetPage:
     @property
     def _found(self) -> str:
         if not self.named:
-            return f"None of {self.drives} is unlike the others."
+            return f"No outliers among {self.drives}."
         names = ", ".join(each.name for each in self.named)
-        be = "is" if len(self.named) == 1 else "are"
-        return f"{len(self.named)} of {self.drives} {be} unlike the others: {names}."
+        be = "is an outlier" if len(self.named) == 1 else "are outliers"
+        return f"{len(self.named)} of {self.drives} {be}: {names}."
 
     @property
     def outliers(self) -> Table:
@@ -130,12 +128,12 @@ class FleetPage:
             )
             for e in self.named
         ]
-        return Table("Drives unlike the others", ("Drive", "Host", "In what", "Likely reason"), tuple(rows))
+        return Table("Outliers", ("Drive", "Host", "In what", "Likely reason"), tuple(rows))
 
     def html(self) -> str:
         """Return the page."""
         style = Markup(static("report.css").replace("</", "<\\/"))
-        footer = "ssdlab. From the library's catalogue: each drive by the median of its runs that are alike."
+        footer = "ssdlab. From the library's catalogue: each drive's median over its comparable runs."
         text: str = template("fleet.html.j2").render(page=self, style=style, footer=footer)
         return text
 
@@ -185,7 +183,7 @@ def fleet_page(
     meant = model_of(index, choice, model)
     found = populations(index, meant, choice)
     if not found:
-        raise UsageError(f"no run of {meant} has a figure", "see what the library has: ssdlab runs")
+        raise UsageError(f"no run of {meant} has a figure", "list the library's runs: ssdlab runs")
     places, drifting = _Places(index.library), drifts(found)
     without = without_figures(index, meant, choice, found)
     named = _named(index.library, found, drifting, without, places)
@@ -194,13 +192,13 @@ def fleet_page(
         Part(
             f"method-{method}",
             method,
-            "Box: the middle half of the drives; dashed: beyond these a drive is named.",
+            "Box: the middle half of the drives; dashed: limits beyond which a drive is an outlier.",
             tuple(_distribution(each, names, places) for each in found if each.method == method),
         )
         for method in dict.fromkeys(each.method for each in found)
     ]
     if drifting:
-        lead = "Each drive as a share of its own first run: the median of the drives, and their middle half."
+        lead = "Each drive relative to its own first run: median of the drives, and their middle half."
         parts.append(Part("drift", "Over repeats", lead, tuple(_drift(each, names) for each in drifting)))
     if series:
         parts.append(_series(index.library, found[0], without, series, places))
@@ -234,9 +232,7 @@ def _named(
             runs.setdefault(sample.drive_id, (sample.folders[-1], drift.population))
     for lacking in without:
         first = next(each for each in found if each.method == lacking.method)
-        unlike.setdefault(lacking.drive_id, []).append(
-            f"{lacking.method} came to no figure whose state is shown"
-        )
+        unlike.setdefault(lacking.drive_id, []).append(f"{lacking.method} gave no figure in a verified state")
         runs.setdefault(lacking.drive_id, (lacking.folder, first))
     typical: dict[str, list[Facts]] = {}
     named = []
@@ -284,12 +280,12 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     lead = f"Median {figure_text(each.middle, each.unit)}{_spread_words(each)}; {each.better} is better."
     lead += _too_few_words(len(each.samples))
     if each.unfit:
-        lead += f" Of all of them: {each.unfit}."
+        lead += f" For all of them: {each.unfit}."
     if each.marks:
-        lead += f" What stands with it: {each.marks}."
+        lead += f" Notes: {each.marks}."
     if each.left_out:
-        lead += f" {each.left_out} more have it only from runs that are not like these, and are left out."
-    described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."
+        lead += f" {each.left_out} more are left out: their runs are not comparable with these."
+    described = f"{each.label} of {len(each.samples)} drives; {len(far)} outliers."
     drawing = strips(
         drawn[:ROWS_MAX], lambda value, digits: figure_text(value, each.unit, digits), limits, described
     )
@@ -303,13 +299,13 @@ def _spread_words(each: Population) -> str:
     measured = f", spread (robust) {share_text(math.expm1(each.spread.sigma))}"
     if not each.spread.judged or each.spread.judged_sigma == each.spread.sigma:
         return measured
-    return f"{measured} (judged as if it were {fixed_share_text(MIN_SIGMA)}, the least that counts)"
+    return f"{measured} (judged as if it were {fixed_share_text(MIN_SIGMA)}, the minimum)"
 
 
 def _too_few_words(drives: int) -> str:
     if drives >= VALUES_MIN:
         return ""
-    return f" None is judged: {counted(drives, 'drive')} of the {VALUES_MIN} that are needed."
+    return f" Not assessed: {counted(drives, 'drive')} of the {VALUES_MIN} needed."
 
 
 def _table(each: Population, groups: Sequence[tuple[str, Sequence[Sample]]]) -> Table:
@@ -365,10 +361,13 @@ def _series(
     ]
     described = f"I/Os a second over time of {', '.join(line.name for line in found)}."
     drawing = lines(found, lambda value, digits: figure_text(value, "IOPS", digits), span_text, described)
-    lead = f"Of the run that is nearest each drive's median; {usual} is the most typical drive."
+    lead = f"The run nearest each drive's median; {usual} is the most typical drive."
     drawn = Drawn("series-iops", "IOPS over the measured time", lead, drawing)
     return Part(
-        "series", f"Series of {first.method}", "Step after step, without the pauses between.", (drawn,)
+        "series",
+        f"Series of {first.method}",
+        "All steps in order, without the pauses between them.",
+        (drawn,),
     )
 
 
@@ -379,12 +378,12 @@ def _badges(found: Sequence[Population]) -> tuple[str, ...]:
 def _rule(found: Sequence[Population]) -> str:
     chance, lowest = fixed_share_text(FALSE_ALARMS), fixed_share_text(MIN_SIGMA)
     return (
-        "A drive is named where the logarithm of a figure is far from the median of all, by their median "
-        "absolute deviation, or its runs came to no figure. The limit is set so that of drives which only "
-        f"vary by chance (normally) any is named on at most {chance} of pages, over all "
-        f"{len(found)} figures together; as much again where drives were repeated. At least {VALUES_MIN} "
-        f"drives are needed, and a spread below {lowest} is judged as that. Reasons are what "
-        "such a drive has otherwise than typical ones: a hint, no proof."
+        "A drive is an outlier if the logarithm of a figure is far from the median, in median absolute "
+        "deviations, or if its runs gave no figure. The limit is set so that drives varying only by chance "
+        f"(normally) yield an outlier on at most {chance} of pages, over all {len(found)} figures together. "
+        "Repeats of drives add the same chance again. "
+        f"At least {VALUES_MIN} drives are needed; a spread below {lowest} counts as {lowest}. "
+        "Reasons are differences from typical drives: a hint, not proof."
     )
 
 

@@ -52,7 +52,7 @@ def chosen_drives(
     if not everywhere:
         raise UsageError(
             "no host has an inventory with drives in this library",
-            "run `ssdlab fleet inventory` on each host first, with the library that they share",
+            "first run `ssdlab fleet inventory` on each host, with their shared library",
         )
     taken: dict[str, Placed] = {}
     for wanted in selection.drives:
@@ -88,16 +88,17 @@ def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Plac
     free = [each for each in fits if each.drive.serial not in taken]
     if not fits:
         raise unknown("drive of model", wanted.model, sorted({each.drive.model for each in everywhere}))
-    gone = f"{len(fits) - len(free)} taken by entries of [[drives]] before"
+    gone = f"{len(fits) - len(free)} taken by earlier entries of [[drives]]"
     if not free:
         raise UsageError(
             f"no drive of model {wanted.model} is left: {gone}",
-            "leave this entry out, or let the entries before take fewer: count = N",
+            "leave this entry out, or let earlier entries take fewer: count = N",
         )
     if wanted.count is not None and len(free) < wanted.count:
         others = "" if len(free) == len(fits) else f" ({gone})"
         raise UsageError(
-            f"{wanted.count} drives of model {wanted.model} are asked for, and {len(free)} are there{others}",
+            f"{wanted.count} drives of model {wanted.model} are requested, but only {len(free)} "
+            f"exist{others}",
             f"lower count to {len(free)}, or take the inventory of more hosts",
         )
     return free[: wanted.count]
@@ -111,7 +112,7 @@ def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> list[Pl
     fits = [each for each in found if host in (None, each.host)]
     hosts = ", ".join(each.host for each in found)
     if not fits:
-        raise UsageError(f"{serial} is on {hosts}, and the selection says {host}", "correct host")
+        raise UsageError(f"{serial} is on {hosts}, but the selection has {host}", "correct host")
     if len(fits) > 1:
         raise UsageError(
             f"{serial} is on several hosts: {hosts}", "give that entry of [[drives]] a host = '...'"
@@ -157,7 +158,7 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
         more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
         raise Refused(
             f"{len(problems)} of these jobs would be refused: {'; '.join(problems[:8])}{more}",
-            "take these drives out of the selection, or see to what is said",
+            "remove these drives from the selection, or fix the causes",
             problems=problems,
         )
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
@@ -181,7 +182,7 @@ def _refuse_selection(faults: Sequence[LabError], problems: Sequence[str]) -> No
     every = [*(each.what for each in faults), *problems]
     more = f"; and {len(every) - _FAULTS_NAMED} more" if len(every) > _FAULTS_NAMED else ""
     raise UsageError(
-        f"{len(every)} things in the selection do not fit: {'; '.join(every[:_FAULTS_NAMED])}{more}",
+        f"{len(every)} faults in the selection: {'; '.join(every[:_FAULTS_NAMED])}{more}",
         faults[0].advice,
         problems=every,
     )
@@ -194,7 +195,7 @@ def _too_many_cpus(
     hosts = {each.host for each in chosen}
     wanted = selection.limits.cpus
     return [
-        f"{each.host} has {each.cpus} CPUs, and each run is to have {wanted}"
+        f"{each.host} has {each.cpus} CPUs, but each run needs {wanted}"
         for each in inventories
         if each.host in hosts and each.cpus < wanted
     ]
@@ -241,7 +242,7 @@ class _Planner:
                 endurance_share=bounds.share,
             )
         except ValidationError as error:
-            raise Refused(misfit_text(error), "correct the selection, or take the drive out") from error
+            raise Refused(misfit_text(error), "correct the selection, or remove the drive") from error
 
 
 @dataclass(frozen=True)
@@ -278,7 +279,8 @@ class _Asked:
         except ValidationError as error:
             raise UsageError(
                 f"a fleet cannot do the work {excerpt(work.run)}: {misfit_text(error)}",
-                "name methods and suites as ssdlab methods lists them; do runs that take files by ssdlab run",
+                "name methods and suites as listed by ssdlab methods; use ssdlab run for runs "
+                "that take files",
             ) from error
 
     @property
@@ -362,7 +364,7 @@ def _as_variant(drive: FleetDrive, variant: Variant) -> Identity:
 def _check_leave(drive: FleetDrive, work: Work, *, writes: bool) -> None:
     if writes and drive.signatures and not work.wipe_signatures:
         carries = ", ".join(drive.signatures)
-        raise Refused(f"it carries {carries}", "wipe-signatures = true in [[work]] gives leave to lose that")
+        raise Refused(f"it carries {carries}", "to allow losing that, set wipe-signatures = true in [[work]]")
 
 
 def _refuse(objection: LabError | None) -> None:

@@ -1,4 +1,4 @@
-"""The drives of one model beside each other, figure by figure, and how they drift over repeats.
+"""The drives of one model compared by each figure, and their drift over repeats.
 
 A drive's value is the median of its runs. Runs that are not alike are not put together: of each method the
 group with the most drives counts, and how many drives have only others is kept.
@@ -136,7 +136,7 @@ def model_of(index: Index, choice: Choice, asked: str | None) -> str:
     counts: dict[str, int] = dict(index.ask(query, values))
     if not counts:
         raise UsageError(
-            "the library has no finished run that is meant", "see what it has: ssdlab runs --library DIR"
+            "the library has no matching finished run", "list its runs: ssdlab runs --library DIR"
         )
     wanted = asked or ""
     fits = [name for name in counts if wanted.casefold() in name.casefold()]
@@ -146,7 +146,7 @@ def model_of(index: Index, choice: Choice, asked: str | None) -> str:
         raise unknown("model", wanted, list(counts))
     if len(fits) > 1:
         listed = ", ".join(f"{name} ({counts[name]})" for name in fits[:8])
-        raise UsageError(f"{len(fits)} models are meant: {listed}", "name one: --model MODEL", models=fits)
+        raise UsageError(f"{len(fits)} models match: {listed}", "name one: --model MODEL", models=fits)
     return fits[0]
 
 
@@ -221,7 +221,7 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
 def without_figures(
     index: Index, model: str, choice: Choice, found: Sequence[Population]
 ) -> tuple[Without, ...]:
-    """Return the drives whose like runs of a method gave no such figure: their state moved or not shown."""
+    """Return the drives whose runs of a method gave no such figure: their state moved or was not verified."""
     where, values = choice.where(index)
     missing: list[Without] = []
     for method in dict.fromkeys(each.method for each in found):

@@ -1,4 +1,4 @@
-"""Folders and files of the fleet that nobody but this user and root can change, nor lead elsewhere.
+"""Folders and files of the fleet that only this user and root can change or redirect.
 
 A host does what it reads there, and writes there; so it is held to what sshd asks of the files that it obeys
 (`StrictModes` of sshd_config(5)): each folder on the way too.

@@ -1,4 +1,4 @@
-"""What a user asks of a fleet: which drives, what work, what they share. A TOML file.
+"""A user's selection: which drives, what work, shared resources. A TOML file.
 
 ::
 
@@ -44,11 +44,13 @@ class Drives(Frozen):
 
     noun: ClassVar[str] = "entry of [[drives]]"
 
-    serials: tuple[Text, ...] = Field((), description="serial numbers, as `ssdlab drives` shows them")
+    serials: tuple[Text, ...] = Field((), description="serial numbers, as shown by `ssdlab drives`")
     model: Text | None = Field(None, description="model, or a part of it")
     firmware: Text | None = Field(None, description="only drives with this firmware")
     host: Text | None = Field(None, description="only drives of this host")
-    count: int | None = Field(None, ge=1, le=MAX_COUNT, description="so many; by default all that fit")
+    count: int | None = Field(
+        None, ge=1, le=MAX_COUNT, description="number of drives; by default all that match"
+    )
 
 
 class Work(Frozen):
@@ -58,22 +60,24 @@ class Work(Frozen):
 
     run: Text = Field(description="a method or a suite: see `ssdlab methods`")
     quick: bool = Field(False, description="take the quick presets")
-    repeat: int = Field(1, ge=1, le=99, description="how often")
+    repeat: int = Field(1, ge=1, le=99, description="number of repeats")
     precondition: Literal["full", "one-pass", "analytic"] | None = Field(
-        None, description="how a steady state is brought about"
+        None, description="how to reach steady state"
     )
     set: dict[str, str | int | float | bool] = Field({}, description="parameters: { seconds = '30s' }")
     variant: dict[str, str | int | float] = Field(
-        {}, description="what the drive is to be: { power-limit = '10W', spare = '25%' }"
+        {}, description="drive variant: { power-limit = '10W', spare = '25%' }"
     )
-    endurance_cap: str | None = Field(None, alias="endurance-cap", description="as of `ssdlab run`")
-    wipe_signatures: bool = Field(False, alias="wipe-signatures", description="as of `ssdlab run`")
-    on_error: OnError = Field("stop", alias="on-error", description="as of `ssdlab run`")
-    meter: Text | None = Field(None, description="power meter on the drive; no two runs use one at a time")
+    endurance_cap: str | None = Field(None, alias="endurance-cap", description="as in `ssdlab run`")
+    wipe_signatures: bool = Field(False, alias="wipe-signatures", description="as in `ssdlab run`")
+    on_error: OnError = Field("stop", alias="on-error", description="as in `ssdlab run`")
+    meter: Text | None = Field(None, description="power meter on the drive; one run at a time uses it")
     shares: tuple[Text, ...] = Field(
-        (), description="what no two runs use at a time: a power budget, a chamber; licences on Slurm"
+        (), description="exclusive resources: a power budget, a chamber; licences on Slurm"
     )
-    seed: int | None = Field(None, ge=0, lt=2**63, description="that the seeds of all its runs follow from")
+    seed: int | None = Field(
+        None, ge=0, lt=2**63, description="seed from which the seeds of all its runs are derived"
+    )
 
 
 class Limits(Frozen):
@@ -96,11 +100,11 @@ class Selection(Frozen):
     noun: ClassVar[str] = "entry of the selection"
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = Field(
-        "fleet", description="what the plan is called: small letters, digits, hyphens"
+        "fleet", description="name of the plan: lower-case letters, digits, hyphens"
     )
     drives: tuple[Drives, ...] = Field(min_length=1, description="[[drives]] tables: serials, or a model")
-    work: tuple[Work, ...] = Field(min_length=1, description="[[work]] tables: what each drive is to do")
-    limits: Limits = Field(Limits(), description="the [limits] table: what runs share")
+    work: tuple[Work, ...] = Field(min_length=1, description="[[work]] tables: the runs of each drive")
+    limits: Limits = Field(Limits(), description="[limits] table: what runs share")
 
 
 def read_selection(path: Path) -> Selection:
@@ -127,12 +131,12 @@ def parse_selection(text: str, name: str) -> Selection:
     for each in selection.drives:
         if bool(each.serials) == (each.model is not None):
             raise UsageError(
-                f"{name}: an entry of [[drives]] names drives by serials or by model",
-                "give serials = [...], or model = '...'; other drives are another entry",
+                f"{name}: an entry of [[drives]] needs either serials or a model",
+                "give serials = [...] or model = '...'; use another entry for other drives",
             )
         if each.serials and each.count is not None:
             raise UsageError(
                 f"{name}: an entry of [[drives]] has serials and a count",
-                "leave count out: all of them are meant",
+                "leave count out: serials select all of them",
             )
     return selection

@@ -38,13 +38,13 @@ _TIME_FACTOR, _TIME_MORE_S = 2.0, 1800.0
 _REASONS = {
     "None": "",
     "Resources": "waits for its drive or for CPUs",
-    "Priority": "others are before it",
-    "Licenses": "waits for a meter, or for what else it shares",
-    "Dependency": "waits for the job before it",
-    "BeginTime": "was given back to the queue and begins again soon",
-    "JobHeldUser": "held by its user: scontrol release lets it go on",
+    "Priority": "other jobs are ahead of it",
+    "Licenses": "waits for a meter or another shared resource",
+    "Dependency": "waits for the preceding job",
+    "BeginTime": "was requeued and will start again",
+    "JobHeldUser": "held by its user: release it with scontrol release",
     "JobHeldAdmin": "held by an administrator",
-    "launch failed requeued held": "held, since its node could not begin it",
+    "launch failed requeued held": "held: its node could not start it",
 }
 _HELD = ("Held", "held")
 _BAD_NODE = ("down", "drain", "fail", "maint", "unk", "error")
@@ -83,7 +83,7 @@ class Slurm:
         if problems:
             more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
             raise Refused(
-                f"Slurm does not have what the plan needs: {'; '.join(problems[:8])}{more}",
+                f"Slurm lacks what the plan needs: {'; '.join(problems[:8])}{more}",
                 "take the hosts' inventories again and put their lines into slurm.conf and gres.conf "
                 f"(`ssdlab fleet inventory --slurm{library_words(folder.library)}` prints them), "
                 "then make the plan again",
@@ -169,7 +169,7 @@ def _problems(job: FleetJob, nodes: Mapping[str, Mapping[str, int]]) -> list[str
     if count == 0:
         return [f"node {job.host} has no {GRES}:{kind}"]
     return (
-        [] if count == 1 else [f"node {job.host} has {count} of {GRES}:{kind}, and one drive has one serial"]
+        [] if count == 1 else [f"node {job.host} has {count} of {GRES}:{kind}; each serial must be one drive"]
     )
 
 
@@ -223,7 +223,7 @@ def ask(program: str, *words: str, script: str | None = None) -> str:
         It is not installed, does not answer or refuses; with its own words.
     """
     path = find_program(program)
-    advice = "see that slurmctld runs and that SLURM_CONF names its configuration: scontrol ping"
+    advice = "check that slurmctld runs and SLURM_CONF names its configuration: scontrol ping"
     if path is None:
         raise HostError(
             f"{program} is not installed here", "install Slurm's client programs, or use --backend local"
@@ -239,7 +239,7 @@ def ask(program: str, *words: str, script: str | None = None) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise HostError(f"{program} does not answer within {_ANSWERS_WITHIN_S:g} s", advice) from error
+        raise HostError(f"{program} did not answer within {_ANSWERS_WITHIN_S:g} s", advice) from error
     if done.returncode != 0:
         answer = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
         raise HostError(f"{program}: {answer}", advice)

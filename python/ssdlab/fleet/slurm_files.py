@@ -59,8 +59,8 @@ def _check_types(inventory: Inventory) -> None:
         kind = gres_type(drive.serial).lower()
         if (other := seen.setdefault(kind, drive.serial)) != drive.serial:
             raise Refused(
-                f"the serials {other} and {drive.serial} are one type for Slurm: {kind}",
-                "leave one of the two out of Slurm",
+                f"the serials {other} and {drive.serial} are the same type in Slurm: {kind}",
+                "leave one of them out of Slurm",
             )
 
 

@@ -104,8 +104,10 @@ def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None
         return found
     if time.time() - given.given.get(name, 0.0) < SHARED_WITHIN_S:  # what it wrote may only be late
         return found
-    why = f"job {number} of {given.backend} ended, and left no word in the library"
-    return replace(found, state="failed", reason=f"{why}: see that {found.host} has {folder.library} mounted")
+    why = f"job {number} of {given.backend} ended without a record in the library"
+    return replace(
+        found, state="failed", reason=f"{why}: check that {found.host} has {folder.library} mounted"
+    )
 
 
 def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobStatus:

@@ -1,4 +1,4 @@
-"""What a block device is, down to the last disk below it, the files of loop devices included.
+"""A block device and everything below it, down to the disks and the files of loop devices.
 
 The number and the kernel's count of attachments (`diskseq`) tell a disk from a later one under its name.
 They do not tell what a volume stands on: a device mapper table can be reloaded onto another disk, a loop
@@ -213,24 +213,22 @@ def chain_of(files: HostFiles, node: Path, depth: int = 0) -> Layer:
 
 
 def difference(then: Layer, now: Layer) -> str | None:
-    """Say in a phrase what of a chain is not as it was; None if nothing.
+    """Return the first difference between two chains, in words; None if equal.
 
     >>> difference(Layer("sda", "8:0", 3), Layer("sda", "8:0", 7))
-    'sda was attached anew since (disk sequence number 7, it was 3)'
+    'sda was attached again since (disk sequence number 7, was 3)'
     """
     if (then.name, then.number) != (now.name, now.number):
-        return f"{now.name} ({now.number}) stands where {then.name} ({then.number}) stood"
+        return f"{now.name} ({now.number}) is in the place of {then.name} ({then.number})"
     if then.diskseq != now.diskseq:
-        return (
-            f"{now.name} was attached anew since (disk sequence number {now.diskseq}, it was {then.diskseq})"
-        )
+        return f"{now.name} was attached again since (disk sequence number {now.diskseq}, was {then.diskseq})"
     if then.start != now.start:
-        return f"{now.name} begins at sector {now.start}, it was {then.start}"
+        return f"{now.name} begins at sector {now.start}, was {then.start}"
     for one, other in zip(then.below, now.below, strict=False):
         if (found := difference(one, other)) is not None:
             return f"below {now.name}, {found}"
     if len(then.below) != len(now.below):
-        return f"{now.name} stands on {len(now.below)} devices, it was {len(then.below)}"
+        return f"{now.name} stands on {len(now.below)} devices, was {len(then.below)}"
     if then.backing != now.backing:
         return f"{now.name} has another file behind it, or another part of it"
     return f"the table of {now.name} was changed" if then.table != now.table else None

@@ -1,4 +1,4 @@
-"""The name by which a drive is given up, `--destroy`; and the key that seals what was allowed here.
+"""The identifier that gives consent, `--destroy`; and the key that seals consent on this host.
 
 The serial number where the drive has one (`serial/nsid` where its controller has several namespaces), else
 the world-wide name, else the kernel name. Cheap drives and bridges report `000000000000` or share one serial
@@ -165,8 +165,8 @@ def _read(held: HeldFolder, name: str) -> bytes:
         if status.st_nlink == 1 and text.startswith(_FIRST_WORDS) and len(bytes.fromhex(words)) == _KEY_BYTES:
             return bytes.fromhex(words)
     raise Refused(
-        f"{held.path / name}, this host's key, is not yours alone, or is no key",
-        "remove it: a new one is made, and runs that are resumed ask for their consent again",
+        f"{held.path / name}, this host's key, is accessible to others, or is not a key",
+        "remove it: ssdlab makes a new one, and resumed runs need consent again",
         reason="key",
         path=str(held.path / name),
     )

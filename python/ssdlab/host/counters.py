@@ -1,4 +1,4 @@
-"""The kernel's own account of what a block device did: the witness beside our own count.
+"""The kernel's I/O counters of a block device: an independent check of ssdlab's own.
 
 Source: Documentation/block/stat.rst. `in_flight_ns` is its `time_in_queue`: the time of every request added
 up, so that its growth divided by the time that passed is the mean number of requests in flight at the device.

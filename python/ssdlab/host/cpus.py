@@ -1,4 +1,4 @@
-"""The CPUs of this host: how busy they are, from `/proc/stat` (proc_stat(5)), and their governors."""
+"""The CPUs of this host: their load, from `/proc/stat` (proc_stat(5)), and their governors."""
 
 from __future__ import annotations
 

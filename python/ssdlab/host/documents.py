@@ -1,8 +1,8 @@
-"""The one reader of text files that users write: jobs, profiles, records, columns, configurations.
+"""The one reader of text files written by users: jobs, profiles, records, columns, configurations.
 
-What is no regular file, too large, no text or nested without end is refused in a sentence that names the
-file, and the line where there is one. Traces and recordings of power, which may be of any size, are read
-line by line: `text_lines`. Text is UTF-8, with the mark that Excel and Notepad put in front or without it.
+Errors name the file, and the line if there is one: not a regular file, too large, not text, nested too
+deeply. Traces and power recordings may have any size and are read by line: `text_lines`. Text is UTF-8, with
+or without the byte-order mark of Excel and Notepad.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def user_path(text: str | os.PathLike[str]) -> Path:
     except UnicodeEncodeError as error:
         raise UsageError(f"the path {given!r} is not text in UTF-8", "rename it, or go by a link") from error
     if b"\0" in encoded:
-        raise UsageError(f"the path {given!r} holds a zero byte", "no file has such a name")
+        raise UsageError(f"the path {given!r} holds a zero byte", "a file name cannot contain it")
     if len(encoded) > PATH_BYTES:
         raise UsageError(
             f"a path of {len(encoded)} bytes is longer than any can be, {PATH_BYTES}: {excerpt(given)}",
-            "name it from a folder nearer to it",
+            "use a shorter, relative path",
         )
     try:
         return Path(given).expanduser()
@@ -85,7 +85,7 @@ def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
     )
     if kind := next((kind for kind, matches in kinds if matches(mode)), None):
         raise UsageError(
-            f"{path} is {kind}: no {noun} can be read from it", "name a regular file", path=str(path)
+            f"cannot read the {noun} {path}: it is {kind}", "name a regular file", path=str(path)
         )
 
 
@@ -176,7 +176,7 @@ def text_lines(file: IO[bytes], path: Path, noun: str) -> Iterator[str]:
         if len(line) > LINE_CHARACTERS:
             raise UsageError(
                 f"line {number} of {path} is longer than {LINE_CHARACTERS} characters",
-                f"give a {noun} in text, in lines",
+                f"give a {noun} as text in lines",
                 path=str(path),
                 line=number,
             )
@@ -190,13 +190,13 @@ def _check_encoding(head: bytes, path: Path, noun: str) -> None:
         encoding = "UTF-16LE" if head[1:2] == b"\0" else "UTF-16BE"
     if encoding:
         raise UsageError(
-            f"the {noun} {path} is text in {encoding}, not in UTF-8",
+            f"the {noun} {path} is {encoding} text, not UTF-8",
             f"make it UTF-8: iconv -f {encoding} -t UTF-8 {path.name} > new-{path.name}",
             path=str(path),
         )
     if b"\0" in head:
         raise UsageError(
-            f"the {noun} {path} holds zero bytes: it is no text", f"give a {noun} in text", path=str(path)
+            f"the {noun} {path} holds zero bytes: it is not text", f"give a {noun} as text", path=str(path)
         )
 
 
@@ -239,7 +239,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
             raise _too_deep(f"{key} in {name}")
     if odd := _NOT_FINITE.search(text):
         where = f"line {_line(text, odd.start(1))} of {name}"
-        raise UsageError(f"{where} has {odd[1]}, which is no amount of anything", "give a number")
+        raise UsageError(f"{where} has {odd[1]}, not a number", "give a number")
     return found
 
 

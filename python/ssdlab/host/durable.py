@@ -42,9 +42,9 @@ def library_errors(path: Path) -> Iterator[None]:
             raise _limited(path) from error
         reason = "the file system is full" if full else (error.strerror or str(error))
         advice = (
-            "free some space there, then continue with ssdlab resume: all that was finished is kept"
+            "free some space there, then continue with ssdlab resume: finished steps are kept"
             if full
-            else "look after that file system, or name another with --library"
+            else "repair that file system, or name another with --library"
         )
         raise HostError(
             f"cannot write {path}: {reason}", advice, path=str(path), errno=error.errno, full=full
@@ -53,8 +53,8 @@ def library_errors(path: Path) -> Iterator[None]:
 
 def _limited(path: Path) -> HostError:
     return HostError(
-        f"cannot write {path}: a file may be no larger, by a limit of this process or of that file system",
-        "raise the limit (ulimit -f unlimited), then continue with ssdlab resume: what was finished is kept",
+        f"cannot write {path}: the file size limit of this process or file system is reached",
+        "raise the limit (ulimit -f unlimited), then continue with ssdlab resume: finished steps are kept",
         path=str(path),
         errno=errno.EFBIG,
         full=False,

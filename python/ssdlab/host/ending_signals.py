@@ -1,4 +1,4 @@
-"""Signals that end a command, from its first moment on: whatever they interrupt, they are told as such.
+"""Signals that end a command, from its start: they are reported as such, whatever they interrupt.
 
 A signal that raises `KeyboardInterrupt` wherever Python stands may be lost: a callback of the import system
 prints it and goes on, and pydantic, while it makes a model, does so too or turns it into a `SchemaError` that

@@ -1,7 +1,7 @@
-"""What makers leave in fields that they did not fill in: of the board's firmware, and in names of drives.
+"""Placeholders that makers leave in unused fields, of the board's firmware and in names of drives.
 
-A filler tells no drive from another. What looks as if somebody had given it out is none: a drive is asked for
-once too often rather than taken for another, but not each time.
+A filler does not distinguish drives. A value that looks individually assigned is not a filler. Asking for
+consent once too often is better than confusing two drives.
 """
 
 from __future__ import annotations

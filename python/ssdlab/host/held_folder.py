@@ -1,4 +1,4 @@
-"""A folder that is held by its descriptor, so that no trick with names leads out of it.
+"""A folder held open by its descriptor, so that no renaming or link can lead out of it.
 
 Whoever can write beside a run folder, or has made one for us to read, can put a link, a named pipe or another
 folder where a file is expected. So a folder is opened once, and what lies in it is reached through that
@@ -214,8 +214,8 @@ class HeldFolder(Closing):
             return HeldFolder.of_descriptor(descriptor, path, writing=True)
         os.close(descriptor)
         raise HostError(
-            f"{path}, which was just made, belongs to {user_name(status.st_uid)} or is not empty",
-            "name a library on a file system that keeps owners, in a folder that nobody else may change",
+            f"{path}, just created, belongs to {user_name(status.st_uid)} or is not empty",
+            "name a library on a file system with file owners, in a folder that nobody else can change",
             path=str(path),
         )
 
@@ -477,7 +477,7 @@ def read_whole(file: BinaryIO, path: Path) -> bytes:
     """Read a file from where it stands; `Refused` if it is larger than any of ours."""
     if os.fstat(file.fileno()).st_size > RUN_FILE_BYTES:
         raise Refused(
-            f"{path} is larger than {RUN_FILE_BYTES >> 20} MiB: nothing of ours is",
+            f"{path} is larger than {RUN_FILE_BYTES >> 20} MiB, the limit of a run's files",
             "restore it from a copy",
             path=str(path),
         )

@@ -1,4 +1,4 @@
-"""Which processes have devices and files open, mapped, or registered in a ring; and what could not be seen.
+"""Processes that have devices and files open, mapped, or registered in a ring; and what could not be seen.
 
 A process may hide a descriptor from a look at `/proc/PID/fd`: its first thread may have ended, a thread
 may have a descriptor table of its own (unshare(2), CLONE_FILES), the descriptor may be closed and the mapping
@@ -94,7 +94,9 @@ class Opened:
         """Return the processes that have what a device stands on open for writing: devices, files."""
         found = [one for number in numbers for one in self.devices.get(number, ())]
         found += [one for key in keys for one in self.files.get(key, ())]
-        return _in_order(replace(one, how=f"{one.how} by what it stands on") for one in found if one.writing)
+        return _in_order(
+            replace(one, how=f"{one.how} through its backing file or device") for one in found if one.writing
+        )
 
     def of_devices(self, numbers: Iterable[int]) -> tuple[Opener, ...]:
         """Return the processes that have any of these devices open."""
@@ -131,7 +133,7 @@ def _not_seen(files: HostFiles, barred: list[str]) -> tuple[tuple[Unseen, ...], 
     if not sees_processes(files):
         return ((PROCESSES,) if barred or hides_processes(files) else ()), ()
     names = (f"{name} ({text(files.proc / name / 'comm') or '?'})" for name in barred)
-    return (), tuple(f"what process {one} has open: this host shows it to nobody" for one in names)
+    return (), tuple(f"what process {one} has open, which this host hides from everyone" for one in names)
 
 
 class _Look:

@@ -1,4 +1,4 @@
-"""The one place for files that a command writes where its user says: `-o`, `--log-ios`, ``state=``.
+"""The one place for files written to a path from the user: `-o`, `--log-ios`, ``state=``.
 
 The way to such a file is followed once, by the rule of `host.reach`: no link of a stranger leads us into a
 folder that is not theirs. A file that exists is replaced only where the caller knows it for one of its own
@@ -62,7 +62,9 @@ class OutputFile(Closing):
         self._ours, self._noun, self._ends = ours, noun, ends
         self.name = self.given.name
         if self.name in {"", ".."}:
-            raise UsageError(f"{self.given} names no file", "name a file to write", path=str(self.given))
+            raise UsageError(
+                f"{self.given} does not name a file", "name a file to write", path=str(self.given)
+            )
         self.folder = _held(self.given)
         try:
             self.check()
@@ -188,7 +190,7 @@ def followed(path: str | os.PathLike[str]) -> Path:
         if status.st_uid not in {0, os.geteuid()}:
             raise Refused(
                 f"{place} is a link that belongs to user {status.st_uid}",
-                f"if the file that it leads to is meant, name it: {target}",
+                f"if you mean its target, name that: {target}",
                 reason="foreign-link",
                 path=str(place),
                 owner=status.st_uid,
@@ -210,10 +212,10 @@ def _held(path: Path) -> HeldFolder:
             return HeldFolder.of_descriptor(descriptor, place.folder.path)
         if place.device is not None:
             raise Refused(
-                f"{path} is a device, and only a file is written there",
+                f"{path} is a device, not a file",
                 "name a file",
                 reason="not-plain",
                 path=str(path),
                 kind="a device",
             )
-    raise UsageError(f"there is no folder {path.parent}", "make it, or name another file", path=str(path))
+    raise UsageError(f"there is no folder {path.parent}", "create it, or name another file", path=str(path))

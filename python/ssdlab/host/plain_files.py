@@ -1,4 +1,4 @@
-"""The way to a folder, walked so that no link leads astray; what is a plain file or folder there."""
+"""Safe path resolution to a folder, which no link can redirect; checks for plain files and folders."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -
         raise _not_private(
             path,
             f"{path} belongs to user {status.st_uid}, who could replace it",
-            "use a folder that you own, with all folders above it yours or root's",
+            "use a folder that you own, with all parent folders owned by you or root",
         )
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISLNK(status.st_mode) or not mode & _BY_OTHERS or (shared and mode & stat.S_ISVTX):
@@ -132,7 +132,7 @@ def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -
     by = "everybody" if mode & stat.S_IWOTH else f"its group ({status.st_gid})"
     advice = f"chmod go-w {shlex.quote(str(path))}"
     if shared:
-        advice += ", or chmod +t, which lets others change only what is theirs"
+        advice += ", or chmod +t, so that others can change only their own files"
     elif mode & stat.S_ISVTX:  # everybody is to make files here, as in /tmp
         advice = f"use a folder of your own below {path}"
     raise _not_private(path, f"{path} can be changed by {by}", advice)
@@ -173,8 +173,8 @@ def _parts(path: Path) -> list[str]:
 
 def _led_astray(path: Path, to: Path, owner: int) -> Refused:
     return Refused(
-        f"the way to {path} goes over a link that belongs to user {owner}, into a folder that does not",
-        f"if that folder is meant, name it: {to}",
+        f"the path {path} follows a link of user {owner} into a folder of another user",
+        f"if you mean that folder, name it: {to}",
         reason="foreign-link",
         target=str(path),
         owner=owner,
@@ -225,8 +225,8 @@ def check_file(status: os.stat_result, path: Path, *, own: bool, single: bool) -
         raise not_ours(path, status.st_uid)
     if single and status.st_nlink != 1:
         raise Refused(
-            f"{path} has {status.st_nlink} names (hard links): writing to it would change another file too",
-            "put a copy in its place (cp, then mv), or start a new run",
+            f"{path} has {status.st_nlink} names (hard links): writing to it would change all of them",
+            "replace it with a copy (cp, then mv), or start a new run",
             reason="hard-linked",
             path=str(path),
         )
@@ -239,8 +239,8 @@ def _wrong_kind(status: os.stat_result, path: Path, wanted: str) -> Refused:
         with suppress(OSError):
             where = f" to {path.readlink()}"
     return Refused(
-        f"{path} is {kind}{where}, and only {wanted} is taken there",
-        "look who put it there; put the real one in its place, or restore the folder from a copy",
+        f"{path} is {kind}{where}, but must be {wanted}",
+        "find out who put it there; restore the original, or restore the folder from a copy",
         reason="not-plain",
         path=str(path),
         kind=kind,
@@ -250,8 +250,8 @@ def _wrong_kind(status: os.stat_result, path: Path, wanted: str) -> Refused:
 def not_ours(path: Path, owner: int) -> Refused:
     """Return the refusal to write what belongs to somebody else."""
     return Refused(
-        f"{path} belongs to {user_name(owner)}, and only its owner's ssdlab writes there",
-        f"run as {user_name(owner)}, or make a copy of the run folder that is yours (cp -r)",
+        f"{path} belongs to {user_name(owner)}, and only its owner may write there",
+        f"run as {user_name(owner)}, or copy the run folder (cp -r)",
         reason="not-ours",
         path=str(path),
         owner=owner,
@@ -270,7 +270,7 @@ def single_name(name: str, where: Path) -> str:
     """Return a name if it is one, and no way to elsewhere."""
     if not name or name in (".", "..") or "/" in name or "\0" in name:
         raise Refused(
-            f"{where} names {name!r}, which is no name of a file within",
+            f"{where} names {name!r}, which is not a file name",
             "the folder is damaged or forged; restore it from a copy",
             reason="not-plain",
             path=str(where),

@@ -205,7 +205,7 @@ class RigPart(Frozen):
 
     noun = "entry of a component"
 
-    name: str = Field(min_length=1, description="what it is: maker and model")
+    name: str = Field(min_length=1, description="maker and model")
     link: str | None = Field(None, pattern=r"^https?://\S+$", description="web page about it")
     price: str | None = Field(None, description="price, with its currency")
 
@@ -213,14 +213,14 @@ class RigPart(Frozen):
 class OtherPart(RigPart):
     """A component that the table has no line for."""
 
-    part: str = Field(min_length=1, description="what kind of component: 'Power meter'")
+    part: str = Field(min_length=1, description="kind of component: 'Power meter'")
 
 
 def _part(value: object) -> object:
     if isinstance(value, str):
         return {"name": value}
     if not isinstance(value, dict | RigPart):
-        raise ValueError("a component is a text, or a table with a name")  # noqa: TRY004 - for pydantic
+        raise ValueError("a component is text, or a table with a name")  # noqa: TRY004 - for pydantic
     return value
 
 
@@ -232,25 +232,25 @@ class Rig(Frozen):
 
     noun = "entry of a rig file"
 
-    name: str | None = Field(None, description="what the rig is called in reports: 'Rig A'")
-    tested_by: str | None = Field(None, description="who tests: a name, and whose lab it is")
-    audited_by: str | None = Field(None, description="who has looked the tests over, if anybody")
+    name: str | None = Field(None, description="name of the rig in reports: 'Rig A'")
+    tested_by: str | None = Field(None, description="tester: name and lab")
+    audited_by: str | None = Field(None, description="reviewer of the tests, if any")
     chassis: Part | None = Field(None, description="case or server")
     board: Part | None = Field(None, description="mainboard")
-    board_firmware: Part | None = Field(None, description="its firmware")
+    board_firmware: Part | None = Field(None, description="firmware of the board")
     cpu: Part | None = Field(None, description="processor")
     cooler: Part | None = Field(None, description="cooler of the processor")
     memory: Part | None = Field(None, description="memory modules")
     power_supply: Part | None = Field(None, description="power supply")
     graphics: Part | None = Field(None, description="graphics card")
-    fans: Part | None = Field(None, description="fans, and what blows at the drive")
-    os_disk: Part | None = Field(None, description="disk of the operating system")
+    fans: Part | None = Field(None, description="fans, and airflow over the drive")
+    os_disk: Part | None = Field(None, description="system disk")
     operating_system: Part | None = Field(None, description="operating system")
     kernel: Part | None = Field(None, description="kernel")
-    host_adapter: Part | None = Field(None, description="controller that the drive hangs on, and its driver")
-    slot: Part | None = Field(None, description="slot that the drive or its controller is plugged into")
+    host_adapter: Part | None = Field(None, description="controller of the drive, and its driver")
+    slot: Part | None = Field(None, description="slot of the drive or its controller")
     meter: AnyMeter | None = Field(None, description="power meter on the drive under test, as --meter")
-    other: tuple[OtherPart, ...] = Field((), description="components beyond these, each with its part")
+    other: tuple[OtherPart, ...] = Field((), description="other components, each with its part")
 
 
 def read_rig(path: Path | None = None) -> Rig:
@@ -268,10 +268,10 @@ def read_rig(path: Path | None = None) -> Rig:
     """
     if path is not None:
         source = user_path(path)
-        content = read_toml(source, "rig file", "name one that can be read, or leave --rig out")
+        content = read_toml(source, "rig file", "name a readable one, or leave --rig out")
     elif (usual := read_defaults().rig) is not None:
         source = usual
-        content = read_toml(source, "rig file", f"name one that can be read in {config_path()}")
+        content = read_toml(source, "rig file", f"name a readable one in {config_path()}")
     else:
         source = config_folder() / "rig.toml"
         content = read_own_toml(source, "rig file")

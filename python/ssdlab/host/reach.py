@@ -1,4 +1,4 @@
-"""How a target is reached: its name is followed once, and from then on it is known by descriptor alone.
+"""How a target is reached: its name is resolved once; afterwards only its descriptor is used.
 
 Between any two looks at a name somebody may lead it elsewhere. So `find` walks a path once and pins what it
 comes to (`O_PATH`: nothing is opened, nothing waits, no device notices). What is pinned is looked at, judged,
@@ -189,8 +189,8 @@ def _same(one: os.stat_result, other: os.stat_result) -> bool:
 
 def _no_node(path: Path, number: str | None) -> DriveError:
     return DriveError(
-        f"{path} is gone, or belongs to another device than {number} by now",
-        "look at `ssdlab drives` for what is there, and start again",
+        f"{path} is gone, or is no longer device {number}",
+        "see `ssdlab drives`, and start again",
         reason="replaced",
         device=str(path),
     )

@@ -1,4 +1,4 @@
-"""What this process may not look at, so that it is said and not taken for nothing.
+"""What this process is not permitted to see, so that it is reported and not taken as absent.
 
 Source: capabilities(7); the numbers are those of linux/capability.h.
 """
@@ -12,7 +12,7 @@ from ssdlab.host.sysfs import HostFiles, text
 
 
 class Unseen(NamedTuple):
-    """Something that could not be looked at, as a phrase, and what would let it be."""
+    """Something that could not be seen, as a phrase, and how to permit it."""
 
     what: str
     remedy: str
@@ -26,15 +26,15 @@ _DAC_OVERRIDE, _DAC_READ_SEARCH, _SYS_PTRACE, _SYS_ADMIN = 1, 2, 19, 21
 _NEEDED = (
     (
         ({_DAC_READ_SEARCH, _DAC_OVERRIDE},),
-        "what lies on a device, and the memory modules of this host (CAP_DAC_READ_SEARCH)",
+        "what is on a device, and the memory modules of this host (CAP_DAC_READ_SEARCH)",
     ),
     (
         ({_SYS_PTRACE}, {_DAC_READ_SEARCH, _DAC_OVERRIDE}),
-        "which devices the processes of other users have open (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH)",
+        "which devices other users' processes have open (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH)",
     ),
     (
         ({_SYS_ADMIN},),
-        "what a drive says of itself in its own pages: health, wear, formats, security (CAP_SYS_ADMIN)",
+        "what a drive reports in its own pages: health, wear, formats, security (CAP_SYS_ADMIN)",
     ),
 )
 """What is not seen unless one capability of each set is held."""

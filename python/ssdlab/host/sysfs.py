@@ -122,8 +122,8 @@ def may_be_there(path: Path) -> bool:
 def not_looked_at(path: Path, error: OSError) -> HostError:
     """Return the error for a part of sysfs without which nobody knows which drive is which."""
     return HostError(
-        f"{path} cannot be looked at: {error.strerror}",
-        "which drive is which is told by sysfs alone: let this user see it, as hosts do (a mode of 0555)",
+        f"{path} cannot be read: {error.strerror}",
+        "make it readable (mode 0555, as usual): only sysfs tells which drive is which",
         reason="no-sysfs",
         path=str(path),
         errno=error.errno,

@@ -105,8 +105,8 @@ class Fields:
         number = re.search(r"^ID: (\d+)$", description, re.MULTILINE)
         if number is None or not wanted | {"common_type", "common_pid"} <= found.keys():
             raise HostError(
-                f"this kernel describes {name} otherwise than any that is known",
-                "record with blktrace or bpftrace, and replay their text",
+                f"this kernel has an unknown format of {name}",
+                "record with blktrace or bpftrace, and replay their output",
             )
         self.id = int(number[1])
         self._at = found
@@ -354,7 +354,7 @@ def _tracefs() -> Path:
     if place is not None:
         return place
     raise HostError(
-        "the kernel's tracing files are not there, or not to be read",
+        "the kernel's tracing files are missing or not readable",
         "as root: mount -t tracefs tracefs /sys/kernel/tracing",
         looked_in=[str(place) for place in PLACES],
     )

@@ -20,19 +20,19 @@ _EXAMPLE_BYTES = 4096
 
 
 def _rate(value: str | float | Fraction) -> Fraction:
-    """Return the rate that a text means: fio's --rate is a bandwidth, and its m a million."""
+    """Return the rate that a text means; fio's --rate is a bandwidth, and fio's m is a million."""
     text = value.strip() if isinstance(value, str) else ""
     if (bandwidth := _BANDWIDTH.fullmatch(text)) is not None:
         ios = units.parse_bytes(bandwidth[1] or text) / _EXAMPLE_BYTES
         raise UsageError(
-            f"rate {text!r} is a bandwidth, and a rate is in I/Os a second",
+            f"rate {text!r} is a bandwidth; a rate is in I/Os a second",
             f"divide it by the block size: with blocks of {units.block_text(_EXAMPLE_BYTES)} it is {ios:.0f}",
             given=text,
         )
     if _THOUSANDTHS.fullmatch(text):
         raise UsageError(
-            f"rate {text!r} would be in thousandths of an I/O a second",
-            "M is a million; to cap a bandwidth, divide it by the block size",
+            f"rate {text!r} would mean thousandths of an I/O a second",
+            "write M for a million; to cap a bandwidth, divide it by the block size",
             given=text,
         )
     return units.parse_rate(value)
@@ -70,15 +70,15 @@ class Open(Frozen):
     kind: Literal["open"] = "open"
     process: Process = Field(
         "even",
-        description="even distances; poisson: independent arrivals; act6: all workers tick together "
-        "(Aerospike ACT 6); act2019: one even generator feeding queues in turn (ACT before 6)",
+        description="even: equal intervals; poisson: independent arrivals; act6: all workers tick together "
+        "(Aerospike ACT 6); act2019: one even generator feeds queues in turn (ACT before 6)",
     )
     queues: int | None = Field(
         None, ge=1, description="queues of act2019; the workers divide evenly among them"
     )
     rate: Rate = Field(description="arrivals a second, for the stream as a whole")
     backlog_ns: Nanoseconds = Field(
-        10 * units.NS_PER_S, ge=1, description="how long an I/O may stay due before it is dropped, in ns"
+        10 * units.NS_PER_S, ge=1, description="how long a due I/O may wait before it is dropped, in ns"
     )
 
     @model_validator(mode="after")
@@ -97,7 +97,7 @@ class Open(Frozen):
 
 
 class Bursts(Frozen):
-    """So many bytes, all due at once, again and again."""
+    """Bursts of a number of bytes, all due at once, repeated."""
 
     kind: Literal["bursts"] = "bursts"
     bytes: Bytes = Field(gt=0, description="bytes of a burst, a multiple of the block")
@@ -111,7 +111,7 @@ class Bursts(Frozen):
 
 
 class Pulses(Frozen):
-    """A closed loop that rests: I/Os begin in the first part of every so long, and none in the rest of it."""
+    """A closed loop with pauses: I/Os start in the first part of each period, and none in its rest."""
 
     kind: Literal["pulses"] = "pulses"
     on_ns: Nanoseconds = Field(gt=0, description="time from the start of a pulse in which I/Os begin, in ns")
@@ -124,8 +124,8 @@ class Pulses(Frozen):
         if self.every_ns <= self.on_ns:
             raise UsageError(
                 f"pulses of {units.duration_text(self.on_ns)} every {units.duration_text(self.every_ns)} "
-                "leave no rest",
-                "give a longer distance, or Closed",
+                "leave no idle time",
+                "give a longer interval, or use Closed",
             )
         return self
 
@@ -139,7 +139,7 @@ class AsRecorded(Frozen):
 
     kind: Literal["recorded"] = "recorded"
     backlog_ns: Nanoseconds = Field(
-        10 * units.NS_PER_S, ge=1, description="how long an I/O may stay due before it is dropped, in ns"
+        10 * units.NS_PER_S, ge=1, description="how long a due I/O may wait before it is dropped, in ns"
     )
 
     def native(self) -> object:
@@ -154,7 +154,7 @@ def parse_arrival(value: object) -> object:
     if value == "closed":
         return Closed()
     raise UsageError(
-        f"arrival {value!r} says no rate",
+        f"arrival {value!r} has no rate",
         "give Open(process, rate), Bursts(bytes, every_ns), Pulses(on_ns, every_ns) or closed",
     )
 

@@ -1,4 +1,4 @@
-"""What follows from the kind of a drive: nobody outside `drives/` asks for the kind itself."""
+"""What follows from the kind of a drive: nobody outside `drives/` uses the kind itself."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Measured(Protocol):
 
 
 class LabError(Exception):
-    """An error that tells its reader what to do.
+    """An error that says what to do.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class LabError(Exception):
         super().__init_subclass__()
         if "kind" in cls.__dict__ and KINDS.setdefault(cls.kind, cls) is not cls:
             raise TypeError(
-                f"{cls.__qualname__} and {KINDS[cls.kind].__qualname__} are both told as {cls.kind!r}"
+                f"{cls.__qualname__} and {KINDS[cls.kind].__qualname__} both have the kind {cls.kind!r}"
             )
 
     def __init__(
@@ -274,7 +274,7 @@ _OF_THE_NAME = frozenset(
 
 
 def check_schema(found: object, known: str, path: Path) -> None:
-    """Refuse a file of another or a newer schema than `known`, which is like `ssdlab.run/1`.
+    """Refuse a file whose schema is newer than, or another than, `known`, such as `ssdlab.run/1`.
 
     Raises
     ------
@@ -293,8 +293,8 @@ def check_schema(found: object, known: str, path: Path) -> None:
         )
     if len(theirs) > len(ours) or int(theirs) > int(ours):
         raise Refused(
-            f"{path} was written by a newer ssdlab: schema {found}, this one knows up to {known}",
-            "use that ssdlab, or a newer one",
+            f"{path} was written by a newer ssdlab: its schema is {found}, this ssdlab reads up to {known}",
+            "use the ssdlab that wrote it, or a newer one",
             path=str(path),
             schema=str(found),
             known=known,
@@ -350,12 +350,12 @@ def _plain(value: object) -> object:
 
 
 _FILES = ("this process may open no more files", "raise its limit: ulimit -n 1024")
-_MEMORY = ("there is not enough memory", "stop other work, ask for less at a time, or raise ulimit -v")
-_THREADS = ("no further thread can be begun", "stop other work, or raise ulimit -u and -v")
+_MEMORY = ("there is not enough memory", "stop other work, ask for less at once, or raise ulimit -v")
+_THREADS = ("no more threads can be started", "stop other work, or raise ulimit -u and -v")
 _FULL = ("the file system is full", "free some space there")
 _BY_NUMBER = {
     errno.EMFILE: _FILES,
-    errno.ENFILE: ("the host has no more open files to give", "stop what holds many, or raise fs.file-max"),
+    errno.ENFILE: ("the host is out of open files", "stop programs that hold many, or raise fs.file-max"),
     errno.ENOMEM: _MEMORY,
     errno.ENOSPC: _FULL,
     errno.EDQUOT: ("the quota of this user is used up", "free some space there"),
@@ -398,7 +398,7 @@ def shortage_of(error: BaseException, path: object = None) -> HostError | None:
 
 
 def raise_shortage(error: BaseException, path: object = None) -> None:
-    """Raise the error for a shortage, if there is one: what follows takes the rest for damage.
+    """Raise the error for a shortage, if there is one: the caller takes other errors as damage.
 
     Raises
     ------
@@ -441,9 +441,9 @@ def of_python(error: BaseException) -> LabError | None:
     if type(error).__name__ == "PanicException" and str(error).startswith(_NO_MEMORY):
         return HostError(str(error), "make it smaller with scale=N, or stop other work")
     if isinstance(error, RecursionError):
-        return UsageError("what was given is nested too deeply", "write it with fewer levels")
+        return UsageError("the input is nested too deeply", "write it with fewer levels")
     if isinstance(error, UnicodeError):
-        return UsageError(f"what was given is not text in UTF-8: {error}", "correct that part")
+        return UsageError(f"the input is not UTF-8 text: {error}", "correct that part")
     return _fault_of_ours(error)
 
 
@@ -460,37 +460,37 @@ def _fault_of_ours(error: BaseException) -> LabError:
         folder, file, line = place
         return LabError(
             f"method folder {folder} failed at {file}:{line}: {reason}",
-            f"mend it; {TRACEBACK_VARIABLE}=1 shows the whole traceback",
+            f"fix it; {TRACEBACK_VARIABLE}=1 shows the whole traceback",
             method=folder,
         )
     return LabError(
         f"internal error: {reason}",
-        f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
+        f"please report it, with the command and its output under {TRACEBACK_VARIABLE}=1",
     )
 
 
-STOPPED_ADVICE = "run it again, or resume the run if it was one"
+STOPPED_ADVICE = "run it again; if it was a run, resume it"
 
 
 def stopped() -> Interrupted:
-    """Return the error of what a signal ended, and nobody else has told."""
+    """Return the error for work ended by a signal that nobody else has reported."""
     return Interrupted("stopped by a signal", STOPPED_ADVICE)
 
 
 def _of_system(error: OSError) -> LabError:
     named = error.filename if error.filename2 is None else error.filename2
-    what = "a call of the system failed" if named is None else excerpt(os.fsdecode(named))
-    advice = "see whether the name is right, and what lies there"
+    what = "a system call failed" if named is None else excerpt(os.fsdecode(named))
+    advice = "check the name, and what is there"
     if error.errno in {errno.EACCES, errno.EPERM}:
-        advice = "this user may not: ask whose it is, or name another place"
+        advice = "permission denied: ask its owner, or name another place"
     if not named:
-        advice = "see the kernel's log"
+        advice = "check the kernel log"
     return of_os(error, what, advice, path=None if named is None else os.fsdecode(named))
 
 
 @contextmanager
 def of_drive(drive: str, drives: Sized) -> Iterator[None]:
-    """Let an error name the drive, as the user wrote it, where there are several."""
+    """Make errors name the drive, as the user wrote it, if there are several."""
     try:
         yield
     except LabError as error:

@@ -1,4 +1,4 @@
-"""What becomes of a run whose I/Os fail: one policy for all that measures, and the error that ends it.
+"""The one policy for failed I/Os, for everything that measures, and the error that ends a run.
 
 fio ends a job at its first failed I/O (`continue_on_error=none`), and ACT goes on and leaves failed I/Os out;
 SNIA's specification says nothing of them. Here no figure of a step with failed I/Os is ranked, rated or
@@ -30,9 +30,9 @@ OnError = Literal["stop", "continue"]
 FAILED_SHARE = 0.001
 """Share of failed I/Os beyond which a run stops: more than the slowest 0.1 % are then missing from p99.9."""
 FAILED_MIN = 10
-"""So many tell a share: of fewer it may be chance, as of samples beyond a percentile."""
+"""The minimum count for a meaningful share, as for samples beyond a percentile."""
 GONE = frozenset({errno.ENODEV, errno.ENXIO, errno.EBADF})
-"""What ends a run whatever the policy: the drive is not there any more."""
+"""What ends a run whatever the policy: the drive is gone."""
 TOO_MANY = "failed-ios"
 """The `reason` among the facts of the error."""
 
@@ -44,13 +44,13 @@ class ErrorOptions(NamedOptions):
 
     on_error: OnError = Field(
         "stop",
-        description=f"stop or continue where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail, "
-        "ten at least; figures of steps with any failed I/O are not ranked",
+        description=f"stop or continue if over {fixed_share_text(FAILED_SHARE)} of a step's I/Os (at least "
+        "ten) fail; steps with any failed I/O are not ranked",
     )
 
 
 def too_many(failed: int, done: int) -> bool:
-    """Return whether so many I/Os failed, beside those done, that a run stops."""
+    """Return whether so many I/Os failed, compared with those done, that a run stops."""
     return failed >= FAILED_MIN and failed > FAILED_SHARE * (failed + done)
 
 
@@ -94,7 +94,7 @@ def heeding(
 
 
 def _explain(error: DriveError, device: str) -> None:
-    """Say in an error that ended a workload, by failed I/Os, how many of how many had failed."""
+    """Add to an error that ended a workload how many of its I/Os failed."""
     measured = error.measurement
     of_io = error.facts.get("operation") in ("read", "write", "trim")
     gone = error.facts.get("errno") in GONE
@@ -116,7 +116,7 @@ def _error(failed: int, done: int, first: FirstFailure | None, device: str) -> D
     return DriveError(
         f"{failed} of {counted(asked, 'I/O')} of {device} failed, {share_text(failed / asked)}"
         f"{'' if first is None else f', first {first.words}'}",
-        "see the kernel log and the drive's health; --on-error continue measures it all the same, and marks "
-        "the figures",
+        "check the kernel log and the drive's health; --on-error continue measures anyway, and "
+        "marks the figures",
         **{**facts, "device": device, "reason": TOO_MANY, "failed": failed, "asked": asked},
     )

@@ -1,7 +1,7 @@
-"""Whether a value fits what is wanted of it, all the way down: for what code of other packages gives us.
+"""Whether a value has the wanted type, at every level: for values that other packages' code returns.
 
-Python checks no annotation. What does not fit is found where it comes in, with its place, and not as it is
-drawn or written, where nobody knows any more whose it was.
+Python does not check annotations. A misfit is found where it enters, with its place; once drawn or written,
+nobody knows where it came from.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Wanted = Any
 
 
 class Unfit(TypeError):
-    """What code of another package gave does not fit.
+    """A value that another package's code returned does not fit.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Unfit(TypeError):
 
 
 def misfit(value: object, wanted: _Wanted, place: str = "it") -> str | None:
-    """Return why a value is none of the type that is wanted: ``rows[0][1] is a int, no Cell``; None: it is.
+    """Return why a value is not of the wanted type: ``rows[0][1] is a int, not a Cell``; None if it is.
 
-    Numbers have to be finite. A list does for a tuple.
+    Numbers have to be finite. A list is accepted as a tuple.
     """
     origin: object = get_origin(wanted)
     parts = get_args(wanted)
@@ -44,7 +44,9 @@ def misfit(value: object, wanted: _Wanted, place: str = "it") -> str | None:
         return _of_any(value, parts, place)
     if origin is Literal:
         words = ", ".join(map(repr, parts))
-        return None if isinstance(value, str) and value in parts else f"{place} is {value!r}, none of {words}"
+        return (
+            None if isinstance(value, str) and value in parts else f"{place} is {value!r}, not one of {words}"
+        )
     if origin is tuple:
         return _of_tuple(value, parts, place)
     if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -57,14 +59,16 @@ def _of_any(value: object, parts: tuple[_Wanted, ...], place: str) -> str | None
     found = {part: misfit(value, part, place) for part in parts}
     if None in found.values():
         return None
-    # Of several classes the one that it is of says more than that it is none of the others.
+    # If the value is an instance of one class, that class's misfit says more than a list of the others.
     alike = [why for part, why in found.items() if isinstance(part, type) and isinstance(value, part)]
-    return alike[0] if alike else f"{place} is a {type(value).__name__}, no {' or '.join(map(_word, parts))}"
+    return (
+        alike[0] if alike else f"{place} is a {type(value).__name__}, not a {' or '.join(map(_word, parts))}"
+    )
 
 
 def _of_tuple(value: object, parts: tuple[_Wanted, ...], place: str) -> str | None:
     if not isinstance(value, tuple | list):
-        return f"{place} is a {type(value).__name__}, no tuple"
+        return f"{place} is a {type(value).__name__}, not a tuple"
     if parts[-1] is Ellipsis:
         parts = (parts[0],) * len(value)
     if len(parts) != len(value):
@@ -75,7 +79,7 @@ def _of_tuple(value: object, parts: tuple[_Wanted, ...], place: str) -> str | No
 
 def _of_mapping(value: object, parts: tuple[_Wanted, ...], place: str) -> str | None:
     if not isinstance(value, Mapping):
-        return f"{place} is a {type(value).__name__}, no mapping"
+        return f"{place} is a {type(value).__name__}, not a mapping"
     for name, each in value.items():
         fault = misfit(name, parts[0], f"a name in {place}")
         if fault := fault or misfit(each, parts[1], f"{place}[{name!r}]"):
@@ -86,9 +90,9 @@ def _of_mapping(value: object, parts: tuple[_Wanted, ...], place: str) -> str | 
 def _of_class(value: object, wanted: type, place: str) -> str | None:
     accepted = (int, float) if wanted is float else wanted
     if wanted in (int, float) and isinstance(value, int | float) and not isfinite(value):
-        return f"{place} is {value}, no finite number"
+        return f"{place} is {value}, not a finite number"
     if not isinstance(value, accepted) or (wanted in (int, float) and isinstance(value, bool)):
-        return f"{place} is a {type(value).__name__}, no {_word(wanted)}"
+        return f"{place} is a {type(value).__name__}, not a {_word(wanted)}"
     if not is_dataclass(wanted):
         return None
     within = "" if place == "it" else f"{place}."

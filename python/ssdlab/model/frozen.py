@@ -23,7 +23,7 @@ def _nanoseconds(value: object) -> object:
 
 
 _SINGLE_VALUES = ("str", "int", "float", "bool")
-"""What pydantic adds to the place of a fault where a field takes values of several types."""
+"""What pydantic appends to the location of an error if a field accepts several types."""
 _ITEM = re.compile(r"^(item \d+ of )+")
 _NOT_OF_KIND = {
     "bool_": "not true or false",
@@ -32,11 +32,11 @@ _NOT_OF_KIND = {
     "int_": "not a whole number",
     "list_": "not a list",
     "model_": "not a table",
-    "string_type": "not a text",
-    "string_pattern": "not of the form that it has",
+    "string_type": "not text",
+    "string_pattern": "not in the required form",
     "tuple_": "not a list",
 }
-"""By how pydantic's names of faults begin: the same in a reader's words."""
+"""Beginnings of pydantic's error types, in a reader's words."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
 
 
 class Frozen(BaseModel):
-    """An immutable model; what does not fit it raises `UsageError` with the name, the value and the bound."""
+    """An immutable model; a misfit raises `UsageError` with the name, the value and the bound."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     noun: ClassVar[str] = ""
-    """What a field is called in errors; by default "field of a" and the class."""
+    """What errors call a field; by default "field of a" and the class."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -97,9 +97,9 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
         return wrong_choice
     if fault["type"] == "too_long":
         has, most = fault["ctx"]["actual_length"], fault["ctx"]["max_length"]
-        what = f"{place} has {has} entries, and {most} is the most that it may have"
+        what = f"{place} has {has} entries, more than {most}"
         return UsageError(what, f"{place}{meaning}", field=place)
-    wrong = "not a text, a number, true or false" if several else _fault_text(fault, field)
+    wrong = "not text, a number, true or false" if several else _fault_text(fault, field)
     return UsageError(
         f"{place or noun} is {_shown(fault['input'], field)}, {wrong}",
         f"{place or noun}{meaning}",
@@ -167,7 +167,7 @@ def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:
         name, words = bounds[fault["type"]]
         return words.format(_shown(context[name], field))
     message = fault["msg"].removeprefix("Value error, ")
-    return f"which does not do: {message[0].lower()}{message[1:]}"
+    return f"which is not valid: {message[0].lower()}{message[1:]}"
 
 
 class Stored(BaseModel):

@@ -134,12 +134,10 @@ class HostLoad(Stored):
     """The host around one step: what decides whether host or drive made the tail."""
 
     cores: int
-    threads: int = Field(description="workers that the step asked for")
-    cpu_busy_share: float | None = Field(
-        description="busy share of all CPUs, this process and others, 0 to 1"
-    )
+    threads: int = Field(description="workers that the step requested")
+    cpu_busy_share: float | None = Field(description="busy share of all CPUs, all processes, 0 to 1")
     run_queue_delay_share: float | None = Field(
-        description="time our threads waited for a CPU, divided by the time they ran or waited for one"
+        description="time ssdlab's threads waited for a CPU, divided by the time they ran or waited"
     )
     own_cpu_s: float | None = None
     device_in_flight: float | None = Field(

@@ -1,4 +1,4 @@
-"""How much of anything is taken from a user: the one list of limits, each with its reason.
+"""The one list of limits on user input, each with its reason.
 
 They are far beyond what anybody needs, and small enough that no input takes memory or time without end.
 """

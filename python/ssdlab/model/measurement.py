@@ -1,4 +1,4 @@
-"""A measurement as Python sees it: totals, interval rows, histograms and what to think of them.
+"""A measurement in Python: totals, interval rows, histograms and warnings.
 
 The figures stay where they were counted, in native memory or in a step's append log; this file only gives
 them their documented shape. `as_dict()` is what ``ssdlab measure --json`` prints: schema
@@ -154,7 +154,7 @@ class Measurement:
 
     @property
     def warnings(self) -> tuple[Warning, ...]:
-        """What could make the figures mean less than they seem to."""
+        """Warnings: what could make the figures misleading."""
         from ssdlab.model.warnings import Warning
 
         return tuple(Warning.from_dict(warning) for warning in self._summary["warnings"] or ())
@@ -170,7 +170,7 @@ class Measurement:
         return self._with(**facts)
 
     def with_power(self, power: Mapping[str, object] | None) -> Measurement:
-        """Return the same measurement with what a meter saw: `mean_w energy_j source`; None: with none."""
+        """Return the same measurement with a meter's reading: `mean_w energy_j source`; None: without one."""
         return self._with(power=None if power is None else dict(power))
 
     @property
@@ -387,7 +387,7 @@ def _used_cells(cells: list[Cell]) -> list[Cell]:
 
 
 def _paused(measurement: Measurement, streams: list[dict[Direction, Cell]]) -> tuple[bool, ...]:
-    """Return for each interval whether ssdlab stood still in it."""
+    """Return for each interval whether ssdlab was paused in it."""
     from ssdlab.model.summary import paused_rows
 
     if not streams:

@@ -1,4 +1,4 @@
-"""Which power meter is to be used: the text of ``--meter``, or the table `[meter]` of a rig file."""
+"""Which power meter to use: the text of ``--meter``, or the table `[meter]` of a rig file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_watts(text: str) -> float:
     """
     found = _WATTS.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{excerpt(text)!r} is not a power", "write it with its unit, such as 5mW")
+        raise UsageError(f"{excerpt(text)!r} is not a power in watts", "write it with its unit, such as 5mW")
     return float(found[1]) * _SCALE[found[2]]
 
 
@@ -45,7 +45,7 @@ def _watts(value: object) -> object:
 def _rate(value: object) -> object:
     if isinstance(value, str) and re.fullmatch(r"\d{1,4}(\.\d{1,6})?", value) is None:
         raise UsageError(
-            f"{excerpt(value)!r} is no rate of a meter", "write readings a second, such as rate=10"
+            f"{excerpt(value)!r} is not a meter's sample rate", "give readings a second, such as rate=10"
         )
     return float(value) if isinstance(value, str) else value
 
@@ -59,31 +59,33 @@ def _volts(value: object) -> object:
         return value
     found = [re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*V?", each.strip()) for each in value.split("+")]
     if not all(found):
-        raise UsageError(f"{excerpt(value)!r} is no supply", "write volts, such as volts=5V, or volts=12V+5V")
+        raise UsageError(
+            f"{excerpt(value)!r} is not a supply voltage", "give volts, such as volts=5V, or volts=12V+5V"
+        )
     return tuple(float(each[1]) for each in found if each is not None)
 
 
 class MeterText(Frozen):
-    """A meter, and what its owner knows of it beyond what it says itself."""
+    """A meter, and what its owner knows about it beyond what it reports."""
 
     noun: ClassVar[str] = "setting of a meter"
 
     use: str = Field(pattern=r"^[a-z0-9]+:", description="kind and place: hwmon:ina226, csv:FILE")
     accuracy: Annotated[float, BeforeValidator(_share)] | None = Field(
-        None, ge=0, lt=1, description="error as a share of the reading: 0.5%"
+        None, ge=0, lt=1, description="error as a percentage of the reading: 0.5%"
     )
     offset: Annotated[float, BeforeValidator(_watts), Metavar("WATTS")] | None = Field(
-        None, ge=0, description="error that does not depend on the reading: 5mW"
+        None, ge=0, description="constant error: 5mW"
     )
     calibrated: datetime.date | None = Field(None, description="day of the last calibration: 2026-03-01")
     rails: Annotated[tuple[str, ...], BeforeValidator(_rails)] = Field(
-        (), description="rails that feed the drive, of those that the meter has: 12V+3V3 [default: all]"
+        (), description="rails of the meter that feed the drive: 12V+3V3 [default: all]"
     )
     volts: Annotated[tuple[float, ...], BeforeValidator(_volts)] = Field(
-        (), description="of the supplies, where a recording has amperes alone: 5V, or of several 12V+5V"
+        (), description="supply voltage, if a recording has only amperes: 5V, or of several 12V+5V"
     )
     rate: Annotated[float, BeforeValidator(_rate)] | None = Field(
-        None, gt=0, le=1000, description="readings a second of what is polled"
+        None, gt=0, le=1000, description="readings a second, if the meter is polled"
     )
 
     @classmethod
@@ -93,20 +95,21 @@ class MeterText(Frozen):
         Raises
         ------
         UsageError
-            It means nothing.
+            It is not a meter.
         """
         use, *settings = text.split(",")
         use = "none:" if use == "none" else use
         if not re.match(r"[a-z0-9]+:", use):
             raise UsageError(
-                f"{excerpt(text)!r} names no meter", "write kind and place, such as hwmon:ina226 or csv:FILE"
+                f"{excerpt(text)!r} does not name a meter",
+                "write kind and place, such as hwmon:ina226 or csv:FILE",
             )
         given: dict[str, object] = {}
         for setting in settings:
             name, equals, value = setting.partition("=")
             if not equals or name in given or name == "use":
                 raise UsageError(
-                    f"{excerpt(setting)!r} in --meter does not say name=value once",
+                    f"{excerpt(setting)!r} in --meter is not one name=value",
                     "write it so: --meter hwmon:ina226,accuracy=0.5%",
                 )
             given[name] = value

@@ -48,7 +48,7 @@ def parse_share(value: object) -> object:
     share = float(text)
     if share > 1:
         advice = f"write {text}%, or {share / 100:g}" if share <= 100 else "write one such as 25%, or 0.25"
-        raise UsageError(f"share {value!r} is more than 1, which is all", advice, given=value)
+        raise UsageError(f"share {value!r} is more than 1, the whole", advice, given=value)
     return share
 
 
@@ -73,16 +73,14 @@ def endurance_cap(text: str) -> float:
         It is neither a percentage nor a size above 0.
     """
     if text.lstrip().startswith("-"):
-        raise UsageError(
-            f"an endurance cap of {text.strip()} leaves nothing to write", "give one such as 20%"
-        )
+        raise UsageError(f"an endurance cap of {text.strip()} allows no writes", "give one such as 20%")
     if "%" not in text:
         if (size := units.parse_bytes(text, noun="endurance cap")) == 0:
-            raise UsageError("an endurance cap of 0 leaves nothing to write", "give one such as 40TB")
+            raise UsageError("an endurance cap of 0 allows no writes", "give one such as 40TB")
         return size
     share = float(units.parse_percent(text, noun="endurance cap", beyond=True))
     if share <= 0:
-        raise UsageError(f"an endurance cap of {text} leaves nothing to write", "give one such as 20%")
+        raise UsageError(f"an endurance cap of {text} allows no writes", "give one such as 20%")
     return share
 
 
@@ -103,10 +101,12 @@ class DriveOptions(NamedOptions):
         None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
     )
     destroy: Annotated[str, Metavar("ID")] | None = Field(
-        None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
+        None, description="consent to data loss: identifier of the drive (see ssdlab drives)"
     )
     wipe_signatures: bool = Field(
-        False, description="let --destroy cover a file system, partition table or array member on the drive"
+        False,
+        description="with --destroy, also allow losing a file system, partition table or array member on "
+        "the drive",
     )
     endurance_cap: Endurance | None = Field(
         None,
@@ -213,7 +213,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         description="sync: one blocking call at a time per thread; uring: io_uring. Of fio's engines, libaio "
         "is uring and psync is sync",
     )
-    batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
+    batch: int | None = Field(None, ge=1, description="I/Os per submission (uring)")
     pattern: AnyPattern | None = Field(
         None,
         description="of random I/O: uniform, shuffled (no block twice in a pass, as with fio's random map), "
@@ -241,7 +241,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         None,
         alias="backlog",
         gt=0,
-        description="how long an I/O may be due before it is dropped [default: 10s]",
+        description="how long a due I/O may wait before it is dropped [default: 10s]",
     )
     think_ns: Duration | None = Field(
         None, alias="think", description="pause between a completion and the next I/O (closed)"
@@ -254,40 +254,42 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
     ramp_ns: Duration = Field(
-        0, alias="ramp", description="whole intervals at the start, run and not counted [default: none]"
+        0,
+        alias="ramp",
+        description="time at the start that is not counted, in whole intervals [default: none]",
     )
     span: AnySpan = Field(Span(), description="part of the drive: 0..25%, 10GiB..20GiB [default: all]")
     interval_ns: Duration = Field(
-        units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval row [default: 1s]"
+        units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval [default: 1s]"
     )
     seed: int | None = Field(
         None,
         ge=0,
         lt=2**64,
-        description="seed of every draw; the same seed gives the same I/Os [default: 1; of a device, a file "
-        "or state=FILE another each time]",
+        description="random seed: the same seed gives the same I/Os [default: 1; a new one each time for a "
+        "device, a file or state=FILE]",
     )
     precondition: Literal["none", "fill", "one-pass", "analytic", "steady"] = Field(
         "none",
-        description="before measuring: none, fill (write the whole drive once), one-pass (purge it and write "
-        "it once at random), analytic (place a simulated drive's steady state); steady needs a method",
+        description="before measuring: none, fill (write the whole drive once), one-pass (purge, then write "
+        "it once at random), analytic (compute a simulated drive's steady state); steady needs "
+        "a method",
     )
     spare: Share | None = Field(
         None,
         gt=0,
         lt=0.9,
-        description="share of the flash that is spare, for one-pass: 7% or 0.07 [default: drive record or "
-        "profile]",
+        description="spare share of the flash, for one-pass: 7% or 0.07 [default: drive record or profile]",
     )
     compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
         alias="compressible",
         ge=0,
         le=100,
-        description="share of written data that compresses away: 50%; without effect on a simulated drive, "
-        "which holds no data [default: 0%]",
+        description="compressible share of written data: 50%; no effect on a simulated drive, which holds no "
+        "data [default: 0%]",
     )
-    dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
+    dsync: bool = Field(False, description="every write is durable on completion (O_DSYNC)")
     fsync: int | None = Field(
         None, ge=1, description="fsync after every N writes of a thread, with its own latencies"
     )
@@ -303,10 +305,10 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
     numa: int | None = Field(None, ge=0, description="NUMA node whose CPUs the threads are pinned to")
     allow_unwritten: bool = Field(
-        False, description="let reads go where nothing was ever written: measures the tool, not the drive"
+        False, description="allow reads of never-written blocks: measures the tool, not the drive"
     )
-    log_ios: Path | None = Field(None, description="file that gets a record of every single I/O")
-    save: bool = Field(False, description="keep the result in the library, as a run")
+    log_ios: Path | None = Field(None, description="file to log every single I/O to")
+    save: bool = Field(False, description="save the result in the library, as a run")
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None,
         description="folder of runs for --save [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs "
@@ -323,11 +325,11 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
     @property
     def writing(self) -> bool:
-        """Whether anything on the drive changes."""
+        """Whether it changes anything on the drive."""
         return self.precondition != "none" or self.workload().changes_data
 
     def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
-        """Return the workload that the options mean; where they have no seed, that of a drive made anew.
+        """Return the workload that the options mean; without a seed, that of a newly made drive.
 
         Parameters
         ----------
@@ -386,7 +388,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         if name == "closed":
             if self.rate is not None:
                 raise UsageError(
-                    "a closed loop has no rate: its next I/O waits for a completion",
+                    "a closed loop has no rate: the next I/O waits for a completion",
                     "use --arrival even or poisson with --rate, or --think for a pause",
                 )
             if self.backlog_ns is not None:
@@ -416,10 +418,12 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     def _check(self) -> Self:
         sequential, fixed = _DIRECTIONS[self.rw]
         if self.read_pct is not None and self.rw not in ("rw", "randrw"):
-            raise UsageError(f"{self.rw} has no share of reads", "use --rw randrw (or rw) with --read-pct")
+            raise UsageError(
+                f"--read-pct does not apply to {self.rw}", "use --rw randrw (or rw) with --read-pct"
+            )
         if self.pattern is not None and sequential:
             raise UsageError(
-                f"{self.rw} is sequential and has no pattern {pattern_text(self.pattern)}",
+                f"{self.rw} is sequential and cannot have the pattern {pattern_text(self.pattern)}",
                 f"use --rw rand{self.rw} with --pattern",
             )
         if isinstance(self.pattern, Sequential):
@@ -434,23 +438,25 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
                 "use --rw write or randwrite with --buffered, or leave it out",
             )
         if self.cpus and self.numa is not None:
-            raise UsageError("both --cpus and --numa say where threads run", "give one of them")
+            raise UsageError("both --cpus and --numa pin threads", "give one of them")
         if self.precondition == "steady":
             raise Refused(
-                "a single measurement does not bring the drive to its steady state",
+                "a single measurement does not bring the drive to steady state",
                 "run a method that does: ssdlab run steady-random-write; or use --precondition fill",
             )
         if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
             raise UsageError(f"{self.rw} reads nothing", "leave out --allow-unwritten")
         if self.spare is not None and self.precondition != "one-pass":
-            raise UsageError("--spare is for one pass", "add --precondition one-pass, or leave it out")
+            raise UsageError(
+                "--spare needs --precondition one-pass", "add --precondition one-pass, or leave it out"
+            )
         if self.allow_unwritten and self.precondition != "none":
             done = {"fill": "a fill"}.get(self.precondition, f"--precondition {self.precondition}")
             raise UsageError(
                 f"after {done} nothing is unwritten", "leave out --allow-unwritten or --precondition"
             )
         if self.library is not None and not self.save:
-            raise UsageError("--library says where to save, and nothing is saved", "add --save")
+            raise UsageError("--library needs --save: nothing is saved", "add --save")
         self._check_ramp()
         self.workload()
         return self
@@ -458,7 +464,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     def _check_ramp(self) -> None:
         if self.ramp_ns and self.stop_bytes is not None and self.time_ns is None:
             raise UsageError(
-                "a ramp would use up part of --bytes, or all of it, uncounted", "use --seconds with --ramp"
+                "a ramp would consume some or all of --bytes uncounted", "use --seconds with --ramp"
             )
         # Whole intervals are counted or not: a part of one would be in the figures, ramp or no ramp.
         if self.ramp_ns % self.interval_ns:
@@ -473,18 +479,18 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
 
 MEASURE = "measure"
-"""The pseudo-method of which a measurement is that was kept."""
+"""The pseudo-method of a measurement that was saved."""
 _OF_DRIVE_AND_METER = {
     field.alias or name for each in (DriveOptions, MeterOptions) for name, field in each.model_fields.items()
 }
 _NOT_THE_LOAD = {*_OF_DRIVE_AND_METER, "seed", "log_ios", "save", "library"}
-"""How the drive was opened and what was kept; nor do the parameters of a method tell a seed."""
+"""How the drive was opened and what was kept. A method's parameters do not show a seed either."""
 _ALWAYS: dict[str, JsonValue] = {"rw": "randread", "bs": [{"bytes": 4096, "weight": 1}]}
-"""What is told even where it is the default: without it nobody would know what was measured."""
+"""Shown even if it is the default: without it nobody would know what was measured."""
 
 
 def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
-    """Return what was asked for, by name, without what would have been so anyway.
+    """Return the options that differ from their defaults, by name.
 
     Parameters
     ----------

@@ -66,14 +66,14 @@ class Span(Frozen):
         for noun, value in (("start", start), ("length", length)):
             if value % logical_block_bytes:
                 raise UsageError(
-                    f"span {noun} {value} is not a multiple of {logical_block_bytes}, the logical block",
+                    f"span {noun} {value} is not a multiple of the logical block, {logical_block_bytes}",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
                     value=value,
                     logical_block_bytes=logical_block_bytes,
                 )
         if start + length > capacity_bytes:
             raise UsageError(
-                f"the span ends at {units.bytes_text(start + length)}, but the drive has "
+                f"the span ends at {units.bytes_text(start + length)}, but the drive ends at "
                 f"{units.bytes_text(capacity_bytes)}",
                 f"use a span within 0..{capacity_bytes}, or percentages such as 0..25%",
                 end=start + length,
@@ -123,11 +123,11 @@ AnySpan = Annotated[Span, BeforeValidator(parse_span), Metavar("SPAN")]
 
 
 class Sequential(Frozen):
-    """One block behind the other; worker i of n begins at i/n of the span and wraps at its end."""
+    """One block after the other; worker i of n starts at i/n of the span and wraps at its end."""
 
     kind: Literal["sequential"] = "sequential"
     cursors: tuple[int, ...] | None = Field(
-        None, description="byte on the drive where each source goes on; null: from its beginning"
+        None, description="byte on the drive where each source continues; null: from its beginning"
     )
 
     def native(self) -> object:
@@ -136,7 +136,7 @@ class Sequential(Frozen):
 
 
 class Uniform(Frozen):
-    """Every block of the span equally likely, without a map of those already visited."""
+    """Every block of the span equally likely, with repeats (no random map)."""
 
     kind: Literal["uniform"] = "uniform"
 
@@ -150,7 +150,7 @@ class Stepped(Frozen):
 
     kind: Literal["stepped"] = "stepped"
     step_bytes: Bytes = Field(
-        ge=512, le=1 << 30, description="distance of neighbouring places, a multiple of 512 bytes"
+        ge=512, le=1 << 30, description="distance between neighbouring offsets, a multiple of 512 bytes"
     )
 
     @model_validator(mode="after")
@@ -167,11 +167,11 @@ class Stepped(Frozen):
 
 
 MAX_THETA_MILLI = 10_000
-"""Ten: hardly anything but the first blocks is touched from there on."""
+"""Ten: beyond it, hardly anything but the first blocks is touched."""
 
 
 class Zipf(Frozen):
-    """Zipf's law over the blocks; the hot ones lie scattered over the span."""
+    """Zipf's law over the blocks; the hot ones are scattered over the span."""
 
     kind: Literal["zipf"] = "zipf"
     theta_milli: int = Field(
@@ -214,12 +214,14 @@ class Bands(Frozen):
 
 
 class Segmented(Frozen):
-    """Equal segments, one at the start of each stride: all their blocks alike, and nothing between."""
+    """Equal segments, one at the start of each stride; blocks between segments get no I/O."""
 
     kind: Literal["segments"] = "segments"
     count: int = Field(ge=1, le=65_536, description="number of segments")
-    length_bytes: Bytes = Field(gt=0, description="length of each, whole blocks")
-    stride_bytes: Bytes = Field(gt=0, description="from the start of one to that of the next, whole blocks")
+    length_bytes: Bytes = Field(gt=0, description="length of each, in whole blocks")
+    stride_bytes: Bytes = Field(
+        gt=0, description="from the start of one to the start of the next, in whole blocks"
+    )
 
     def native(self) -> object:
         """Return the pattern as the native runner takes it."""
@@ -231,16 +233,14 @@ class Segmented(Frozen):
 
 
 class OnePass(Frozen):
-    """Every block once in a random order, and some once more: a fresh drive as long random writing leaves it.
+    """Every block once in a random order, some again: puts a fresh drive in the state of long random writing.
 
     Source i of n has the i-th part of the span; writes of one size only.
     """
 
     kind: Literal["one-pass"] = "one-pass"
-    raw_bytes: Bytes = Field(gt=0, description="bytes of the pass: what the flash holds, spare included")
-    behind_bytes: Bytes = Field(
-        ge=0, description="a block is rewritten when so many bytes were written since"
-    )
+    raw_bytes: Bytes = Field(gt=0, description="bytes of the pass: those of the flash, spare included")
+    behind_bytes: Bytes = Field(ge=0, description="a block is rewritten after this many bytes")
 
     def native(self) -> object:
         """Return the pattern as the native runner takes it."""
@@ -248,13 +248,13 @@ class OnePass(Frozen):
 
 
 class Shuffled(Frozen):
-    """Every block once in a random order, then all again, as fio has it with its random map.
+    """Every block once in a random order, then all again, as fio does with its random map.
 
     Each worker has an order of its own. Blocks of one size only.
     """
 
     kind: Literal["shuffled"] = "shuffled"
-    anew: bool = Field(False, description="each pass has another order; else all have that of the first")
+    anew: bool = Field(False, description="each pass has a new order; otherwise all have that of the first")
 
     def native(self) -> object:
         """Return the pattern as the native runner takes it."""
@@ -262,14 +262,14 @@ class Shuffled(Frozen):
 
 
 class Recording(Frozen):
-    """Where a recording went, in its order: a file of records that was mapped onto the drive before."""
+    """The offsets of a recording, in its order: a file of records already mapped onto the drive."""
 
     kind: Literal["recorded"] = "recorded"
-    file: str = Field(description="file of records; within a run a name in its folder")
+    file: str = Field(description="file of records; in a run, a name in its folder")
     digest: str = Field(description="BLAKE3 of the file, in hex")
     duration_ns: int = Field(ge=0, description="when the last I/O is due, in ns; 0 where times do not count")
-    moved_bytes: int = Field(ge=0, description="read and written by all of it")
-    written_bytes: int = Field(ge=0, description="written by all of it")
+    moved_bytes: int = Field(ge=0, description="bytes read and written by all of it")
+    written_bytes: int = Field(ge=0, description="bytes written by all of it")
 
     def native(self) -> object:
         """Return the pattern as the native runner takes it."""
@@ -286,7 +286,7 @@ def parse_pattern(value: object) -> object:
             if theta_milli > MAX_THETA_MILLI:
                 raise UsageError(
                     f"zipf has an exponent of {match[0]}, above {MAX_THETA_MILLI // 1000}",
-                    f"use one of {MAX_THETA_MILLI // 1000} at most: zipf:1.1",
+                    f"give {MAX_THETA_MILLI // 1000} at most: zipf:1.1",
                     given=value,
                 )
             return Zipf(theta_milli=theta_milli)

@@ -1,4 +1,4 @@
-"""What a drive has for saving power, and in which ways it can rest."""
+"""What power saving a drive offers, and in which ways it can idle."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from pydantic import Field
 from ssdlab.model.frozen import Stored
 
 SAVING_OFF = {"apst": "off", "link_power": "max_performance"}
-"""Of each setting that lets a drive save power by itself: the value that forbids it."""
+"""For each setting that lets a drive save power by itself, the value that forbids it."""
 
 
 class PowerState(Stored):
-    """A power state of the drive, or of its link; what is None it does not say."""
+    """A power state of the drive, or of its link; None is "not reported"."""
 
     name: str = Field(description="ps3 of an NVMe drive; partial, slumber, devsleep of a SATA link")
-    operational: bool = Field(default=False, description="whether I/O is worked on in it")
+    operational: bool = Field(default=False, description="whether it processes I/O in this state")
     max_w: float | None = None
     idle_w: float | None = None
     active_w: float | None = None
     entry_us: float | None = None
     exit_us: float | None = None
     after_ms: float | None = Field(
-        default=None, description="it goes there by itself after so long at rest, as things are set now"
+        default=None, description="idle time after which it enters this state by itself, as set now"
     )
 
 
 class Resting(Stored):
-    """One way in which a drive is left alone."""
+    """One way of leaving a drive idle."""
 
     label: str
-    conditions: dict[str, str] = Field(default={}, description="settings that it takes")
-    state: str | None = Field(default=None, description="the drive is sent into it; None: as it goes itself")
+    conditions: dict[str, str] = Field(default={}, description="settings that enter it")
+    state: str | None = Field(
+        default=None, description="state that the drive is sent into; None: its own choice"
+    )
 
 
 class PowerFeatures(Stored):
-    """What a drive has for saving power.
+    """What power saving a drive offers.
 
     `values` are those of the setting `saving` that are compared, the one that forbids it first; `found` is
     what it was. `lacks` are sentences.
@@ -48,11 +50,11 @@ class PowerFeatures(Stored):
     saving: str | None = None
     values: tuple[str, ...] = ()
     found: str | None = None
-    sent: bool = Field(default=False, description="whether it can be sent into its states for rest")
+    sent: bool = Field(default=False, description="whether it can be sent into its idle states")
     lacks: tuple[str, ...] = ()
 
     def restings(self) -> Iterator[Resting]:
-        """Yield the ways to rest: awake, in each state that it can be sent into, and as it goes itself."""
+        """Yield the ways to idle: awake, in each state that it can be sent into, and by its own choice."""
         if self.saving is None:
             yield Resting(label="at rest")
         else:
@@ -70,5 +72,5 @@ class PowerFeatures(Stored):
 
 
 def saving_words(setting: str) -> str:
-    """Return what a reader calls a setting by which drives save power."""
+    """Return the reader's name for a power-saving setting."""
     return {"apst": "APST", "link_power": "link power"}.get(setting, setting.replace("_", " "))

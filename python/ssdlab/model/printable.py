@@ -1,4 +1,4 @@
-"""Names that others chose, shown so that they can neither forge a line nor steer a terminal or a shell."""
+"""Safe display of names chosen by others: they cannot forge a line, or control a terminal or shell."""
 
 from __future__ import annotations
 

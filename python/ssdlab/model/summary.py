@@ -37,15 +37,16 @@ PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
 class BlockTimes(Stored):
     """Times of requests from their issue to their completion, or why there are none."""
 
-    fault: str | None = Field(default=None, description="why the times are not to be used; None: they are")
+    fault: str | None = Field(default=None, description="why the times are unusable; None: they are usable")
     requests: int = 0
     bytes: int = Field(default=0, description="read and written")
-    lost: int = Field(default=0, description="events for which the kernel's buffers had no room")
-    unmatched: int = Field(default=0, description="events of an issue or a completion alone")
+    lost: int = Field(default=0, description="events lost because the kernel's buffers were full")
+    unmatched: int = Field(default=0, description="requests with only an issue or only a completion")
     busy_ns: int = Field(default=0, description="time with at least one request at the device")
     service_mean_ns: float | None = Field(default=None, description="of all directions")
     service_ns: dict[str, dict[str, float | None]] = Field(
-        default={}, description="by direction: min, mean, max and percentiles, None where too few lie beyond"
+        default={},
+        description="by direction: min, mean, max and percentiles; None if too few samples lie beyond",
     )
 
     @property
@@ -54,7 +55,7 @@ class BlockTimes(Stored):
         return self.fault is None and self.requests > 0
 
 
-# Whether the whole process stood still for a time: stopped, frozen, or suspended with its host.
+# Whether the whole process was paused: stopped, frozen, or suspended with its host.
 #
 # No thread of a process that is stopped sees it: what waits meanwhile seems to wait for the drive. A thread
 # that does nothing but sleep to given times (`_core.Heartbeat`) wakes late after it. It wakes late also where
@@ -94,11 +95,13 @@ class Gap(NamedTuple):
 
 
 class Pause(Stored):
-    """A time in which the process stood still, on CLOCK_MONOTONIC."""
+    """A time in which the process was paused, on CLOCK_MONOTONIC."""
 
-    start_ns: int = Field(description="it began no sooner")
+    start_ns: int = Field(description="it began no earlier")
     end_ns: int = Field(description="it had ended")
-    length_ns: int = Field(description="at least so long, a suspend included, which the clock leaves out")
+    length_ns: int = Field(
+        description="it lasted at least this long, including a suspend, which the clock omits"
+    )
 
     def lasts_to(self, end_ns: int) -> bool:
         """Whether it may have made a wait that ended then longer: else the wait had its time all the same."""
@@ -356,7 +359,7 @@ class Summary(_Read):
     """What was asked for, as `Workload` reads it; where it was kept with the figures."""
     host: Around | None = None
     pauses: tuple[Pause, ...] = ()
-    """In which ssdlab stood still meanwhile; where that was kept with the figures."""
+    """Pauses of ssdlab during the measurement, if kept with the figures."""
     telemetry: StepTelemetry | None = None
     """What the drive told of itself meanwhile; where it was kept with the figures."""
     run: str | None = None

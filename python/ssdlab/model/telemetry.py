@@ -1,4 +1,4 @@
-"""What a drive tells of itself while it works: samples of one second, readings between steps, and marks.
+"""What a drive reports while it works: samples every second, readings between steps, and marks.
 
 A sample holds what was known at a moment; what a drive does not tell is None. Counters are the drive's own,
 over its life. `at_ns` is the time since the start of the step, on the clock of its interval rows.
@@ -38,7 +38,7 @@ class Sample:
     host_read_bytes, host_written_bytes, nand_written_bytes
         Moved by the host, and programmed into the medium.
     link_retrains, link_mb_s
-        How often its link was trained again, and what the link can carry.
+        How often its link retrained, and what the link can carry.
     cpu_busy_share
         Busy share of the host's CPUs since the sample before, 0 to 1.
     """
@@ -77,20 +77,20 @@ MarkCode = Literal[
 
 
 class Mark(Stored):
-    """Something that happened to the drive, at its place on the step's time."""
+    """An event of the drive, at its time within the step."""
 
     code: MarkCode
     at_ns: int = Field(description="since the start of the step")
-    until_ns: int | None = Field(default=None, description="where it lasted: its end; None: a moment")
+    until_ns: int | None = Field(default=None, description="its end, if it lasted; None: a moment")
     what: str
     temperature_c: float | None = None
 
 
 class DriveHealth(Stored):
-    """What a drive says of itself when it is asked; None is "not said". Counters are over its life."""
+    """What a drive reports when queried; None is "not reported". Counters are over its life."""
 
     source: Literal["nvme", "ata", "model"]
-    failing: tuple[str, ...] = Field(default=(), description="what it raises its error flag for, in words")
+    failing: tuple[str, ...] = Field(default=(), description="what its critical warning is for, in words")
     temperature_c: float | None = None
     hottest_c: float | None = None
     spare_pct: int | None = None
@@ -102,24 +102,24 @@ class DriveHealth(Stored):
     nand_written_bytes: int | None = None
     media_errors: int | None = None
     error_log_entries: int | None = None
-    link_errors: int | None = Field(default=None, description="that the drive counts: SATA CRC")
+    link_errors: int | None = Field(default=None, description="counted by the drive: SATA CRC")
     link_retrains: int | None = None
     throttle_events: int | None = None
     throttled_s: float | None = None
     drawn_w: float | None = Field(
-        default=None, description="mean power of the last second, by its own account"
+        default=None, description="mean power of the last second, as the drive reports it"
     )
-    energy_wh: int | None = Field(default=None, description="energy over its life, by its own account")
+    energy_wh: int | None = Field(default=None, description="energy over its life, as the drive reports it")
     power_error: float | None = Field(
-        default=None, description="most that its own account of power may be off, as a share"
+        default=None, description="maximum error of the reported power, as a share"
     )
     power_estimated: bool | None = Field(
-        default=None, description="whether that account is worked out, and not measured"
+        default=None, description="whether the reported power is computed rather than measured"
     )
     unsafe_shutdowns: int | None = None
     power_on_hours: int | None = None
     slow_commands: int | None = Field(
-        default=None, description="by its own latency monitor: commands above its lowest threshold"
+        default=None, description="commands above the lowest threshold of its latency monitor"
     )
 
 
@@ -141,12 +141,12 @@ COUNTED = (
 
 
 class StepTelemetry(Stored):
-    """What the drive told during one step: the samples are in the run's table of telemetry."""
+    """What the drive reported during one step; its samples are in the run's telemetry table."""
 
-    sources: tuple[str, ...] = Field(description="what was asked, in words")
+    sources: tuple[str, ...] = Field(description="source of the readings, in words")
     samples: int
     began_ns: int = Field(description="start of the step on the run's own clock")
-    ended_ns: int = Field(description="its end; of a simulated drive both are its own time")
+    ended_ns: int = Field(description="its end; for a simulated drive both are in its own time")
     hottest_c: float | None = Field(default=None, description="highest temperature of the samples")
     health: DriveHealth | None = Field(default=None, description="reading at the end of the step")
     changes: dict[str, float] = Field(
@@ -156,7 +156,7 @@ class StepTelemetry(Stored):
 
     @property
     def write_amplification(self) -> float | None:
-        """Bytes programmed for each byte that the host wrote; None where one of them is not told."""
+        """Bytes programmed per byte that the host wrote; None if either is not reported."""
         host, medium = self.changes.get("host_written_bytes"), self.changes.get("nand_written_bytes")
         return medium / host if host and medium is not None else None
 

@@ -100,7 +100,7 @@ def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fr
         raise UsageError(f"{noun} {text!r} {wrong}", "give one such as 25%", given=text)
     share = Fraction(match[1].replace("_", "")) / 100
     if share.denominator > SHARE_TERM or share.numerator > SHARE_TERM:
-        raise UsageError(f"{noun} {text!r} is finer or larger than can be kept", "give one such as 25%")
+        raise UsageError(f"{noun} {text!r} is too precise or too large to store", "give one such as 25%")
     if share > 1 and not beyond:
         raise UsageError(f"{noun} {text!r} is more than 100%", "give 0% to 100%", given=text)
     return share
@@ -156,14 +156,12 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
     if rate <= 0:
         raise UsageError(f"{noun} {shown(text)} is not above 0", f"give {example}")
     if max(rate.numerator, rate.denominator) > RATE_TERM:
-        raise UsageError(
-            f"{noun} {shown(text)} is beyond what can be kept: more than 12 digits", f"give {example}"
-        )
+        raise UsageError(f"{noun} {shown(text)} has more than 12 digits", f"give {example}")
     if rate > RATE_A_SECOND:
         raise UsageError(f"{noun} {shown(text)} is more than {RATE_A_SECOND:,} a second", f"give {example}")
     if 1 / rate > Fraction(DURATION_NS, NS_PER_S):
         raise UsageError(
-            f"{noun} {shown(text)} is less than one in {_MAX_DAYS} days",
+            f"{noun} {shown(text)} is less than one per {_MAX_DAYS} days",
             f"give {example}",
         )
     return rate

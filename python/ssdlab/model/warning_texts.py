@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["alarm", "note"]
-"""Alarm: figures may mean less than they seem to. Note: what merely is so, by the drive or what was asked."""
+"""Alarm: figures may be misleading. Note: a fact of the drive or of the request, and no fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts.
+    """One kind of warning: what is wrong, why it matters, what to do. `{names}` are filled in with facts.
 
-    `advice` is for `ssdlab measure` and may name its options; `in_step` says it of a step of a run, whose
-    command has others; `simulated` says that where no host stands between thread and drive. Empty: the same.
+    `advice` is for `ssdlab measure` and may name its options; `in_step` replaces it for a step of a run,
+    whose command has other options; `simulated` replaces it for a simulated drive, where no host is in
+    between. Empty: the same.
     """
 
     what: str
@@ -27,9 +28,9 @@ class Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "paused": Entry(
-        "ssdlab stood still {times}, {length} in all, first {when}; the figures include it",
-        "a stop, a frozen cgroup, a suspended host or a paused virtual machine: I/Os become slow, late or "
-        "dropped, and the drive rests",
+        "ssdlab was paused {times}, {length} in all, first {when}; the figures include it",
+        "a SIGSTOP, frozen cgroup, suspended host or paused virtual machine: I/Os become slow, "
+        "late or dropped, and the drive rests",
         "measure again without a Ctrl-Z or a debugger, on a host that stays awake (systemd-inhibit)",
         in_step="run it again without a Ctrl-Z or a debugger, on a host that stays awake (systemd-inhibit)",
     ),
@@ -40,110 +41,114 @@ CATALOGUE: dict[str, Entry] = {
         in_step="stop other work, take more cores, or ask for fewer threads and more depth",
     ),
     "host-shared": Entry(
-        "the CPUs were {busy} busy, and {own} of their time went to this: other work may be the limit",
-        "threads that wait for a CPU submit late and stamp completions late, whoever has it",
-        "stop other work on this host, or take more cores; fewer threads change nothing",
+        "the CPUs were {busy} busy, only {own} by ssdlab: other work may be the limit",
+        "threads that wait for a CPU submit late and stamp completions late, whichever process uses it",
+        "stop other work on this host, or take more cores; fewer threads will not help",
     ),
     "run-queue-delay": Entry(
-        "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
-        "the kernel's schedstat counts the time in which a thread could run and had no CPU",
-        "stop other work on this host; where its own threads are more than its cores, use fewer",
+        "threads waited {delay} per I/O for a CPU on average, and p99 is {p99}: the host affects the tail",
+        "the kernel's schedstat counts the time a thread was ready to run but had no CPU",
+        "stop other work on this host; use no more threads than it has cores",
     ),
     "rate-not-reached": Entry(
-        "{achieved} of the {requested} I/Os a second asked for were done, {share}",
-        "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
-        "lower --rate; where the host has CPU time left, allow more in flight with --threads or --depth",
-        in_step="ask for a lower rate; where the host has CPU time left, allow more I/Os in flight",
+        "{achieved} of the requested {requested} IOPS reached, {share}",
+        "the drive or the host could not keep up with the schedule; latencies still count from "
+        "the scheduled start",
+        "lower --rate; if the host has CPU time left, raise --threads or --depth",
+        in_step="ask for a lower rate; if the host has CPU time left, allow more I/Os in flight",
         simulated="ask for a lower rate, or allow more I/Os in flight",
     ),
     "depth-not-reached": Entry(
-        "{reached} I/Os were in flight on average, not the {asked} asked for",
-        "I/Os returned before the next were submitted, so that the drive never saw the depth asked for",
-        "read the figures as those of the lower depth; measure for longer, or use more threads",
+        "{reached} I/Os were in flight on average, not the requested {asked}",
+        "I/Os completed before the next were submitted: the drive never saw the requested depth",
+        "treat the figures as those of the lower depth; measure for longer, or use more threads",
     ),
     "host-between": Entry(
-        "an I/O was in flight for only {share} of the time: the host had the rest",
-        "with one I/O in flight the drive waits while a thread stamps one completion and submits the next",
-        "read throughput as that of drive and host together; service times are still the drive's",
+        "an I/O was in flight for only {share} of the time: the host used the rest",
+        "with one I/O in flight, the drive idles while a thread stamps a completion and submits the next I/O",
+        "treat throughput as that of drive and host together; service times are still the drive's",
     ),
     "device-depth": Entry(
-        "the block device had {reached} I/Os in flight on average; {due} had left the threads",
-        "a file system, the scheduler, a small queue or a throttle held them between threads and device",
-        "read the figures as those of fewer I/Os in flight; the bare device without a scheduler comes closer",
+        "the block device had {reached} I/Os in flight on average; the threads had submitted {due}",
+        "a file system, the scheduler, a small queue or a throttle held the rest back between "
+        "threads and device",
+        "treat the figures as those of fewer I/Os in flight; test the raw device without a scheduler",
     ),
     "late": Entry(
         "{late} of {count} submitted over 1 ms after they were due",
-        "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
-        "judge by response time; where the host has CPU time left, more --threads or --depth makes "
-        "submission independent of completions",
-        in_step="judge by response time; where the host has CPU time left, with more I/Os in flight "
-        "submission waits less for completions",
-        simulated="judge by response time; with more I/Os in flight submission waits less for completions",
+        "all threads were waiting for the drive, or had no CPU; response time includes the delay, "
+        "service time does not",
+        "judge by response time; if the host has CPU time left, raise --threads or --depth so "
+        "that I/Os are submitted on time",
+        in_step="judge by response time; if the host has CPU time left, allow more I/Os in flight so that "
+        "they are submitted on time",
+        simulated="judge by response time; allow more I/Os in flight so that they are submitted on time",
     ),
     "dropped": Entry(
-        "{count} never issued although due{waiting}",
+        "{count} due but never issued{waiting}",
         "the backlog of the open loop was full: the drive or the host is slower than the rate",
-        "lower --rate, or raise --backlog; their response time counts as at least what they waited",
-        in_step="ask for a lower rate; their response time counts as at least what they waited",
+        "lower --rate, or raise --backlog; the wait of a dropped I/O counts as the minimum of its "
+        "response time",
+        in_step="ask for a lower rate; the wait of a dropped I/O counts as the minimum of its response time",
     ),
     "undone": Entry(
-        "{count} due and not begun a second after the end",
+        "{count} due but not started a second after the end",
         "the queue of the open loop had grown by then: the drive or the host is slower than the rate",
-        "lower --rate; their response time counts as at least what they waited",
-        in_step="ask for a lower rate; their response time counts as at least what they waited",
+        "lower --rate; the wait of a dropped I/O counts as the minimum of its response time",
+        in_step="ask for a lower rate; the wait of a dropped I/O counts as the minimum of its response time",
     ),
     "failed": Entry(
         "{count} failed ({errors})",
-        "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",
-        "look at the kernel log and at the drive's health before trusting any figure",
+        "the drive, its link or the kernel returned errors; latency figures exclude failed I/Os",
+        "check the kernel log and the drive's health before trusting any figure",
     ),
     "meter-gone": Entry(
-        "nothing metered it: {why}",
-        "the meter, or the way to it, failed in mid-run; the run went on without it",
-        "see to the meter and run it again where its power counts; later measurements have none either",
+        "no power reading: {why}",
+        "the meter or its connection failed during the run, which continued without it",
+        "check the meter, and run again if power matters; later measurements have none either",
     ),
     "meter-gap": Entry(
-        "{meter} covers {covered} of the time that was measured: there is no figure of power",
-        "samples are missing, and what was drawn meanwhile is not known",
-        "see that the meter and its network keep up, or use a lower rate of samples",
+        "no power figure: {meter} covers {covered} of the measured time",
+        "samples are missing: the power drawn in the gaps is unknown",
+        "check that the meter and its network keep up, or lower the sample rate",
     ),
     "meter-window": Entry(
-        "{window} is under ten times the {bound} that {meter} may be off the clock: no figure of power",
-        "what the meter counts at the edges of so short a time may not belong to it",
-        "measure for longer, or use a meter with more samples a second",
+        "no power figure: {window} is under ten times the clock error of {meter}, {bound}",
+        "at the edges of so short a window, samples may belong to other work",
+        "measure for longer, or use a meter with a higher sample rate",
         level="note",
     ),
     "meter-nothing": Entry(
-        "the rails of {meter} add up to {watts} W: there is no figure of power",
-        "a drive that works draws power: the meter is not in its supply, or its sign is turned round",
-        "see which rails feed the drive, and name them: --meter {meter},rails=A+B",
+        "no power figure: the rails of {meter} add up to {watts} W",
+        "a working drive draws power: the meter is not in its supply, or its polarity is reversed",
+        "find out which rails feed the drive, and name them: --meter {meter},rails=A+B",
     ),
     "meter-drift": Entry(
         "the clock of {meter} drifts by {drift} ppm",
-        "samples are dated by the host, but a clock that is so far off may not sample at the rate it says",
-        "compare the meter with another clock, and its energy with another meter",
+        "the host timestamps the samples, but so inaccurate a clock may not keep its stated sample rate",
+        "check the meter's clock, and compare its energy with that of another meter",
     ),
     "meter-lost": Entry(
-        "{lost} samples of {meter} were lost on the way",
-        "the meter, its buffer or the network dropped them; the means leave that time out",
-        "use a lower rate of samples, or a better way to the meter",
+        "{lost} samples of {meter} were lost",
+        "the meter, its buffer or the network dropped them; means exclude that time",
+        "lower the sample rate, or use a better connection to the meter",
     ),
     "meter-order": Entry(
         "{count} samples of {meter} came out of order",
-        "no later than samples before them, they are left out: nobody knows which of their times is right",
-        "see to the meter's clock and its server; what they leave uncovered has no figure",
+        "samples no later than the one before are left out: which time is right is unknown",
+        "check the meter's clock and its server; time without samples has no figure",
     ),
     "nothing-measured": Entry(
-        "no I/O was counted: there is nothing to judge the drive by",
-        "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",
-        "measure for longer with --seconds, or ask for I/Os closer together",
-        in_step="let the step last longer, or ask for I/Os closer together",
+        "no I/O was counted: there is no result",
+        "none completed in the measured time: I/Os were due too rarely, or all failed",
+        "measure for longer with --seconds, or ask for more I/Os a second",
+        in_step="make the step longer, or ask for more I/Os a second",
     ),
     "few-samples": Entry(
         "only {count} done, so the higher percentiles are left out",
         "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
         "measure for longer with --seconds",
-        in_step="let the step last longer: by a full run, or by the times among the method's parameters",
+        in_step="make the step longer: leave out --quick, or raise the method's time parameters",
         level="note",
     ),
     "scheduler": Entry(
@@ -152,9 +157,10 @@ CATALOGUE: dict[str, Entry] = {
         "switch it off: echo none > /sys/block/{device}/queue/scheduler",
     ),
     "write-cache-unknown": Entry(
-        "whether {device} has its write cache on is not known",
-        "with the cache on, a write completes before it is safe; figures of the two states do not compare",
-        "find it out with the drive's own tool and note it beside the result",
+        "unknown whether the write cache of {device} is on",
+        "with the cache on, a write completes before it is durable; figures of the two states are "
+        "not comparable",
+        "find out with the drive's own tool, and note it with the result",
     ),
     "governor": Entry(
         "the CPU frequency governor is {governor}, not performance",
@@ -168,160 +174,162 @@ CATALOGUE: dict[str, Entry] = {
         level="note",
     ),
     "buffered": Entry(
-        "the writes went through the page cache, so their own latency is that of memory",
+        "writes went through the page cache: their latency is that of memory",
         "a cached write reaches the drive later, or with the flush that follows it",
-        "for the drive alone leave out --buffered; with --fdatasync 1 look at the flushes",
-        in_step="for the drive alone leave out buffered; with a flush after each write look at the flushes",
+        "for the drive alone leave out --buffered; or add --fdatasync 1 and read the flush latency",
+        in_step="for the drive alone leave out buffered; or flush after each write and read the "
+        "flush latency",
     ),
     "unwritten-allowed": Entry(
         "reads of never-written parts were allowed: this measures the tool and the host, not the drive",
-        "a read of what was never written is answered without touching the medium",
+        "reads of never-written blocks are answered without touching the medium",
         "write the span first: --precondition fill",
-        in_step="write the span first, with a fill",
+        in_step="fill the span first",
     ),
     "written-unknown": Entry(
-        "whether the blocks that were read had ever been written is not known",
-        "a device does not tell, and reads of what was never written are answered without the medium",
-        "write it first: --precondition fill; or be sure that the drive is full",
-        in_step="write it first, with a fill; or be sure that the drive is full",
+        "unknown whether the blocks read had ever been written",
+        "devices do not report this, and reads of never-written blocks do not touch the medium",
+        "write it first: --precondition fill; or make sure that the drive is full",
+        in_step="fill it first, or make sure that the drive is full",
     ),
     "rotational": Entry(
         "the kernel says that {device} is a rotating disk",
-        "a hard disk behaves unlike any SSD; virtual disks often say so by mistake",
+        "a hard disk behaves unlike any SSD; virtual disks often report this by mistake",
         "check what the drive is; for a virtual disk, set queue/rotational to 0",
     ),
     "split": Entry(
         "the kernel splits each I/O of {block} into pieces of at most {limit} for {device}",
-        "the drive sees more and smaller I/Os than were asked for",
+        "the drive sees more and smaller I/Os than requested",
         "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
         level="note",
     ),
     "queue-limit": Entry(
-        "{in_flight}, but a queue of {device} holds {limit}: the others waited in the kernel",
-        "what waits in the kernel counts as in flight and in the latency, and is not at the drive",
+        "{in_flight}, but a queue of {device} holds {limit}: the rest waited in the kernel",
+        "I/Os waiting in the kernel count as in flight and in the latency, but are not at the drive",
         "raise queue/nr_requests, or spread threads over CPUs of different queues",
     ),
     "drive-queue": Entry(
-        "{in_flight}, but the drive holds {limit} at once: the others waited in the host",
-        "its link carries no more; what waits in the host counts as in flight and in the latency",
-        "take {limit} as the deepest queue of such a drive: more adds waiting and no work",
+        "{in_flight}, but the drive holds {limit} at once: the rest waited in the host",
+        "its link carries no more; I/Os waiting in the host count as in flight and in the latency",
+        "use a depth of at most {limit}: more adds waiting, not throughput",
         level="note",
     ),
     "link": Entry(
         "the PCIe link of {device} runs at {link}",
-        "a link below what drive and slot can do caps throughput",
+        "a link slower than drive and slot support limits throughput",
         "check the slot, its lanes and the BIOS settings",
     ),
     "settings-left": Entry(
         "{what}",
-        "a run that is killed cannot put back what it has set: this was measured with it",
+        "a killed run cannot put back its settings: this was measured with them",
         "{advice}",
     ),
     "kernel-view": Entry(
         "{what}",
-        "the kernel takes the drive for another than it is: flushes may be left out, or blocks split",
-        "read the figures of flushed and synchronous writes with that in mind",
+        "the kernel misreports the drive: it may skip flushes, or split blocks",
+        "keep that in mind for the figures of flushed and synchronous writes",
     ),
     "condition-left": Entry(
         "{what}",
-        "a setting that could not be put back holds for whatever uses the drive next",
-        "put it back with ssdlab conditions restore, or blocks with metadata with nvme format",
+        "a setting that was not put back stays in force for the drive's next user",
+        "put it back: ssdlab conditions restore; blocks with metadata: nvme format",
     ),
     "unseen": Entry(
-        "whether anybody else used the target meanwhile is not known: {what} could not be seen",
-        "a user without privilege cannot look into the processes of others",
-        "run as root, or with the capabilities that docs/safety.md names, to have it looked for",
+        "unknown whether another process used the target: {what} could not be seen",
+        "an unprivileged user cannot inspect other users' processes",
+        "run as root, or with the capabilities named in docs/safety.md, to check for it",
         level="note",
     ),
     "debug-build": Entry(
         "the native part of ssdlab is a {profile} build",
-        "without optimisation the tool itself costs several times as much per I/O",
+        "an unoptimised tool costs several times as much CPU time per I/O",
         "build it with make setup, or with maturin develop --release",
     ),
     "steady-before-full": Entry(
         "{what} looks steady after only {fills} user capacities were written since the purge",
-        "a drive that still has free blocks of the purge is fast and even: five rounds can be so long before "
-        "it has been written over twice",
-        "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
+        "a drive with free blocks left by the purge is fast and even: five rounds can look steady "
+        "before it was overwritten twice",
+        "write more before the rounds, or allow more rounds; treat the figures as those of a "
+        "drive that is not yet full",
     ),
     "scaled-drive": Entry(
         "the drive is simulated at 1/{scale} of its size: {what}",
-        "heat, the write buffer and the delay before idle work are those of the whole drive, and the same "
-        "seconds or gigabytes are more of a smaller one",
-        "take the drive at scale=1 where figures are held against those of a real one",
+        "heat, write buffer and idle delay are those of the full-size drive; a second or gigabyte "
+        "weighs more on a smaller one",
+        "use scale=1 to compare figures with those of a real drive",
         level="note",
     ),
     "prepared": Entry(
         "the drive was {how}, which is not SNIA's preconditioning; {after}",
-        "one random pass leaves the valid shares of long random writing, a placed state has them by theory; "
-        "neither is what the specification asks for",
-        "use a method with --precondition full for figures to be compared with SNIA's",
+        "one random pass imitates long random writing, and a placed state computes its result; "
+        "SNIA's specification asks for neither",
+        "use a method with --precondition full to compare figures with SNIA's",
         level="note",
     ),
     "throttled": Entry(
-        "the drive throttled itself for heat {when}: {temperature} at the end{limit}",
-        "a drive that gets too hot does less until it has cooled: the figures are those of its cooling",
-        "cool it as it will be cooled in use, or read the figures as those of a hot drive",
+        "thermal throttling {when}: {temperature} at the end{limit}",
+        "an overheated drive slows down until it has cooled: the figures are those of a throttled drive",
+        "cool it as in use, or treat the figures as those of a hot drive",
     ),
     "media-errors": Entry(
-        "{what}, by the drive's own count",
-        "it could not repair what it read: data may be lost, and its attempts to are in the tail",
-        "look at its error log, and do not publish the figures of a drive that loses data",
+        "{what} (drive counter)",
+        "the drive could not correct what it read: data may be lost, and its retries lengthen the tail",
+        "check its error log, and do not publish the figures of a drive that loses data",
     ),
     "link-errors": Entry(
         "{what}",
-        "the link sends a broken transfer again, and its I/O waits for that",
+        "the link repeats a corrupted transfer, and its I/O waits",
         "check cable, slot and riser, and measure again",
     ),
     "drive-error": Entry(
         "{what}",
-        "the kernel logged an error of the drive, even where its retry succeeded",
-        "look at the kernel log and at the drive's health before trusting any figure",
+        "the kernel logged an error of the drive, even if its retry succeeded",
+        "check the kernel log and the drive's health before trusting any figure",
     ),
     "unprepared": Entry(
         "the drive was not prepared as asked: {what}",
-        "where a write failed the old data stands, so the state of the drive is not known",
-        "prepare it again, and see the kernel log and the drive's health",
+        "where a write failed, the old data remains: the state of the drive is unknown",
+        "prepare it again, and check the kernel log and the drive's health",
     ),
     "link-changed": Entry(
         "{what} during the measurement",
-        "a link that is trained again loses transfers meanwhile, and may carry less from then on",
+        "a link that retrains loses transfers, and may be slower afterwards",
         "check cable, slot and riser, and measure again",
     ),
     "drive-reset": Entry(
         "{what}",
-        "the kernel lost patience with the drive, or the drive its link: what was in flight began again",
-        "find out why before trusting any figure; the kernel's log has the rest",
+        "a command timed out, or the drive lost its link: I/Os in flight were started again",
+        "find the cause in the kernel log before trusting any figure",
     ),
     "kernel-log": Entry(
         "{what}",
-        "the kernel does not write of a drive that just works",
+        "the kernel logs nothing about a healthy drive",
         "read the kernel's log around the time of the run",
     ),
     "drive-failing": Entry(
         "{what}",
-        "a drive that raises its error flag asks to be replaced; it may limit itself to protect its data",
+        "a drive that raises a critical warning needs replacing; it may slow down to protect its data",
         "do not publish its figures as those of its model",
     ),
     "worn-out": Entry(
         "{what}",
-        "flash that is worn out needs more attempts and keeps its data for less long",
-        "say so beside the figures, or measure a drive that is not worn",
+        "worn flash needs more read retries and keeps its data for less time",
+        "state this with the figures, or measure a drive that is not worn",
     ),
     "unanswered": Entry(
         "{what}",
-        "a drive that stops answering while it works is busy, or gone",
-        "look into the kernel's log; what happened to the drive from then on is not known",
+        "a drive that stops answering is busy, or gone",
+        "check the kernel log; what happened to the drive afterwards is unknown",
     ),
     "incomplete": Entry(
-        "the record of this run is not complete: it holds what was written before it was cut off",
-        "a run that is killed leaves the rows that had reached its log",
+        "the record of this run is incomplete: it ends where the run was cut off",
+        "a killed run leaves only the rows that had reached its log",
         "measure again for a full result",
     ),
 }
-"""Everything that can be said, by code."""
+"""Every kind of warning, by code."""
 
 
 def level_of(code: str) -> Level:
-    """Return how grave a kind of warning is; one of a later ssdlab is an alarm."""
+    """Return the level of a kind of warning; an unknown one, of a newer ssdlab, is an alarm."""
     return CATALOGUE[code].level if code in CATALOGUE else "alarm"

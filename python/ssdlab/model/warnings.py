@@ -1,7 +1,7 @@
-"""Every warning the tool can utter about a measurement: when, why, what to do. Saved with the result.
+"""Every warning about a measurement: when it applies. It is saved with the result.
 
-`judge` is pure: the summary of a measurement, what was asked, and the facts around it go in, warnings come
-out. A fact that is not known raises nothing, except where not knowing is itself the point
+`judge` is pure: summary, workload and facts about the host go in, warnings come out. An unknown fact raises
+nothing, except where not knowing is itself the point
 (`write-cache-unknown`).
 
 The thresholds are named below with their reasons; what each warning says is in `warning_texts`.
@@ -74,7 +74,7 @@ class Warning:
     def of(cls, code: str, words: Mapping[str, str] | None = None, /, **facts: object) -> Self:
         """Return the catalogue's warning `code` with its facts; `words` say some of them in other terms."""
         if code not in CATALOGUE:
-            raise KeyError(f"no warning is called {code!r}; {nearest(code, CATALOGUE)!r} is")
+            raise KeyError(f"there is no warning {code!r}; {nearest(code, CATALOGUE)!r} exists")
         entry = CATALOGUE[code]
         words_and_facts = {**facts, **(words or {})}
         return cls(
@@ -87,9 +87,9 @@ class Warning:
         return CATALOGUE[self.code].cause if self.code in CATALOGUE else ""
 
     def in_step(self, *, simulated: bool) -> str:
-        """Return what to do where a step of a run raised it: that has no option of `ssdlab measure`.
+        """Return what to do if a step of a run raised it, which has no option of `ssdlab measure`.
 
-        On a simulated drive no host stands between: what its CPUs have left is no matter.
+        The host's CPUs do not affect a simulated drive.
         """
         entry = CATALOGUE.get(self.code)
         if entry is None:
@@ -107,7 +107,7 @@ class Warning:
 
 
 def judge(summary: Summary, workload: Workload, around: HostContext) -> list[Warning]:
-    """Return what could make a measurement mean less than it seems to.
+    """Return what could make a measurement misleading.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def judge_pauses(pauses: Sequence[Pause], zero_ns: int) -> list[Warning]:
 
 
 def judge_scale(what: str, scale: int) -> list[Warning]:
-    """Warn if the drive is so many times smaller than a real one, and `what` is not."""
+    """Warn if the drive is `scale` times smaller than a real one, but `what` is not."""
     return [Warning.of("scaled-drive", {}, what=what, scale=scale)] if scale > 1 else []
 
 
@@ -196,7 +196,7 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
         waiting = _waiting_at_end(summary, workload) if None not in rates else 0
         words = {"count": counted_were(dropped, "I/O"), "waiting": ""}
         if waiting:
-            words["waiting"] = f", and about {count_text(waiting)} more were due when it ended"
+            words["waiting"] = f", and about {count_text(waiting)} more were due at the end"
         yield Warning.of("dropped", words, dropped=dropped, waiting=waiting)
     asked, reached = _asked_depth(workload), summary.in_flight
     if asked is None or reached is None:
@@ -254,14 +254,14 @@ def _min_iops(requested: float, summary: Summary, workload: Workload) -> float:
 
 
 def _are_of_the_end(summary: Summary, workload: Workload) -> bool:
-    """Say whether I/Os were dropped at the end alone: none waited for as long as a backlog may last."""
+    """Return whether I/Os were dropped at the end only: none waited for the whole backlog time."""
     backlogs_ns = [getattr(stream.arrival, "backlog_ns", math.inf) for stream in workload.streams]
     longest_ns = [side.response_ns.get("max") for side in summary.sides.values()]
     return all(each is not None and each < min(backlogs_ns) for each in longest_ns)
 
 
 def _waiting_at_end(summary: Summary, workload: Workload) -> int:
-    """Return how many I/Os of open loops were due and neither done nor given up; 0 where it may be chance.
+    """Return how many I/Os of open loops were due but neither done nor dropped; 0 if it may be chance.
 
     A measurement that is ended early leaves its backlog behind.
     """
@@ -357,7 +357,7 @@ def _judge_heat(summary: Summary, workload: Workload, around: HostContext) -> It
     events, limit_w = drive.throttle_events or 0, drive.throttled_to_w
     if not (events or limit_w):
         return
-    when = "from the beginning on" if not events else "once" if events == 1 else f"{events} times"
+    when = "from the start" if not events else "once" if events == 1 else f"{events} times"
     limit = "" if limit_w is None else f", limited to {limit_w:g} W"
     words = {"when": when, "temperature": f"{drive.temperature_c:.1f} °C", "limit": limit}
     yield Warning.of("throttled", words, events=events, limit_w=limit_w)
@@ -377,21 +377,21 @@ _RULES: tuple[Rule, ...] = (
 
 
 def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str, str]]:
-    """Return how many I/Os a closed loop asks for at once, or were counted of an open one, and so in words.
+    """Return the I/Os in flight, as number and words: requested by a closed loop, or counted in an open one.
 
-    Threads of an open loop are as many as may be needed; how many of them ever had an I/O is another matter.
+    An open loop has threads to spare, so their number does not tell how many I/Os were in flight.
     """
     if all(isinstance(stream.arrival, Closed | Pulses) for stream in workload.streams):
         asked = sum(stream.in_flight for stream in workload.streams)
         return asked, {
-            "in_flight": f"{counted(asked, 'I/O')} in flight {'was' if asked == 1 else 'were'} asked for"
+            "in_flight": f"{counted(asked, 'I/O')} in flight {'was' if asked == 1 else 'were'} requested"
         }
     found = summary.in_flight_max or 0
     return found, {"in_flight": f"up to {counted_were(found, 'I/O')} in flight"}
 
 
 def _asked_depth(workload: Workload) -> int | None:
-    """Return the I/Os that should be in flight all the time; None where the loop is open or takes pauses."""
+    """Return the I/Os that should always be in flight; None if the loop is open or pauses."""
     if all(_keeps_depth(stream) for stream in workload.streams):
         return sum(stream.in_flight for stream in workload.streams)
     return None
@@ -406,7 +406,7 @@ def _errors_text(errors: Mapping[str, int]) -> str:
 
 
 _NAMED = 3
-"""So many marks of one kind are told in full; the others are counted."""
+"""Marks of one kind that are named; the others are counted."""
 
 
 def judge_telemetry(telemetry: StepTelemetry | None, known: Collection[str] = ()) -> list[Warning]:
@@ -438,7 +438,7 @@ def _throttled(telemetry: StepTelemetry, marks: list[Mark]) -> Warning:
     heat = telemetry.health.temperature_c if telemetry.health is not None else None
     words = {
         "when": "once" if len(marks) == 1 else f"{len(marks)} times",
-        "temperature": "a temperature that it did not tell" if heat is None else f"{heat:.1f} °C",
+        "temperature": "temperature not reported" if heat is None else f"{heat:.1f} °C",
         "limit": "",
     }
     return Warning.of("throttled", words, events=len(marks), limit_w=None)

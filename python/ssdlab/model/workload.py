@@ -1,4 +1,4 @@
-"""What I/O is asked for: the one definition of a workload, for commands, methods, journal and report.
+"""The one definition of a workload, for commands, methods, journal and report.
 
 A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
 SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
@@ -6,7 +6,7 @@ SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (
 `Workload.resolve` maps the workload onto a drive of a given capacity and returns the JSON that the native
 runner takes, which refuses fields it does not know.
 
-What contradicts itself raises `UsageError` on construction, with what to use instead.
+A contradiction raises `UsageError` on construction, with what to use instead.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SECTOR_BYTES = 512
 class Block(Frozen):
     """One block size and its share among the I/Os (not among the bytes)."""
 
-    bytes: Bytes = Field(ge=1, le=MAX_BLOCK_BYTES, description="size; of direct I/O a multiple of 512 bytes")
+    bytes: Bytes = Field(ge=1, le=MAX_BLOCK_BYTES, description="size; for direct I/O a multiple of 512 bytes")
     weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
 
 
@@ -58,8 +58,9 @@ def _blocks(value: object) -> object:
     blocks, parts = [], value.split(",")
     if len(parts) > 1 and not all(":" in part for part in parts):
         raise UsageError(
-            f"block sizes {value!r} lack weights, and fio reads such a list as sizes of reads and of writes",
-            f"say how often each is: {_weighted(parts)}; or give sizes of writes apart: {_apart(parts)}",
+            f"block sizes {value!r} have no weights; fio reads such a list as sizes of reads and of writes",
+            f"give each a weight: {_weighted(parts)}; or give the sizes of writes separately: "
+            f"{_apart(parts)}",
             given=value,
         )
     for part in parts:
@@ -72,7 +73,7 @@ def _blocks(value: object) -> object:
             )
         blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
     if len({block.bytes for block in blocks}) < len(blocks):
-        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
+        raise UsageError(f"block sizes {value!r} repeat a size", "give each size once", given=value)
     return tuple(blocks)
 
 
@@ -123,14 +124,14 @@ MAX_DEPTH = 32_768
 class Mix(Frozen):
     """Reads and writes, drawn for each I/O."""
 
-    read_pct: int = Field(100, ge=0, le=100, description="share of reads among the I/Os, in percent")
+    read_pct: int = Field(100, ge=0, le=100, description="share of reads, in percent")
 
 
 class Ratio(Frozen):
     """Reads and writes in a ratio, drawn for each I/O: what percent cannot say."""
 
-    read_weight: int = Field(ge=1, lt=2**32, description="reads to so many writes")
-    write_weight: int = Field(ge=1, lt=2**32, description="writes to so many reads")
+    read_weight: int = Field(ge=1, lt=2**32, description="reads per number of writes")
+    write_weight: int = Field(ge=1, lt=2**32, description="writes per number of reads")
 
 
 class RecordedOps(Frozen):
@@ -149,7 +150,7 @@ class Stop(Frozen):
     )
     bytes: Bytes | None = Field(None, gt=0, description="bytes of the stream as a whole")
     ios: int | None = Field(None, gt=0, description="I/Os of the stream as a whole")
-    span_once: bool = Field(False, description="when the span is covered exactly once (sequential only)")
+    span_once: bool = Field(False, description="after covering the span exactly once (sequential only)")
 
     @property
     def ever(self) -> bool:
@@ -196,7 +197,7 @@ def parse_cpus(value: object) -> object:
     for part in value.split(","):
         match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise UsageError(f"CPU list {value!r} is not understood", "give one such as 0-3,8", given=value)
+            raise UsageError(f"CPU list {value!r} is not valid", "give one such as 0-3,8", given=value)
         cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(cpus)
 
@@ -206,7 +207,7 @@ Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
 
 
 Flush = Literal["fdatasync", "fsync"]
-"""The call that makes written data durable; `fsync` writes out all of a file's own record with it."""
+"""The call that makes written data durable; `fsync` also writes all of a file's metadata."""
 
 
 def flush_words(call: Flush, every: int) -> str:
@@ -236,39 +237,38 @@ class Stream(Frozen):
     )
     pattern: AnyPattern = Field(
         Uniform(),
-        description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os, 20 % of the span)",
+        description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os to 20 % of the span)",
     )
     write_block: Blocks | None = Field(
         None, min_length=1, max_length=64, exclude_if=absent, description="block sizes of writes; null: block"
     )
     write_pattern: AnyPattern | None = Field(
-        None, exclude_if=absent, description="where writes go; null: where pattern says"
+        None, exclude_if=absent, description="pattern of writes; null: as pattern"
     )
-    span: AnySpan = Field(Span(), description="part of the drive that is touched")
+    span: AnySpan = Field(Span(), description="part of the drive to use")
     workers: int = Field(1, ge=1, le=MAX_WORKERS, description="threads")
     depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per worker")
     engine: Literal["sync", "uring"] = Field(
-        "sync", description="how I/O is issued: blocking calls, or io_uring"
+        "sync", description="how I/Os are issued: sync (blocking calls) or uring (io_uring)"
     )
-    batch: int | None = Field(
-        None, ge=1, description="I/Os gathered before a submission; null: submit what is ready"
-    )
+    batch: int | None = Field(None, ge=1, description="I/Os per submission; null: submit what is ready")
     polled: bool = Field(False, description="poll for completions instead of taking interrupts")
     arrival: AnyArrival = Field(
-        Closed(), description="when I/Os are due: closed loop, with rests, open loop at a rate, or bursts"
+        Closed(),
+        description="when I/Os are due: closed loop, closed loop with pauses, open loop at a rate, or bursts",
     )
     compressible_pct: int = Field(
-        0, ge=0, le=100, description="share of the written data that compresses away, in percent"
+        0, ge=0, le=100, description="compressible share of the written data, in percent"
     )
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
-    dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
-    flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
+    dsync: bool = Field(False, description="every write is durable on completion (O_DSYNC)")
+    flush_every: int | None = Field(None, ge=1, description="flush after this many writes of a worker")
     flush: Flush = Field(
         "fdatasync", exclude_if=_as_ever, description="which call a flush is: fdatasync or fsync"
     )
     cpus: Cpus = Field((), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned")
     stop: Stop = Field(Stop(), description="when the stream ends")
-    log_ios: bool = Field(False, description="record every single I/O")
+    log_ios: bool = Field(False, description="log every single I/O")
 
     @property
     def in_flight(self) -> int:
@@ -358,7 +358,7 @@ class Stream(Frozen):
                 "only a sequential pattern covers the span once", "stop by time or bytes instead"
             )
         if isinstance(self.pattern, Shuffled) and len(self.block) > 1:
-            raise UsageError("a shuffled order is of blocks of one size", "give one block size, or uniform")
+            raise UsageError("a shuffled order needs one block size", "give one block size, or uniform")
         if isinstance(self.arrival, Bursts) and len(self.block) > 1:
             raise UsageError("bursts need one block size", "give one block size, or another arrival")
         if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
@@ -383,7 +383,7 @@ class Stream(Frozen):
             )
         if self.engine == "sync" and self.batch is not None:
             raise UsageError(
-                "engine sync submits one by one and has no batch", "use --engine uring, or no --batch"
+                "engine sync submits I/Os one by one and has no batch", "use --engine uring, or no --batch"
             )
         if self.engine == "sync" and self.polled:
             raise UsageError("engine sync has no polled completions", "use --engine uring with --poll")
@@ -407,7 +407,7 @@ class Stream(Frozen):
                         block_bytes=block.bytes,
                     )
         elif self.trims:
-            raise UsageError("a trim does not go through the page cache", "leave out --buffered")
+            raise UsageError("trims cannot go through the page cache", "leave out --buffered")
         elif self.polled:
             raise UsageError("the page cache cannot be polled", "leave out --buffered or --poll")
 
@@ -416,23 +416,24 @@ class Stream(Frozen):
             return
         if not (self.reads and self.writes):
             raise UsageError(
-                "writes have their own sizes or places only in a mix of reads and writes",
+                "only a mix of reads and writes can give writes their own sizes or patterns",
                 "use --rw randrw or rw, or leave out --write-bs and --write-pattern",
             )
         if self.stop.span_once or (self.write_block is not None and isinstance(self.arrival, Bursts)):
             raise UsageError(
-                "writes with their own sizes or places end by time or bytes, without bursts",
+                "writes with their own sizes or patterns stop by time or bytes, without bursts",
                 "stop by time or bytes, and use no bursts",
             )
         for pattern in (self.pattern, self.write_pattern):
             if pattern is not None and pattern.kind not in _SIDES:
                 raise UsageError(
-                    f"a pattern {pattern.kind} is of reads and writes together",
+                    f"the pattern {pattern.kind} cannot be split between reads and writes",
                     "use sequential, uniform, zipf:1.1 or hot:80/20",
                 )
             if isinstance(pattern, Sequential) and pattern.cursors is not None:
                 raise UsageError(
-                    "writes of their own order begin at the start of the span", "leave out the cursors"
+                    "writes with their own pattern start at the beginning of the span",
+                    "leave out the cursors",
                 )
 
     def _check_recorded(self) -> None:
@@ -440,12 +441,12 @@ class Stream(Frozen):
         timed = isinstance(self.arrival, AsRecorded)
         if recorded != isinstance(self.ops, RecordedOps) or (timed and not recorded):
             raise UsageError(
-                "operations, places and times of a recording belong together",
-                "give the pattern Recording with RecordedOps, and AsRecorded only with it",
+                "a recording's operations, offsets and times go together",
+                "use the pattern Recording with RecordedOps, and AsRecorded only with them",
             )
         if recorded and not timed and (not isinstance(self.arrival, Closed) or self.workers > 1):
             raise UsageError(
-                "a recording without its times is a closed loop of one worker",
+                "a recording without its times needs a closed loop of one worker",
                 "use Closed with workers=1 and a depth, or AsRecorded",
             )
 
@@ -453,21 +454,19 @@ class Stream(Frozen):
         if self.writes:
             return
         if self.dsync:
-            raise UsageError("dsync is about writes, and there are none", "leave out --dsync, or write")
+            raise UsageError("dsync needs writes, and there are none", "leave out --dsync, or write")
         if self.flush_every is not None:
-            raise UsageError(
-                "flushes follow writes, and there are none", f"leave out --{self.flush}, or write"
-            )
+            raise UsageError("flushes need writes, and there are none", f"leave out --{self.flush}, or write")
         if self.compressible_pct:
             raise UsageError(
-                "nothing is written that could be compressible", "leave out --compressible, or write"
+                "--compressible needs writes, and there are none", "leave out --compressible, or write"
             )
 
     def _resolved(self, capacity_bytes: int, logical_block_bytes: int) -> dict[str, Any]:
         for block in self.blocks:
             if self.direct and block.bytes % logical_block_bytes:
                 raise UsageError(
-                    f"block of {block.bytes} is not a multiple of {logical_block_bytes}, the logical block",
+                    f"block of {block.bytes} is not a multiple of the logical block, {logical_block_bytes}",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
                     block_bytes=block.bytes,
                     logical_block_bytes=logical_block_bytes,
@@ -475,8 +474,8 @@ class Stream(Frozen):
         for pattern in self.patterns:
             if isinstance(pattern, Stepped) and pattern.step_bytes % logical_block_bytes:
                 raise UsageError(
-                    f"a step of {pattern.step_bytes} is not a multiple of {logical_block_bytes}, "
-                    "the logical block",
+                    f"a step of {pattern.step_bytes} is not a multiple of the logical block, "
+                    f"{logical_block_bytes}",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
                     step_bytes=pattern.step_bytes,
                     logical_block_bytes=logical_block_bytes,
@@ -513,15 +512,15 @@ class Stream(Frozen):
 class Workload(Frozen):
     """One or more streams that run at the same time, with one seed and one clock."""
 
-    seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw: the same seed gives the same I/Os")
+    seed: int = Field(1, ge=0, lt=2**64, description="random seed: the same seed gives the same I/Os")
     interval_ns: Nanoseconds = Field(
-        units.NS_PER_S, ge=1_000_000, le=DURATION_NS, description="length of an interval row, in ns"
+        units.NS_PER_S, ge=1_000_000, le=DURATION_NS, description="length of an interval, in ns"
     )
     ramp_ns: Nanoseconds = Field(
         0, ge=0, le=DURATION_NS, description="time at the start that is not counted, in ns"
     )
     streams: tuple[Stream, ...] = Field(
-        min_length=1, max_length=256, description="what runs at the same time"
+        min_length=1, max_length=256, description="streams that run at the same time"
     )
 
     @classmethod
@@ -563,7 +562,7 @@ class Workload(Frozen):
         for stream in self.streams:
             if stream.stop.time_ns is not None and stream.stop.time_ns <= self.ramp_ns:
                 raise UsageError(
-                    f"the ramp of {units.duration_text(self.ramp_ns)} leaves nothing of the "
+                    f"the ramp of {units.duration_text(self.ramp_ns)} is not shorter than the "
                     f"{units.duration_text(stream.stop.time_ns)} of stream {stream.name!r}",
                     "measure for longer than the ramp",
                 )

@@ -1,4 +1,4 @@
-"""Reads a meter while a run goes on, in a thread of its own; what comes too fast is kept as means.
+"""Reads a meter during a run, in its own thread; samples that come too fast are averaged.
 
 What streams faster than `KEPT_HZ` is kept as means over equal bins; beyond `MAX_KEPT` of them for one step
 the bins become twice as wide, so that the memory does not grow with the length of a step.
@@ -80,7 +80,7 @@ SILENT_S = 5.0
 
 def hangs(use: str) -> HostError:
     """Return the error of a meter that does not come back from a reading."""
-    return silent(use, f"a reading did not end within {SILENT_S:g} s")
+    return silent(use, f"a reading did not finish within {SILENT_S:g} s")
 
 
 def read_once(meter: Meter) -> Samples:

@@ -135,15 +135,15 @@ def _chip(text: MeterText, files: HostFiles) -> Chip:
         known = ", ".join(f"{chip.folder.name} ({chip.name})" for chip in found) or "none on this host"
         how = "no chip" if not fitting else f"{len(fitting)} chips"
         raise UsageError(
-            f"hwmon has {how} called {text.place!r} that meter{'s' * (not fitting)} power",
-            f"name one by its folder, of: {known}",
+            f"hwmon has {how} named {text.place!r} that measure{'s' * (not fitting)} power",
+            f"name one by its folder: {known}",
             meter=text.use,
         )
     (chip,) = fitting
     if not chip.in_a_cable:
         raise Refused(
-            f"{chip.name} ({chip.folder.name}) meters a part of the host, not a drive",
-            "a drive's power needs a meter in its supply; what the host draws is never its efficiency",
+            f"{chip.name} ({chip.folder.name}) measures a part of the host, not a drive",
+            "use a meter in the drive's supply; host power says nothing about the drive's efficiency",
             meter=text.use,
         )
     return chip

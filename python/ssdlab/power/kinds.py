@@ -22,23 +22,26 @@ KINDS = {
     "scpi": ("ssdlab.power.scpi:ScpiMeter", "an instrument that speaks SCPI over TCP: scpi:10.0.0.7:5025"),
     "ppk2": (
         "ssdlab.power.ppk2:Ppk2Meter",
-        "a Nordic PPK2 as an ampere meter in a supply of known volts: ppk2:/dev/ttyACM0@5V",
+        "a Nordic PPK2 as ammeter in a supply of known voltage: ppk2:/dev/ttyACM0@5V",
     ),
-    "quarch": ("ssdlab.power.quarch:QuarchMeter", "a Quarch module, by its server QIS: quarch:10.0.0.8:9722"),
+    "quarch": (
+        "ssdlab.power.quarch:QuarchMeter",
+        "a Quarch module, through its server QIS: quarch:10.0.0.8:9722",
+    ),
 }
 """Kinds that are read while a run goes on: where the class is, and what stands for it in a list."""
-RECORDED = {"csv": "a recording by anything else, given when the steps are done: csv:FILE"}
+RECORDED = {"csv": "a recording by any other meter, given after the steps: csv:FILE"}
 """Kinds that are read afterwards."""
-OF_THE_DRIVE = {"nvme": "the drive's own account, once a second, where its SMART log has one: nvme:smart"}
+OF_THE_DRIVE = {"nvme": "the drive's own power reading, once a second, if its SMART log has one: nvme:smart"}
 """Kinds that are a drive's telemetry."""
-NOT_TRIED = {"joulescope": "not tried: its driver needs the instrument; give what it records as csv:FILE"}
+NOT_TRIED = {"joulescope": "not tested: its driver needs the instrument; give its recording as csv:FILE"}
 """What could meter a drive, and is not read: nothing of it could be tested without the hardware."""
 OF_THE_HOST = {
-    "rapl": "RAPL meters the processor",
-    "ipmi": "a BMC meters the whole host",
-    "bmc": "a BMC meters the whole host",
-    "shelly": "a plug meters the whole host",
-    "tasmota": "a plug meters the whole host",
+    "rapl": "RAPL measures the processor",
+    "ipmi": "a BMC measures the whole host",
+    "bmc": "a BMC measures the whole host",
+    "shelly": "a plug measures the whole host",
+    "tasmota": "a plug measures the whole host",
 }
 """What is asked for and is no drive's power."""
 GROUP = "ssdlab.meters"
@@ -66,7 +69,7 @@ def described_kinds() -> dict[str, str]:
         if used.get(kind) == package:
             found[kind] = f"of package {package}"
             continue
-        why = "a kind is lower-case letters and digits"
+        why = "a kind has only lower-case letters and digits"
         if _KIND.fullmatch(kind):
             why = f"the kind is taken by {f'package {used[kind]}' if kind in used else 'ssdlab'}"
         found[f"{kind} ({package})"] = f"cannot be used: {why}"
@@ -85,21 +88,21 @@ def check_kind(text: MeterText) -> None:
     """
     if text.kind in OF_THE_HOST:
         raise Refused(
-            f"{OF_THE_HOST[text.kind]}: that is never the power of a drive",
+            f"{OF_THE_HOST[text.kind]}, never a drive",
             "use a meter in the drive's supply; ssdlab meters lists the kinds",
             meter=str(text),
         )
     if text.kind in NOT_TRIED:
         raise Refused(
-            f"this version does not read a meter of the kind {text.kind}: {NOT_TRIED[text.kind]}",
-            "record with its own program, and name the file: --meter csv:FILE",
+            f"this version does not read meters of the kind {text.kind}: {NOT_TRIED[text.kind]}",
+            "record with its own program, and give the file: --meter csv:FILE",
             meter=str(text),
         )
     if text.kind in OF_THE_DRIVE and text.place != "smart":
-        raise unknown("account of a drive", text.place, ("smart",))
+        raise unknown("power reading of a drive", text.place, ("smart",))
     if text.volts and text.kind not in RECORDED:
         raise UsageError(
-            f"{text.kind} tells its own volts: volts= is for recordings of amperes alone", "leave volts out"
+            f"{text.kind} reports its own volts: volts= is for recordings of amperes only", "leave volts out"
         )
     if text.kind not in (known := (*KINDS, *OF_THE_DRIVE, *RECORDED, *kinds_of_others())):
         raise unknown("kind of meter", text.kind, known)

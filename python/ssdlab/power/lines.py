@@ -31,7 +31,7 @@ def address(text: MeterText, port: int) -> tuple[str, int]:
     """
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]/]+))(?::(\d{1,5}))?", text.place)
     if found is None or not 0 < (number := int(found[3] or port)) < 65536:
-        raise UsageError(f"{text.use} names no host", f"write it so: {text.kind}:192.168.1.5:{port}")
+        raise UsageError(f"{text.use} does not name a host", f"give it as {text.kind}:192.168.1.5:{port}")
     return found[1] or found[2], number
 
 
@@ -78,7 +78,7 @@ class Lines(Closing):
             searched = max(len(self._held) - len(mark) + 1, 0)
             self._receive(limit - time.monotonic())
             if len(self._held) > _MAX_BYTES:
-                raise silent(self._use, f"over {_MAX_BYTES >> 20} MiB came without an end")
+                raise silent(self._use, f"over {_MAX_BYTES >> 20} MiB came without a line end")
         found, self._held = self._held[:at], self._held[at + len(mark) :]
         return found
 
@@ -91,7 +91,7 @@ class Lines(Closing):
         except OSError as error:
             raise silent(self._use, error.strerror or str(error)) from error
         if not part:
-            raise silent(self._use, "it has closed the connection")
+            raise silent(self._use, "it closed the connection")
         self._held += part
 
     def close(self) -> None:

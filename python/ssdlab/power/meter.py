@@ -1,4 +1,4 @@
-"""What a power meter is to a run: it describes itself, gives samples on the host's clock, and is closed."""
+"""A power meter as a run sees it: it describes itself, gives samples on the host's clock, and is closed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MeterInfo:
         calibrated = text.calibrated or self.calibrated
         if calibrated is not None and calibrated > (today or datetime.date.today()):
             raise Refused(
-                f"{self.use} says that it was calibrated on {calibrated}, which is still to come",
+                f"{self.use} has the calibration date {calibrated}, which is in the future",
                 "correct the date, or the clock of this host",
                 calibrated=str(calibrated),
             )
@@ -166,7 +166,7 @@ def chosen_rails(text: MeterText, offered: tuple[str, ...]) -> tuple[int, ...]:
     """
     if not offered:
         raise Refused(
-            f"{text.use} meters no rail: nothing adds up to a drive's power", "choose another meter"
+            f"{text.use} measures no rail: there is no drive power to add up", "choose another meter"
         )
     for name in text.rails:
         if name not in offered:
@@ -178,6 +178,6 @@ def silent(use: str, why: str) -> HostError:
     """Return the error of a meter that does not answer."""
     return HostError(
         f"the meter {use} does not answer: {why}",
-        "see that it is on and connected; ssdlab meters shows what is found",
+        "check that it is on and connected; ssdlab meters lists the meters found",
         meter=use,
     )

@@ -1,4 +1,4 @@
-"""A meter that another package brings: what fails in it, or is no sample, is told as that package's."""
+"""A meter from another package: its failures and invalid samples are reported as that package's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MeterOfAPackage(Closing):
         with self._naming():
             samples = self._meter.read(timeout_s)
             if not isinstance(samples, Samples):
-                raise TypeError(f"read gave a {type(samples).__name__}, no Samples")
+                raise TypeError(f"read gave a {type(samples).__name__}, not Samples")
             times, watts = np.asarray(samples.time_ns), np.asarray(samples.watts, dtype=np.float64)
             if times.dtype != np.int64 or times.ndim != 1:
                 raise TypeError(f"time_ns has shape {times.shape} of {times.dtype}, not (n,) of int64")
@@ -75,11 +75,11 @@ class MeterOfAPackage(Closing):
 
     def _checked(self, info: object) -> MeterInfo:
         if not isinstance(info, MeterInfo):
-            raise TypeError(f"info is a {type(info).__name__}, no MeterInfo")
+            raise TypeError(f"info is a {type(info).__name__}, not a MeterInfo")
         if not isinstance(info.rails, tuple) or not all(isinstance(rail, str) for rail in info.rails):
-            raise TypeError(f"rails is {info.rails!r}, no tuple of names")
+            raise TypeError(f"rails is {info.rails!r}, not a tuple of names")
         if not info.rails or len(set(info.rails)) != len(info.rails):
-            raise ValueError(f"rails is {info.rails!r}: each rail has to have a name of its own")
+            raise ValueError(f"rails is {info.rails!r}: each rail needs a unique name")
         if fault := misfit(info.rate_hz, float, "rate_hz"):
             raise TypeError(fault)
         if info.rate_hz <= 0:
@@ -99,7 +99,7 @@ class MeterOfAPackage(Closing):
             line = str(error).strip().partition("\n")[0]
             raise HostError(
                 f"{self._noun} of package {self._package} failed{at}: {type(error).__name__}: {line}",
-                f"report it to those who made that package, with the output under {TRACEBACK_VARIABLE}=1",
+                f"report it to the makers of that package, with the output under {TRACEBACK_VARIABLE}=1",
                 reason="plugin",
                 package=self._package,
             ) from error

@@ -87,7 +87,7 @@ class Calibration:
         found = re.findall(r"^(R|GS|GI|O|S|I|UG)([0-4]): *(\S+)\s*$", text, re.MULTILINE)
         values = {name + number: float(value) for name, number, value in found}
         if "R0" not in values or not all(np.isfinite(value) for value in values.values()):
-            raise ValueError("no calibration in what it says of itself")
+            raise ValueError("no calibration in its metadata")
         return cls(values)
 
     def amperes(self, words: Array, volts: float) -> Array:
@@ -119,8 +119,8 @@ class Ppk2Meter(Closing):
         place = _PLACE.fullmatch(text.place)
         if place is None or not 0 < float(place[2]) <= 12:
             raise UsageError(
-                f"{text.use} does not say its device and the volts of the supply that it stands in",
-                "write it so: ppk2:/dev/ttyACM0@5V",
+                f"{text.use} does not give its device and its supply voltage",
+                "give it as ppk2:/dev/ttyACM0@5V",
             )
         chosen_rails(text, ("DUT",))
         self._use, self._volts = text.use, float(place[2])
@@ -193,7 +193,7 @@ class Ppk2Meter(Closing):
         limit = time.monotonic() + _ANSWER_S
         while b"END" not in self._held:
             if time.monotonic() > limit or len(self._held) > _MAX_BYTES:
-                raise silent(self._use, "it does not say what it is, as a PPK2 does")
+                raise silent(self._use, "it does not identify itself as a PPK2")
             self._receive(0.1)
         try:
             calibration = Calibration.parse(self._held.decode("ascii", "replace"))
@@ -236,5 +236,5 @@ def _opened(use: str, path: str) -> tuple[int, Callable[[], None]]:
         tty.setraw(port)
     except termios.error as error:
         os.close(port)
-        raise silent(use, f"{path} is no serial device") from error
+        raise silent(use, f"{path} is not a serial device") from error
     return port, partial(termios.tcsetattr, port, termios.TCSANOW, before)

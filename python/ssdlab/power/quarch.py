@@ -61,7 +61,7 @@ def parse_header(text: str) -> Header:
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ValueError(f"no XML: {error}") from error
+        raise ValueError(f"not XML: {error}") from error
     stated = next(
         (
             found
@@ -184,8 +184,8 @@ class QuarchMeter(Closing):
             known = ", ".join(modules) or "none"
             raise UsageError(
                 f"{self._use} is a server with {len(modules)} modules, and "
-                f"{'none is named' if wanted is None else f'none is called {wanted!r}'}",
-                f"name one behind a slash, of: {known}",
+                f"{'none is named' if wanted is None else f'none is named {wanted!r}'}",
+                f"name one after a slash: {known}",
                 meter=self._use,
             )
         return fitting[0]
@@ -204,10 +204,10 @@ class QuarchMeter(Closing):
                 break
             except ValueError as error:
                 if time.monotonic() > limit:
-                    raise silent(self._use, f"its header is not understood: {error}") from error
+                    raise silent(self._use, f"its header is invalid: {error}") from error
                 time.sleep(_ASK_S)
         if not header.amounts:
-            raise Refused(f"{self._use} streams no rail", "switch on its voltage and current, or its power")
+            raise Refused(f"{self._use} streams no rail", "enable its voltage and current, or its power")
         return header
 
     def _numbers(self, body: str) -> Array:
@@ -216,7 +216,7 @@ class QuarchMeter(Closing):
         values = np.fromstring(body, sep=" ", dtype=kind) if body.strip() else np.empty(0)
         columns = self._stream.columns
         if len(values) % columns:
-            raise silent(self._use, f"a line of its stream has not {columns} values")
+            raise silent(self._use, f"a line of its stream does not have {columns} values")
         return values.reshape(-1, columns)
 
     def _lost(self, device_ns: Array) -> int:
@@ -230,4 +230,4 @@ class QuarchMeter(Closing):
     def _check_running(self) -> None:
         state = self._ask("stream?").lower()
         if "running" not in state:
-            raise silent(self._use, f"its stream has ended: {excerpt(state.strip(), 60)}")
+            raise silent(self._use, f"its stream ended: {excerpt(state.strip(), 60)}")

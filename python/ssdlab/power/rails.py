@@ -1,4 +1,4 @@
-"""Which of the columns that a meter gives are rails of one drive: disjoint and complete, or refused by name.
+"""Which columns of a meter are the rails of one drive: disjoint and complete, or refused by name.
 
 A rail is a column in W, or one in V and one in A. Totals of rails are left out, and so are the minimum and
 maximum of what has a mean. What would else be added twice or be missing is refused, and the owner says which
@@ -130,8 +130,8 @@ class Rails(NamedTuple):
             heads = [each.head for rail in self.rails for each in rail.columns]
             raise _refused(
                 use,
-                f"{_listed(self.total.columns)} is {total:.3g} W in the mean, and {', '.join(heads)} add up "
-                f"to {added:.3g} W",
+                f"{_listed(self.total.columns)} is {total:.3g} W on average, but "
+                f"{', '.join(heads)} add up to {added:.3g} W",
                 (*(each for rail in self.rails for each in rail.columns), *self.total.columns),
                 self.total.name,
             )
@@ -213,7 +213,7 @@ def rails_of(text: MeterText, columns: Iterable[Column], *, of_one_drive: bool =
         each = found.setdefault(new.key, new)
         if column.sort in each.by_sort:
             heads = f"{each.by_sort[column.sort].head}, {column.head}"
-            raise _refused(text.use, f"one rail stands in two columns: {heads}", (*each.columns, column))
+            raise _refused(text.use, f"one rail is in two columns: {heads}", (*each.columns, column))
         each.by_sort[column.sort] = column
     every = list(found.values())
     total = None
@@ -230,7 +230,7 @@ def rails_of(text: MeterText, columns: Iterable[Column], *, of_one_drive: bool =
         _check_disjoint(text, kept, of_one_drive=of_one_drive)
     if not kept:
         raise Refused(
-            f"{text.use} meters no rail: nothing adds up to a drive's power", "choose another meter"
+            f"{text.use} measures no rail: there is no drive power to add up", "choose another meter"
         )
     volts = _volts(text, kept)
     rails = tuple(Rail(each.name or "power", each.used, volts.get(each.key, 1.0)) for each in kept)
@@ -246,7 +246,7 @@ def _chosen(text: MeterText, every: Sequence[_Found]) -> list[_Found]:
     rails = [each.rail for each in kept]
     if len(set(rails)) < len(rails) or (len(kept) > 1 and any(each.total for each in kept)):
         columns = tuple(column for each in kept for column in each.columns)
-        raise _refused(text.use, f"the rails that were chosen overlap: {_listed(columns)}", columns)
+        raise _refused(text.use, f"the chosen rails overlap: {_listed(columns)}", columns)
     return kept
 
 
@@ -269,16 +269,18 @@ def _check_disjoint(text: MeterText, kept: Sequence[_Found], *, of_one_drive: bo
     halves = [each for each in kept if not each.used or (each.amperes_alone and not text.volts)]
     if halves:
         columns = tuple(column for each in halves for column in each.columns)
-        lacking = "volts and no amperes" if not halves[0].used else "amperes and no volts"
+        lacking = "volts but no amperes" if not halves[0].used else "amperes but no volts"
         whole = [each.name for each in kept if each not in halves]
-        raise _refused(text.use, f"of a rail there are {lacking}: {_listed(columns)}", columns, *whole)
+        raise _refused(text.use, f"a rail has {lacking}: {_listed(columns)}", columns, *whole)
     if of_one_drive:
         return
     foreign = [each for each in kept if each.foreign or (len(kept) > 1 and not each.is_supply)]
     if foreign:
         columns = tuple(column for each in foreign for column in each.used)
         own = [each.name for each in kept if each not in foreign] or [foreign[0].name or columns[0].name]
-        raise _refused(text.use, f"it does not say whose power this is: {_listed(columns)}", columns, *own)
+        raise _refused(
+            text.use, f"it does not name the consumer of this power: {_listed(columns)}", columns, *own
+        )
 
 
 def _volts(text: MeterText, kept: Sequence[_Found]) -> dict[tuple[str, str], float]:
@@ -287,14 +289,14 @@ def _volts(text: MeterText, kept: Sequence[_Found]) -> dict[tuple[str, str], flo
     if len(alone) != len(text.volts):
         heads = _listed(column for each in alone for column in each.columns) or "none"
         raise Refused(
-            f"{text.use} has amperes without volts in {len(alone)} columns ({heads}), and {len(text.volts)} "
-            "supplies were given",
+            f"{text.use} has amperes without volts in {len(alone)} columns ({heads}), but "
+            f"{len(text.volts)} voltages were given",
             f"give the volts of each, in order: {text.use},volts=12V+5V",
             columns=[column.head for each in alone for column in each.columns],
         )
     if not all(each.used for each in kept):
         columns = tuple(column for each in kept for column in each.columns if not each.used)
-        raise _refused(text.use, f"of a rail there are volts and no amperes: {_listed(columns)}", columns)
+        raise _refused(text.use, f"a rail has volts but no amperes: {_listed(columns)}", columns)
     return {each.key: volts for each, volts in zip(alone, text.volts, strict=True)}
 
 
@@ -304,9 +306,9 @@ def _listed(columns: Iterable[Column]) -> str:
 
 def _refused(use: str, why: str, columns: Sequence[Column], *rails: str) -> LabError:
     """Return the refusal of rails that overlap or lack something."""
-    advice = "say which rails feed the drive and add up, or leave the columns out"
+    advice = "choose the rails that feed the drive and add up, or leave the columns out"
     if any(each.sort == "A" for each in columns) and "no volts" in why:
         advice = f"give the volts of the supply: {use},volts=5V"
     elif rails:
-        advice = f"say which rails feed the drive and add up: {use},rails={'+'.join(rails)}"
+        advice = f"choose the rails that feed the drive and add up: {use},rails={'+'.join(rails)}"
     return Refused(f"{use}: {why}", advice, columns=[each.head for each in columns])

@@ -1,4 +1,4 @@
-"""A recording of power that something else has made: CSV with units in its header.
+"""A power recording made by another program: CSV with units in its header.
 
 The first column whose unit is a time is the clock; power is a column in W, or one in V and one in A that have
 the same name (`rails`)::
@@ -67,7 +67,7 @@ def read_recording(text: MeterText) -> Recording:
         with open_regular(path, "recording") as file:
             columns, times_ns, rows, began = _samples(file, path)
     except OSError as error:
-        raise of_os(error, f"cannot read the recording {path}", "name a file that can be read") from error
+        raise of_os(error, f"cannot read the recording {path}", "name a readable file") from error
     found = rails_of(text, columns)
     found.check_total(text.use, rows)
     names = tuple(each.name for each in found.rails)
@@ -77,9 +77,10 @@ def read_recording(text: MeterText) -> Recording:
     mean_w = 0.0 if drawn is None else drawn.mean_w
     if mean_w <= 0:
         raise Refused(
-            f"the rails of {path}, {', '.join(names)}, add up to nothing or less: {mean_w:.3g} W, the mean "
+            f"the rails of {path}, {', '.join(names)}, do not add up to a positive power: "
+            f"{mean_w:.3g} W, the mean "
             f"of its {len(watts)} lines",
-            "see that the meter was in the drive's supply when it recorded, the right way round",
+            "check that the meter was in the drive's supply, with the right polarity",
             path=str(path),
             mean_w=mean_w,
         )
@@ -107,15 +108,15 @@ def _samples(file: IO[bytes], path: Path) -> tuple[list[Column], Array, Array, f
             )
     values = np.concatenate(parts) if parts else np.empty((0, len(used)))
     if len(values) < 2:
-        raise UsageError(f"the recording {path} has {len(values)} samples", "name one with two or more")
+        raise UsageError(f"the recording {path} has {len(values)} samples", "give one with two or more")
     # Of absolute times, in s since 1970, a float keeps 0.2 us: enough for 100 kS/s.
     times = np.rint((values[:, 0] - values[0, 0]) * clock.scale)
     back = np.flatnonzero(np.diff(times) <= 0)
     if len(back) or times[-1] > _LATEST_NS:
         at = int(back[0]) + 3 if len(back) else len(values) + 1
         raise UsageError(
-            f"the recording {path} is out of order: line {at} is no later than the one above",
-            "sort it by time, and leave out what is there twice",
+            f"the recording {path} is out of order: line {at} is not later than the one above",
+            "sort it by time, and remove duplicates",
             path=str(path),
             line=at,
         )
@@ -146,7 +147,7 @@ def _columns(heads: Sequence[str], path: Path) -> tuple[Column, list[Column]]:
 def _no_units(path: Path, head: str, why: str) -> UsageError:
     return UsageError(
         f"the header of the recording {path} has {why}: {excerpt(head)}",
-        "write the units in it: time [s],12V [V],12V [A]",
+        "put the units in it: time [s],12V [V],12V [A]",
         path=str(path),
     )
 
@@ -166,9 +167,9 @@ def _values(lines: list[str], used: list[int], separator: str, path: Path, first
             fits = False
         if not fits:
             raise UsageError(
-                f"line {number} of the recording {path} is no sample: {excerpt(','.join(cells))}",
-                "correct it, or leave the line out",
+                f"line {number} of the recording {path} is not a sample: {excerpt(','.join(cells))}",
+                "correct or remove the line",
                 path=str(path),
                 line=number,
             )
-    raise UsageError(f"the recording {path} cannot be read", "write one sample a line, separated by commas")
+    raise UsageError(f"the recording {path} cannot be read", "write one sample per line, separated by commas")

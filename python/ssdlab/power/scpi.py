@@ -83,7 +83,7 @@ class ScpiMeter(Polled):
                 return queries
         raise Refused(
             f"{self._use} measures neither power nor voltage and current: {excerpt(error)}",
-            "see which of its channels does, and name it: rails=CH1",
+            "find out which of its channels does, and name it: rails=CH1",
             meter=self._use,
         )
 
@@ -119,6 +119,6 @@ def _channel(rail: str) -> str:
     found = re.fullmatch(r"\D*(\d{1,3})", rail)
     if found is None:
         raise UsageError(
-            f"rail {excerpt(rail)!r} names no channel of an instrument", "name them by number: rails=CH1+CH2"
+            f"rail {excerpt(rail)!r} is not a channel of an instrument", "name them by number: rails=CH1+CH2"
         )
     return f" (@{int(found[1])})"

@@ -1,4 +1,4 @@
-"""A method again and again, in turn with an earlier run of it: what differs, and not what the day was like.
+"""Repeats of a method in turn with repeats of an earlier run: differences of the drives, not of the day.
 
 Two series that are measured one after the other differ by all that has changed meanwhile: temperature, load
 of the host, wear. In turn (ABAB) that falls on both alike.
@@ -62,24 +62,24 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     UsageError
         There is no such run or tag.
     Refused
-        It is of several methods, drives or parameters, of another version of the method, or of a variant, or
+        It covers several methods, drives or parameters, another version of the method, or a variant; or
         what is to be run beside it will not be comparable.
     """
     manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
     first = manifests[0]
     if len({(one.method.name, one.method.version, str(one.params), one.drive.id) for one in manifests}) > 1:
         raise Refused(
-            f"{text} is of several methods, drives or parameters", "name one run with --beside", given=text
+            f"{text} covers several methods, drives or parameters", "name one run with --beside", given=text
         )
     if first.drive.variant is not None or new.variant.destroys:
         raise Refused(
-            "a variant of a drive cannot be run in turn with another: each run would make it anew",
+            "a drive variant cannot be run in turn with another: each run would recreate it",
             "run each by itself with --repeat, then compare them",
         )
     if unlike := _unlike(first, new):
         raise Refused(
-            f"runs beside {text} could not be compared with it: {unlike}",
-            "run the same method with the same parameters on a drive of that kind",
+            f"runs beside {text} would not be comparable with it: {unlike}",
+            "run the same method with the same parameters on a drive of the same kind",
             given=text,
         )
     method, params = resumable_method(first)
@@ -102,9 +102,7 @@ def _unlike(first: Manifest, new: Order) -> str:
     asked = SimulatedText.parse(new.drive) if simulated else None
     then = SimulatedText.parse(first.drive.text) if first.drive.text.startswith(SIMULATED_PREFIX) else None
     if (asked is None) is not (then is None):
-        return (
-            f"{'a' if simulated else 'not a'} simulated drive, and that was {'not' if simulated else 'one'}"
-        )
+        return "a simulated drive, not a real one" if simulated else "a real drive, not a simulated one"
     pairs: dict[str, tuple[object, object]] = {"method": (new.method.name, first.method.name)}
     if new.method.name == first.method.name:
         pairs["settings"] = (new.params.model_dump(mode="json"), first.params)

@@ -95,14 +95,15 @@ class BlockWatch:
         """Return why what was seen is not all."""
         found = self._requests
         if self._lost:
-            return f"the kernel's buffers had no room for {self._lost} events of the block layer"
+            return f"the kernel's buffers lost {self._lost} block-layer events"
         if not found.count:
-            return "the block layer told of no request"
+            return "the block layer reported no request"
         if unmatched > UNMATCHED_MAX * found.count:
-            return f"of {unmatched} of {found.count} requests only one end was seen"
+            return f"only one end of {unmatched} of {found.count} requests was seen"
         if abs(found.bytes - moved_bytes) > BYTES_DIFFER_MAX * moved_bytes:
             return (
-                f"the block layer told of {bytes_text(found.bytes)}, and {bytes_text(moved_bytes)} were moved"
+                f"the block layer reported {bytes_text(found.bytes)}, but "
+                f"{bytes_text(moved_bytes)} were moved"
             )
         return None
 

@@ -57,15 +57,17 @@ class Given(Stored):
     """One act of consent: at the start of a run, or on `resume`."""
 
     at: str
-    session: int = Field(description="number of the session that it was given for, from 0")
+    session: int = Field(description="number of the session it was given for, from 0")
     folder_inode: int = Field(description="the run folder itself; a copy has another")
     folder_birth_ns: int | None
     boot_id: str
-    manifest_sha256: str = Field(description="of the parts of the manifest that say what is done")
+    manifest_sha256: str = Field(description="digest of the parts of the manifest that say what is done")
     allowed: dict[str, JsonValue] = Field(description="how the drive was opened")
-    drive: DriveInfo = Field(description="as it was found then")
-    chain: dict[str, JsonValue] | None = Field(description="what a block device stands on; None: no device")
-    seal: str | None = Field(default=None, description="of this host; None: it could not keep a key")
+    drive: DriveInfo = Field(description="the drive as found then")
+    chain: dict[str, JsonValue] | None = Field(
+        description="what the block device stands on; None: not a device"
+    )
+    seal: str | None = Field(default=None, description="seal of this host; None: it could not keep a key")
 
 
 class Record(Stored):
@@ -150,12 +152,12 @@ def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
         return Standing(None, "its consent was not sealed by this user on this host")
     here = folder.id
     if (given.folder_inode, given.folder_birth_ns) != (here.inode, here.birth_ns):
-        return Standing(None, "the folder is a copy of the one that consent was given for")
+        return Standing(None, "the folder is a copy of the one with consent")
     if given.manifest_sha256 != _digest(manifest) or _lasting(given.drive) != _lasting(manifest.drive):
-        return Standing(None, "its manifest does not say what it said when consent was given")
+        return Standing(None, "its manifest has changed since consent was given")
     if goes_by_name(given.drive) and given.boot_id != boot_id():
         name = given.drive.id
-        why = f"{name} is only a name of the kernel's, and this host was started anew since"
+        why = f"{name} is only a kernel name, and this host was rebooted since"
         return Standing(None, why)
     return Standing(given)
 
@@ -211,7 +213,7 @@ def _check_simulated(opened: str, renewal: Renewal) -> None:
     if renewal.destroy != name:
         raise Refused(
             f"--destroy {renewal.destroy} is not the identifier of {opened}",
-            f"if the state that it keeps may be lost, give its identifier: --destroy '{name}'",
+            f"if the state in it may be lost, give its identifier: --destroy '{name}'",
             reason="wrong-consent",
             target=opened,
         )
@@ -252,9 +254,9 @@ def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
     """
     drive = manifest.drive
     name = shlex.quote(Path(drive.text).name) if drive.capabilities.on_file_system else "ID"
-    look = f"look at it with ssdlab drives {shlex.quote(drive.text)}"
+    look = f"check it with ssdlab drives {shlex.quote(drive.text)}"
     return Refused(
-        f"run {manifest.run_id} would overwrite {drive.text}, and consent must be given again: {why}",
+        f"run {manifest.run_id} would overwrite {drive.text} and needs consent again: {why}",
         f"{look}; if all data on it may be lost: ssdlab resume {words} --destroy {name}",
         reason="no-consent",
         run=manifest.run_id,
@@ -290,5 +292,5 @@ def _read(folder: HeldFolder) -> Record | str:
     except ValueError:
         return "its record of consent is damaged"
     if record.schema_version not in _SCHEMAS or not record.given:
-        return "its record of consent is of another ssdlab"
+        return "its record of consent was written by another ssdlab version"
     return record

@@ -51,9 +51,9 @@ TOOLS = (
     Tool(
         "smartctl",
         "smartmontools",
-        "no other witness of a drive's health than what ssdlab itself reads of it",
+        "no second source for a drive's health beside ssdlab's own readings",
     ),
-    Tool("lsblk", "util-linux", "no list of what is mounted where, which the guard's advice refers to"),
+    Tool("lsblk", "util-linux", "no list of mounts, to which the guard's advice refers"),
     Tool("cpupower", "linux-cpupower", "no easy way to set the CPU frequency governor"),
 )
 
@@ -73,7 +73,7 @@ class Facts:
     root
         Whether this process is root.
     attributes
-        Whether files can carry the mark that ssdlab made them.
+        Whether files can be marked as made by ssdlab.
     library, library_free_bytes
         Where results go, None where what says so is wrong; and the space there, None when it cannot be
         written.
@@ -183,7 +183,7 @@ def _engines(facts: Facts) -> Iterator[Check]:
     words = {"single_issuer": "single issuer", "fixed_buffers": "registered buffers", "commands": "trim"}
     lacking = [text for name, text in words.items() if not ring[name]]
     if lacking:
-        advice = "a newer kernel has them; --engine sync does without"
+        advice = "use a newer kernel, or --engine sync, which does not need them"
         yield Check("io_uring", "limited", f"available without {', '.join(lacking)}", advice)
     else:
         yield Check("io_uring", "ok", "available, with registered buffers and trim")
@@ -205,10 +205,12 @@ def _limits(facts: Facts) -> Iterator[Check]:
             advice = f"raise it with ulimit {flag}"
             yield Check(name, "limited", f"up to {limit}: no sweep to {THREADS} threads", advice)
     if facts.capabilities["schedstat"]:
-        yield Check("schedstat", "ok", "the kernel tells how long threads waited for a CPU")
+        yield Check("schedstat", "ok", "the kernel reports how long threads waited for a CPU")
     else:
         advice = "use a kernel with CONFIG_SCHED_INFO"
-        yield Check("schedstat", "limited", "waits for a CPU are unknown: tails cannot be attributed", advice)
+        yield Check(
+            "schedstat", "limited", "waits for a CPU are unknown: tail latencies cannot be attributed", advice
+        )
 
 
 def _clock(facts: Facts) -> Iterator[Check]:
@@ -217,7 +219,7 @@ def _clock(facts: Facts) -> Iterator[Check]:
     if dear:
         advice = "boot with clocksource=tsc if the CPU's is stable"
         yield Check(
-            "clock", "limited", f"clocksource {source}: each time stamp is a slow device access", advice
+            "clock", "limited", f"clocksource {source}: each timestamp is a slow device access", advice
         )
     else:
         yield Check("clock", "ok", f"clocksource {source or 'unknown'}")
@@ -226,15 +228,15 @@ def _clock(facts: Facts) -> Iterator[Check]:
         advice = (
             "limit idle states (cpupower idle-set -D 10), stop other work, or use --engine uring with depth"
         )
-        what = f"a sleeping thread wakes {latency_text(wake_ns)} late at the median"
-        yield Check("wake-up", "limited", f"{what}: as long as an SSD's read takes", advice)
+        what = f"a sleeping thread wakes {latency_text(wake_ns)} late (median)"
+        yield Check("wake-up", "limited", f"{what}: as long as an SSD read", advice)
 
 
 def _processors(facts: Facts) -> Iterator[Check]:
     cpu, machine = facts.environment.cpu, facts.environment.machine
     governors = cpu.governors
     if not governors:
-        yield Check("governor", "ok", "none to be seen: the host or firmware rules the CPU frequency")
+        yield Check("governor", "ok", "none visible: the host or firmware controls the CPU frequency")
     elif governors == ("performance",):
         yield Check("governor", "ok", "performance")
     else:
@@ -243,15 +245,15 @@ def _processors(facts: Facts) -> Iterator[Check]:
             "governor", "limited", f"{', '.join(governors)}: a CPU may clock down while it waits", advice
         )
     if machine.hypervisor is not None:
-        advice = "measure on bare metal for figures of a drive; here, compare runs on this machine only"
+        advice = "measure drives on bare metal; here, compare only runs on this machine"
         yield Check(
-            "machine", "limited", "virtual: other guests and the hypervisor share in each figure", advice
+            "machine", "limited", "virtual: other guests and the hypervisor affect each figure", advice
         )
     else:
         yield Check("machine", "ok", "bare metal")
     load, cpus = machine.load_average, cpu.allowed or 1
     if load is not None and load[0] > cpus / 2:
-        what = f"load average {load[0]:.1f} on {cpus} CPUs: other work takes part"
+        what = f"load average {load[0]:.1f} on {cpus} CPUs: other work affects the figures"
         yield Check("load", "limited", what, "stop other work before measuring")
     else:
         yield Check("load", "ok", f"{cpus} CPUs, idle enough")
@@ -262,7 +264,7 @@ def _groups(facts: Facts) -> Iterator[Check]:
     found = [f"{limits.cpus:g} CPUs"] if limits.cpus is not None else []
     found += [f"{limit.rule} on {limit.device}" for limit in limits.io]
     if found:
-        advice = "leave the group, or lift the limit, unless it is meant"
+        advice = "leave the group, or lift the limit, unless it is intended"
         yield Check("control group", "limited", f"limits this process: {', '.join(found)}", advice)
     else:
         yield Check("control group", "ok", "no limit on CPU time or I/O")
@@ -281,16 +283,16 @@ def _settings(facts: Facts) -> Iterator[Check]:
     for what, advice in facts.left:
         yield Check("settings", "limited", what, advice)
     if not facts.left:
-        yield Check("settings", "ok", "no run has left anything set")
+        yield Check("settings", "ok", "no run has left settings changed")
     if facts.traces:
-        yield Check("tracing", "ok", f"removed what was left on by a kill: {', '.join(facts.traces)}")
+        yield Check("tracing", "ok", f"removed after a killed run: {', '.join(facts.traces)}")
 
 
 def _storage(facts: Facts) -> Iterator[Check]:
     if facts.attributes:
-        yield Check("file marks", "ok", "files can carry the mark that ssdlab made them")
+        yield Check("file marks", "ok", "files can be marked as made by ssdlab")
     else:
-        advice = "nothing need be done: a record in the state folder takes its place"
+        advice = "nothing to do: a record in the state folder is used instead"
         yield Check(
             "file marks", "limited", "the file system of temporary files has no extended attributes", advice
         )
@@ -308,7 +310,9 @@ def _storage(facts: Facts) -> Iterator[Check]:
         yield Check("library", "ok", f"{facts.library}, {free} free")
     if facts.environment.tool["profile"] != "release":
         advice = "build it with make setup"
-        yield Check("build", "limited", "a debug build: the tool costs several times as much per I/O", advice)
+        yield Check(
+            "build", "limited", "a debug build: the tool costs several times as much CPU time per I/O", advice
+        )
 
 
 def _tools(facts: Facts) -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""The state of a simulated drive, kept with its run: no time passes for it while ssdlab is down.
+"""The state of a simulated drive, kept with its run: its time stops while ssdlab is down.
 
 A real drive rests while a run is interrupted, and each step says what that means (see `lab`). The state of a
 simulated drive is known, so a resumed run goes on as if nothing had been. What was finished is done again
@@ -42,7 +42,7 @@ class _Done:
 
 
 class StateKeeper:
-    """Brings a simulated drive where its run was, and keeps it from getting lost again.
+    """Restores a simulated drive's state in its run, and saves it.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ class StateKeeper:
         found, then = self._state.digest(), done.ended.drive_state
         if found != then:
             raise Refused(
-                f"step {done.request.ordinal + 1} ({done.request.label}) of this run, simulated again, "
-                "does not leave the drive in the state that it left then",
-                "resume with the ssdlab and the profile that began it, or start a new run",
+                f"step {done.request.ordinal + 1} ({done.request.label}) of this run, simulated "
+                "again, does not end in the recorded drive state",
+                "resume with the ssdlab and the profile that started it, or start a new run",
                 reason="state-differs",
                 ordinal=done.request.ordinal,
                 then=then,
@@ -204,8 +204,8 @@ def check_left(session: Session, drive: Drive) -> None:
         return
     if drive.state is not None and drive.state.lasting and drive.state.digest() not in known:
         raise Refused(
-            "the simulated drive was used since this run stopped: its file keeps another state",
-            "put back the file as it was then, or start a new run",
+            "the simulated drive was used since this run stopped: its file holds another state",
+            "restore the old file, or start a new run",
             reason="state-differs",
         )
 

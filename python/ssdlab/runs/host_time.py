@@ -1,4 +1,4 @@
-"""How long a simulation's work takes by the clock: what the host gives it of its processors.
+"""How long a simulation takes by the clock, given its share of the host's processors.
 
 What a simulation has still to do is known in seconds of a processor, which do not depend on what else the
 host does. By the clock they take as much longer as the processors are shared, and that changes while a run

@@ -65,7 +65,7 @@ _OURS = {"clat": "service", "lat": "response"}
 """Clocks of ours that tables of a run have columns for."""
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
 _TERSE_CLOCK = (
-    "terse output does not say which clock its percentiles are of; they are taken for clat, fio's default"
+    "terse output does not name the clock of its percentiles; they are taken as clat, fio's default"
 )
 
 
@@ -114,8 +114,8 @@ def read_imports(
     used = Counter(log.resolve() for _, logs in read for log in logs)
     if twice := next((log for log, times in used.items() if times > 1), None):
         raise UsageError(
-            f"several of these results name {twice}, which holds the I/Os of the last of them",
-            "give each result a folder with its own logs",
+            f"several of these results name {twice}, which holds only the I/Os of the last one",
+            "put each result in a folder with its own logs",
             path=str(twice),
         )
     if lost := next((path for path in paths if is_log(path) and path.resolve() not in used), None):
@@ -125,7 +125,7 @@ def read_imports(
         digest = each.result.files[0].sha256
         if digest in found:
             what = f"{each.path} is the same file as {found[digest].path}: it would count twice"
-            raise UsageError(what, "name it once", path=str(each.path))
+            raise UsageError(what, "give it once", path=str(each.path))
         found[digest] = _placed(each, library)
     return list(found.values())
 
@@ -136,7 +136,7 @@ def _read(path: Path, drive: str | None, name: str | None) -> tuple[Import, tupl
     if name is not None:
         names = sorted({each.job.name for each in jobs})
         if len(names) > 1:
-            what = f"{path} has the jobs {and_listed(names)}, and --name is one"
+            what = f"{path} has the jobs {and_listed(names)}, but --name is for one job"
             raise UsageError(what, "leave --name out, or import the file by itself", path=str(path))
         jobs = [replace(each, job=replace(each.job, name=name)) for each in jobs]
     logs = tuple(dict.fromkeys(log for each in jobs for log in each.files))
@@ -151,7 +151,7 @@ def _file(path: Path) -> ImportedFile:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return ImportedFile(name=path.name, bytes=file.tell(), sha256=digest)
     except OSError as error:
-        raise of_os(error, f"cannot read {path}", "look after that file", path=str(path)) from error
+        raise of_os(error, f"cannot read {path}", "check that file", path=str(path)) from error
 
 
 def _drive_of(result: FioResult) -> str:
@@ -161,9 +161,7 @@ def _drive_of(result: FioResult) -> str:
             return ", ".join(dict.fromkeys(named))
     if result.disks:
         return ", ".join(f"/dev/{each}" for each in result.disks)
-    raise UsageError(
-        f"{result.path} does not say which drive it is of", "name it: --drive NAME", path=str(result.path)
-    )
+    raise UsageError(f"{result.path} does not name its drive", "name it: --drive NAME", path=str(result.path))
 
 
 def _placed(found: Import, library: Path) -> Import:
@@ -213,7 +211,7 @@ def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
                 content = found.path.read_bytes()
                 if hashlib.sha256(content).hexdigest() != found.result.files[0].sha256:
                     raise Refused(
-                        f"{found.path} has changed since it was read", "import it again when it is whole"
+                        f"{found.path} has changed since it was read", "import it again once it is complete"
                     )
                 lock.folder.replace(kept_as(found.path), content)
                 lock.folder.replace(JOURNAL, journal_bytes(list(found.journal), manifest.run_id))
@@ -419,16 +417,16 @@ def _sync(job: Job, label: str, ordinal: int) -> ImportedSync | None:
 def _lacking(job: Job) -> Iterator[str]:
     """Yield what is not to be had of a job."""
     if job.mixed:
-        yield "no figures: fio added up reads and writes (unified_rw_reporting), and neither is known"
+        yield "no figures: fio added up reads and writes (unified_rw_reporting), so neither is known"
     elif not job.sides:
         yield f"no figures: fio counted no I/O{f', and ended with: {job.error_words}' if job.error else ''}"
     elif job.error:
-        yield f"fio ended with an error ({job.error_words}): its figures end there"
+        yield f"fio ended with an error ({job.error_words}): its figures stop there"
     untold = any("clat" in side.times and not side.times["clat"].percentiles for side in job.sides.values())
     if job.threads > 1 and untold:
-        yield f"no percentiles: fio gave them for each of {job.threads} threads, without bins (JSON+)"
+        yield f"no percentiles: fio gave them per thread ({job.threads} threads), without bins (JSON+)"
     if job.sides and load_of(job.options).paced:
-        yield "no response times: its I/Os were paced, and fio's lat begins when one is submitted"
+        yield "no response times: I/Os were paced, but fio's lat starts at submission"
 
 
 def _matter(job: Job, ordinal: int) -> Iterator[Qualifier]:

@@ -326,7 +326,7 @@ def _left_of(options: MeasureOptions) -> str:
     saved = "it is not saved: --save keeps whole measurements" if options.save else "it is not saved"
     if options.log_ios is not None:
         saved += f"; {options.log_ios} holds its I/Os"
-    return f"what was measured until then is told; {saved}"
+    return f"the figures until then are shown; {saved}"
 
 
 def _meter(options: MeasureOptions, *, simulated: bool) -> MeterText | None:
@@ -337,8 +337,8 @@ def _meter(options: MeasureOptions, *, simulated: bool) -> MeterText | None:
     meter = chosen_meter(options.meter, None, simulated=simulated)
     if meter is not None and meter.kind in RECORDED:
         raise Refused(
-            f"{meter.use} is a recording, and one measurement has no marks to find its clock by",
-            "use a meter that is read meanwhile, or a job with one run step",
+            f"{meter.use} is a recording, and one measurement has no marks to align its clock",
+            "use a meter that is read live, or a job with one run step",
         )
     return meter
 
@@ -367,13 +367,15 @@ def _samples_kept(log: _Log | None, metering: Metering) -> Iterator[None]:
 
 _PREPARED = {
     "one-pass": "prepared by one random pass",
-    "analytic": "prepared, not written: its map was placed by theory",
+    "analytic": "prepared without writing: its mapping was computed",
 }
 """How a drive was prepared, in words."""
-_OVERWRITTEN = "written over as in full, as what prepared it did not show its spare, or five rounds that held"
+_OVERWRITTEN = (
+    "overwritten as with --precondition full, as the preparation did not show its spare or five steady rounds"
+)
 _AFTER = {
-    True: "the writes after that held the rule of steady state",
-    False: "the writes after that did not hold the rule of steady state",
+    True: "the writes after that met the steady-state criterion",
+    False: "the writes after that did not meet the steady-state criterion",
 }
 
 

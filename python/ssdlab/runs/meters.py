@@ -41,14 +41,14 @@ def chosen_meter(
         check_kind(given)
         if simulated and given.kind not in RECORDED:
             raise Refused(
-                f"a simulated drive draws no watts that {given.use} could see",
-                "leave --meter out: it has a meter of its own",
+                f"{given.use} cannot measure a simulated drive",
+                "leave --meter out: it has its own meter",
                 meter=str(given),
             )
         if in_suite and given.kind in RECORDED:
             raise Refused(
-                f"{given.use} is a recording of one run, and this is a suite of several",
-                "run its methods one by one, each with its recording, or use a meter that is read meanwhile",
+                f"{given.use} is a recording of one run, but this is a suite of several",
+                "run its methods one by one, each with its recording, or use a meter that is read live",
                 meter=str(given),
             )
         if given.kind in RECORDED:

@@ -1,4 +1,4 @@
-"""What is watched beside a measurement: the host, the drive's telemetry, and whether ssdlab stood still.
+"""What is observed during a measurement: the host, the drive's telemetry, and pauses of ssdlab.
 
 Nothing is sent in a step in which the drive is left alone, nor before the step that follows has begun: the
 drive is asked once a second from one second on, and at the end of what was measured.

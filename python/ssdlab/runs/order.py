@@ -1,4 +1,4 @@
-"""What is to be run on what, and what that will do: worked out without touching the drive."""
+"""What to run on which drive, and its effects: determined without touching the drive."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def no_drive(method: Method, identity: Identity) -> Unsupported | None:
         return None
     if can.block_device and not is_made_up(identity.transport, identity.name):
         return None
-    return no_features(identity.path, f"a {words_of(can, asdict(identity)).lower()} is no drive")
+    return no_features(identity.path, f"a {words_of(can, asdict(identity)).lower()} is not a drive")
 
 
 def plan_on(
@@ -229,7 +229,7 @@ def plan_on(
 def _cannot_show(steps: Sequence[PlannedStep], params: Params) -> tuple[str, ...]:
     """Return why figures will not be known to be of steady state, where the method brings it about."""
     if isinstance(params, SteadyParams) and not any(step.verb == Precondition.verb for step in steps):
-        return ("writes come after one fill",)
+        return ("writes follow one fill",)
     return tuple(dict.fromkeys(filter(None, map(not_steady, steps))))
 
 

@@ -54,8 +54,8 @@ class OwnAccount(Metering):
         health = drive.telemetry.reading()
         if health is None or health.source != "nvme" or health.drawn_w is None:
             raise Refused(
-                f"{drive.identity.path} gives no account of its power to this user",
-                "few NVMe drives do (bytes 240 to 243 of the SMART log); use a meter in its supply",
+                f"{drive.identity.path} does not report its power to this user",
+                "use a meter in its supply; few NVMe drives report power (SMART log, bytes 240 to 243)",
                 meter=text.use,
             )
         how = {None: "", True: ", estimated", False: ", measured"}[health.power_estimated]

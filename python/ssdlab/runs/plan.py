@@ -93,7 +93,7 @@ class PlannedStep:
 
 
 def not_steady(step: PlannedStep) -> str:
-    """Return why the writing of a step surely will not show steady state; empty: it may."""
+    """Return why the writes of a step certainly cannot show steady state; empty: they may."""
     asked = None if step.request is None else step.request.asked
     if not isinstance(asked, Precondition) or asked.until is None or step.request is None:
         return ""
@@ -103,17 +103,17 @@ def not_steady(step: PlannedStep) -> str:
         return ""
     span_bytes = stream.span_bytes(ground.capacity_bytes, ground.logical_block_bytes)[1]
     max_ns = stream.stop.time_ns
-    ends = f"the writing ends after {span_text(max_ns / NS_PER_S)}"
+    ends = f"preconditioning ends after {span_text(max_ns / NS_PER_S)}"
     if until.name == STEADY:
         needed = max(span_bytes * MIN_CAPACITIES, until.given("least_bytes"))
         needed_ns = max(until.least_ns, WINDOW * until.given("round_ns"))
     else:  # after one pass, or in a placed state
         needed, needed_ns = WINDOW * until.given("round_bytes", 0.0), 0.0
     if max_ns < needed_ns:
-        return f"{ends}, of the {span_text(needed_ns / NS_PER_S)} that it takes"
+        return f"{ends}, but needs {span_text(needed_ns / NS_PER_S)}"
     if upper < needed:
         written, enough = capacity_text(round(upper)), capacity_text(round(needed))
-        return f"{ends}, with at most {written} of the {enough} that it takes"
+        return f"{ends}, with at most {written} of the {enough} needed"
     return ""
 
 
@@ -201,7 +201,7 @@ def overhead_max_s(steps: Sequence[PlannedStep]) -> float:
 
 
 class Recorder:
-    """The executor that does nothing but count.
+    """The executor that only counts.
 
     Parameters
     ----------

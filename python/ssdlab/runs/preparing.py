@@ -22,12 +22,13 @@ BLOCK_BYTES = 4096
 _FULL = SteadyParams()
 """Where a pass does not show that it left what it should: as the steady methods write, by their defaults."""
 _IN_FULL = (
-    "writing over as in full, as the pass did not show its spare "
-    f"({_FULL.overwrites:g} capacities and {duration_text(round(_FULL.least_seconds * NS_PER_S))} or more, "
+    "overwriting as with --precondition full, as the pass did not show its spare "
+    f"({_FULL.overwrites:g} drive writes and "
+    f"{duration_text(round(_FULL.least_seconds * NS_PER_S))} or more, "
     f"at most {duration_text(round(_FULL.most_seconds * NS_PER_S))})"
 )
 _OF_MEASURE = Advice(
-    "write it once over, --precondition fill; a method such as steady-random-write writes it to steady state",
+    "write it once, --precondition fill; a method such as steady-random-write writes it to steady state",
     "--spare 0.07",
 )
 
@@ -129,7 +130,7 @@ def _write_after(
         doubted = doubted or after.doubted
         return holds or ended
 
-    watcher.phase("writing until that is steady", duration_ns=None, size_bytes=None)
+    watcher.phase("writing until steady", duration_ns=None, size_bytes=None)
     ran = drive.run(writes, on_tick=watcher.tick, until=until)
     judged = judge(laid, before, *_rows_of(ran), placed=placed)
     if ended and not judged.steady:

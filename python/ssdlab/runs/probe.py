@@ -1,4 +1,4 @@
-"""What `plan --probe` measures: a few loads, for half a minute at most, so that a plan need not guess.
+"""What `plan --probe` measures: a few loads, for half a minute at most, to replace guesses in a plan.
 
 Reads only, unless the drive's data may be lost (`--destroy`). Of a simulated drive a copy of its own is
 measured, as small as the profile allows: it is made for this and thrown away.
@@ -198,7 +198,7 @@ def probe(
         return _probed(text, pace, size_bytes, destroy, wipe_signatures)
     except Interrupted as error:
         raise Interrupted(
-            "the probe was stopped by a signal", "plan again; nothing that it measured is kept"
+            "the probe was stopped by a signal", "plan again; its measurements are not kept"
         ) from error
 
 

@@ -104,8 +104,8 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
         ratings = Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
         if ratings.profile not in (name, asked["name"], *asked.get("aliases", ())):
             raise UsageError(
-                f"the ratings in {place} are of {ratings.profile}, and the profile asked for is {name}",
-                f'write profile = "{name}" there if they are its ratings, or name the other profile',
+                f"the ratings in {place} are for {ratings.profile}, not for {name}",
+                f'set profile = "{name}" there if they are its ratings, or name the other profile',
                 profile=name,
                 rated=ratings.profile,
             )
@@ -113,7 +113,7 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     known = shipped_ratings()
     if name not in known:
         raise UsageError(
-            f"{name} has no ratings: it stands for a class of drives, or is your own",
+            f"{name} has no ratings: it is a class of drives, or your own profile",
             "name a file with --ratings, or one of: " + ", ".join(known),
             profile=name,
         )
@@ -183,15 +183,15 @@ def _check_spans(profile: str, ratings: Ratings) -> None:
             continue
         if not cache:
             raise UsageError(
-                f"{rating.metric} is rated within an SLC cache, and {made['name']} has none",
+                f"{rating.metric} is rated within an SLC cache, but {made['name']} has none",
                 "rate it as fresh or steady",
                 field="state",
             )
         holds_gb = cache["size_gb"]["value"]
         if rating.span_gb > holds_gb:
             raise UsageError(
-                f"{rating.metric} is rated within the cache over {rating.span_gb:g} GB, "
-                f"and that of {made['name']} holds {holds_gb:g} GB",
+                f"{rating.metric} is rated within the cache over {rating.span_gb:g} GB, but that "
+                f"of {made['name']} holds {holds_gb:g} GB",
                 "give a span_gb that is less than the cache holds",
                 field="span_gb",
                 span_gb=rating.span_gb,
@@ -284,8 +284,9 @@ class _PreparedDrive:
         if rating.in_flight == 1 or length >= _BUFFERS * size:
             return None
         return (
-            f"at scale {self._scale} the span is {capacity_text(length)}, less than twice the write buffer "
-            f"of {capacity_text(size)}, which no scale makes smaller: rate it over a larger span_gb"
+            f"at scale {self._scale} the span is {capacity_text(length)}, less than twice the "
+            f"write buffer of {capacity_text(size)}, which does not scale: rate it over a "
+            "larger span_gb"
         )
 
     def _workload(self, rating: Rating, sequential: bool, ramp_ns: int) -> Workload:

@@ -1,9 +1,8 @@
 """Power of a run from a recording by something else: marks at both ends, and the file when they are done.
 
 The steps of a run do not wait for the file. When all are done it is read, its clock is found by the marks,
-and each measurement gets its power. Is the file not there yet, or are the marks not in it, the run is
-interrupted: `ssdlab resume` reads the finished steps back, and then the file. An empty file means that there
-is none.
+and each measurement gets its power. If the file or its marks are missing, the run is interrupted: `ssdlab
+resume` reads the finished steps back, then the file. An empty file means that there is no recording.
 """
 
 from __future__ import annotations
@@ -91,12 +90,12 @@ class RecordedMetering(Metering):
 
         path = user_path(self._text.place)
         again = (
-            f"then continue with: ssdlab resume {run_words(folder.path)}; "
-            "if nothing was recorded, put an empty file there"
+            f"then continue with: ssdlab resume {run_words(folder.path)}; if nothing was recorded, "
+            "put an empty file there"
         )
         if not path.exists():
             raise Refused(
-                f"all steps are done, and the recording {path} is not there yet",
+                f"all steps are done, but the recording {path} is missing",
                 f"put it there, {again}",
                 path=str(path),
             )
@@ -105,13 +104,13 @@ class RecordedMetering(Metering):
         try:
             recording = read_recording(self._text)
         except LabError as error:
-            raise Refused(f"all steps are done, and {error.what}", f"{error.advice}, {again}") from error
+            raise Refused(f"all steps are done, but {error.what}", f"{error.advice}, {again}") from error
         ends = _marks_of(steps)
         if not ends:
             why = (
-                "the host was started anew between the marks"
+                "the host was rebooted between the marks"
                 if ends is None
-                else "there was nothing written that marks could read"
+                else "nothing was written that the marks could read"
             )
             return _without(steps, Warning.of("meter-gone", meter=self._text.use, why=why))
         return self._with_power(steps, folder, recording.info, recording.trace, ends, again)
@@ -132,8 +131,8 @@ class RecordedMetering(Metering):
             found = aligned(trace, ends)
         except NotFound as error:
             raise Refused(
-                f"all steps are done, and {self._text.use} is not of this run: {error}",
-                f"name the recording of the whole run, marks and all, {again}",
+                f"all steps are done, but {self._text.use} is not of this run: {error}",
+                f"give the recording of the whole run, including its marks, {again}",
             ) from error
         info = replace(info, bound_ns=found.bound_ns)
         self._record = {

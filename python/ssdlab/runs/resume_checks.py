@@ -29,23 +29,23 @@ def resumable_method(manifest: Manifest) -> tuple[Method, Params]:
         This ssdlab has another version of the method, or other parameters.
     """
     package = manifest.tool.get("plugin")
-    began = f"the package that began it, {package}" if package else "the ssdlab that began it"
+    began = f"the package that started it, {package}" if package else "the ssdlab that started it"
     try:
         known = find_method(manifest.method.name)
     except UsageError as error:
         if package is None:
             raise
         raise Refused(
-            f"run {manifest.run_id} is of method {manifest.method.name} of package {package}, which is not "
-            "installed",
+            f"run {manifest.run_id} needs method {manifest.method.name} of package {package}, "
+            "which is not installed",
             "install that package and resume again",
             method=manifest.method.name,
             package=package,
         ) from error
     if known.version != manifest.method.version:
         raise Refused(
-            f"run {manifest.run_id} was begun with version {manifest.method.version} of {known.name}, "
-            f"this ssdlab has version {known.version}",
+            f"run {manifest.run_id} was started with version {manifest.method.version} of "
+            f"{known.name}; this ssdlab has version {known.version}",
             f"resume with {began}, or start a new run",
             begun=manifest.method.version,
             known=known.version,
@@ -88,7 +88,7 @@ def check_drive(
         then, found = getattr(manifest.drive, name), getattr(now_there, name)
         if then != found:
             raise Refused(
-                f"run {manifest.run_id} did not begin on this drive: its {name} is {found}, not {then}",
+                f"run {manifest.run_id} was started on another drive: its {name} was {then}, not {found}",
                 "attach that drive under the same name, or start a new run",
                 fact=name,
                 begun=then,
@@ -119,11 +119,11 @@ def check_attached(given: Given, found: DriveInfo, noun: str, run_id: str, *, re
     """
     differs = _attached_anew(given, found)
     if differs is None and resumed and given.allowed.get("writing") and can_be_reset(found):
-        differs = "it may have been reset meanwhile, which the kernel does not count"
+        differs = "it may have been reset since, which the kernel does not count"
     if differs is not None:
         raise Refused(
-            f"{noun} {run_id} did not begin on what is now {found.text}: {differs}",
-            "start a new run; or, if it is the same drive and all data on it may be lost, name it again: "
+            f"{noun} {run_id} was not started on what is now {found.text}: {differs}",
+            "start a new run; or, if all data on this drive may be lost, name it again: "
             f"ssdlab resume {run_id} --destroy {quoted(found.id)}",
             reason="replaced",
             target=found.text,
@@ -154,9 +154,9 @@ def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:
         then, now_there = begun.get(fact), found.get(fact)
         if then is not None and now_there is not None and then != now_there:
             raise Refused(
-                f"{manifest.drive.text} is not the file that run {manifest.run_id} began on: "
-                "another was put in its place",
-                "put the run's own file back, or start a new run",
+                f"{manifest.drive.text} is not the file that run {manifest.run_id} was started on: "
+                "it was replaced",
+                "restore the run's file, or start a new run",
                 fact=fact,
                 begun=then,
                 found=now_there,

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ssdlab.runs.tracking import Tracker
 
 
-_RESTED = "the drive rested during an interruption: the state that this step had made is lost"
-_STOOD_STILL = "ssdlab stood still meanwhile: it is done again"
-_BROKEN = "interrupted within what belongs together: it is done again from its beginning"
+_RESTED = "the drive idled during an interruption: the state from this step is lost"
+_STOOD_STILL = "ssdlab was paused: the step is repeated"
+_BROKEN = "interrupted within a group of steps: the group is repeated from its start"
 
 
 _AGAIN = 2
@@ -50,7 +50,7 @@ It is the delay before idle work of the simulated drives, which is recalled from
 
 
 def can_be_done_again(request: Request, result: StepResult) -> bool:
-    """Whether a step in which ssdlab stood still can simply be done once more, as `resume` might.
+    """Whether a step in which ssdlab was paused can simply be repeated, as `resume` might.
 
     One that prepares is left as it is, since no figure is of it; one whose drive has rested too long, or has
     a history that cannot be repeated (`from-purge`), would not be the same again.
@@ -63,7 +63,7 @@ def can_be_done_again(request: Request, result: StepResult) -> bool:
 
 
 class Rewind(BaseException):
-    """A preparation was voided: the procedure must run again from its first line. Never leaves `session`.
+    """A preparation was voided: the procedure must restart from its first line. Never leaves `session`.
 
     No `Exception`: a method that handles those does not stand in its way.
     """
@@ -99,7 +99,7 @@ class Runner:
     metering
         What meters the drive; by default nothing.
     heartbeat
-        Tells whether ssdlab stood still; by default nothing does.
+        Detects pauses of ssdlab; by default nothing does.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class Runner:
             raise Paused("paused as asked", f"continue with: ssdlab resume {run_words(self._folder)}")
 
     def catch_up(self, *, only_lasting: bool = False) -> None:
-        """Tell what stands of earlier sessions; bring a drive whose state is kept to where that left it."""
+        """Report finished steps of earlier sessions; restore a drive whose state is kept."""
         for step in self._untold:
             if (step.ordinal, step.attempt) not in self._reported:
                 self._tracker.finished(step, read_back=True)
@@ -253,7 +253,7 @@ class Runner:
     # --- what an interruption left ---
 
     def _settle(self, request: Request, history: StepHistory) -> None:
-        """Apply the step's policy to an attempt that was cut short, and to a preparation gone stale."""
+        """Apply the step's policy to an interrupted attempt, and to a stale preparation."""
         opened = history.open_attempt
         if opened is not None:
             done = None if self._keeper is not None else self._kept(request, history, opened)
@@ -261,7 +261,10 @@ class Runner:
                 self._journal.part(request.ordinal, opened.attempt, done)
             else:
                 rule = f"its policy is {request.policy}"
-                why = f"interrupted; {'the drive goes back to its beginning' if self._keeper else rule}"
+                why = (
+                    "interrupted; "
+                    f"{'the drive returns to its state before the step' if self._keeper else rule}"
+                )
                 for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
                     self._journal.void(request.ordinal, attempt, why)
         stale = self._stale(request)
@@ -309,7 +312,7 @@ class Runner:
     # --- doing a step ---
 
     def _undisturbed(self, request: Request, digest: str) -> Step:
-        """Do a step, and again where ssdlab stood still meanwhile and that gives the same; else leave it."""
+        """Do a step; repeat it if ssdlab was paused and a repeat gives the same; else leave it."""
         step = self._do(request, digest)
         for _ in range(_AGAIN):
             if self._led_up_to or not can_be_done_again(request, step.result):
@@ -342,9 +345,9 @@ class Runner:
                 error.what = f"step {request.ordinal + 1}, {request.label}: {error.what}"
                 if error.facts.get("reason") == TOO_MANY:
                     error.advice = (
-                        "see the kernel log and the drive's health, then: ssdlab resume "
-                        f"{run_words(self._folder)}; or begin anew with --on-error continue, which marks "
-                        "the figures"
+                        "check the kernel log and the drive's health, then: ssdlab resume "
+                        f"{run_words(self._folder)}; or start again with --on-error continue, "
+                        "which marks the figures"
                     )
                 error.facts |= {"ordinal": request.ordinal, "step": request.label}
             raise
@@ -365,9 +368,9 @@ def _check_same(request: Request, digest: str, history: StepHistory) -> None:
     begun = standing[-1]
     if begun.hash != digest:
         raise Refused(
-            f"step {request.ordinal + 1} of this run was {begun.verb} ({begun.label}), and the method now "
-            f"asks for {request.verb} ({request.label}) with other arguments",
-            "resume with the ssdlab and the parameters that began it, or start a new run",
+            f"step {request.ordinal + 1} of this run was {begun.verb} ({begun.label}), but the "
+            f"method now requests {request.verb} ({request.label}) with other arguments",
+            "resume with the ssdlab and the parameters that started it, or start a new run",
             ordinal=request.ordinal,
             begun=begun.hash,
             asked=digest,

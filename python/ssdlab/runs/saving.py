@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import AnyRecord
 
-_PROSE = """One workload, taken by `ssdlab measure`.
+_PROSE = """One workload, measured by `ssdlab measure`.
 
-It is no review method: nothing says in which state the drive was, or for how long it had been so.
+It is not a review method: the drive state, and how long it had lasted, are unknown.
 """
 
 
@@ -153,7 +153,7 @@ def measured_run(
 def _state_of(step: Step, params: dict[str, JsonValue], *, writes: bool) -> Iterator[Qualifier]:
     """Yield what is known of the state that writes went to; reads need none but a preparation that worked."""
     if any(each.code == "unprepared" for each in step.result.warnings):
-        yield Qualifier(code="state-unproven", why="what was to prepare the drive failed")
+        yield Qualifier(code="state-unproven", why="the preparation of the drive failed")
     elif writes:
         prepared = (step.result.measurement or {}).get("prepared")
         how = params.get("precondition")
@@ -163,7 +163,7 @@ def _state_of(step: Step, params: dict[str, JsonValue], *, writes: bool) -> Iter
         elif how == "fill":
             yield Qualifier(code="written-once")
         else:
-            why = "nothing shows in which state the drive was when it was written"
+            why = "drive state during the writes unknown"
             yield Qualifier(code="state-unproven", why=why)
 
 

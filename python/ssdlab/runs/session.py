@@ -1,8 +1,7 @@
 """A run from the command to its end: start, resume, plan.
 
-This is where everything meets: a method's procedure, a drive behind its guard, the run folder with its
-journal. The folder holds, at every moment, all that is needed to go on: nothing else is kept in memory
-across steps.
+It joins a method's procedure, a guarded drive, and the run folder with its journal. The folder always holds
+everything needed to resume: nothing else is kept in memory across steps.
 """
 
 from __future__ import annotations
@@ -210,8 +209,8 @@ def resume(
         text = str(_opened_with(manifest, folder)["text"])
         if manifest.drive.capabilities.on_file_system and not Path(text).exists():
             raise Refused(
-                f"{text}, the file that this run was made on, is gone",
-                "put it back, or start a new run",
+                f"{text}, the file of this run, is missing",
+                "restore it, or start a new run",
                 path=text,
             )
         writes = chosen.writes(params)
@@ -276,7 +275,7 @@ class _Run:
 
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """Take signals, keep the journal, and see whether all of this stands still."""
+        """Handle signals, keep the journal, and detect pauses of the process."""
         journal = Journal(
             self._held, self._manifest.run_id, check=self._lock.check, anew=self._lock.taken_over
         )
@@ -403,7 +402,7 @@ class _Run:
         return (*warnings_of(steps), *self._left)
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
-        """Tell what the method needs and this drive cannot prove: that every block was written."""
+        """Report that the method needs every block written, which this drive cannot prove."""
         filled = any(step.verb == "fill" and not unprepared([step], step.ordinal + 1) for step in steps)
         known = self._drive.written(0, self._drive.capacity_bytes) is not None
         member = self._manifest.member
@@ -413,8 +412,9 @@ class _Run:
         return [
             Departure(
                 code="written-unknown",
-                what="whether every block had been written before is not known; the method needs it",
-                why="a device does not tell, and reads of unwritten blocks touch no flash: fill it first",
+                what="unknown whether every block had been written before; the method needs it",
+                why="fill it first: devices do not report this, and reads of unwritten blocks do not "
+                "touch the flash",
             )
         ]
 
@@ -425,7 +425,8 @@ def _opened_with(manifest: Manifest, folder: Path) -> dict[str, JsonValue]:
     lacking = [name for name in ("text", "size_bytes", "destroy", "writing") if name not in options]
     if lacking or not isinstance(options["text"], str):
         raise Refused(
-            f"the manifest of {folder} does not say how its drive was opened: {', '.join(lacking) or 'text'}",
+            f"the manifest of {folder} does not record how its drive was opened: "
+            f"{', '.join(lacking) or 'text'}",
             "restore it from a copy, or start a new run",
             path=str(folder),
         )
@@ -450,7 +451,7 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
 
 
 def _unwritten(method: Method, drive: str) -> dict[str, Any]:
-    """Return the leave to read what was never written; only a simulated drive needs one."""
+    """Return the permission to read never-written blocks; only a simulated drive needs one."""
     return {"allow_unwritten": True} if method.reads_unwritten and drive.startswith(SIMULATED_PREFIX) else {}
 
 

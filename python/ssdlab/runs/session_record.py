@@ -168,7 +168,7 @@ def nothing_left(manifest: Manifest, folder: Path) -> Refused:
     if manifest.children:
         noun, again = "suite", "do a part again with --redo PART, or run it again"
     return Refused(
-        f"{noun} {manifest.run_id} is finished; there is nothing to resume",
+        f"{noun} {manifest.run_id} is finished: there is nothing to resume",
         f"see it with ssdlab show {run_words(folder)}, {again}",
         run=manifest.run_id,
     )

@@ -1,4 +1,4 @@
-"""What the verbs have at hand when a step is done: drive, run folder, observers; measures their workloads.
+"""What the verbs use during a step: drive, run folder, observers; it measures their workloads.
 
 What a step does is its verb's (`lab.verbs`); the journal and the policies are the `Runner`'s.
 """
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 _OVERRUN = frozenset({"rate-not-reached", "dropped", "undone"})
-"""Warnings of a load that was more than the drive could do."""
+"""Warnings of a load beyond the drive's capability."""
 _OF_A_STATE = frozenset({"re-precondition", "from-purge"})
 """Policies of steps whose drive must not have rested before them, as they say of an interruption."""
 _SPACE_LOOK_S = 1.0

@@ -1,4 +1,4 @@
-"""Signals as a flag: a run ends between two looks at it, never in the middle of a record."""
+"""Signals as a flag: a run stops when it checks the flag, never in the middle of a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Works out how far a run is and where in its plan, and tells the observers."""
+"""Determines a run's progress and its place in the plan, and notifies the observers."""
 
 from __future__ import annotations
 

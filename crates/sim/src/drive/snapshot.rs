@@ -48,7 +48,7 @@ pub enum StateError {
         why: String,
     },
     /// It belongs to another drive.
-    #[error("{setting} is {found} there, and {asked} was asked for")]
+    #[error("{setting} is {found} there, but {asked} was requested")]
     Differs {
         /// Which setting.
         setting: String,
@@ -66,13 +66,15 @@ impl StateError {
     /// What the reader can do, in one line.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::NotAState => "name another file: this one is left as it is",
+            Self::NotAState => "name another file: this one is left unchanged",
             Self::Format { .. } => {
-                "use the version that wrote it, or name another file and begin anew"
+                "use the version that wrote it, or start again with another file"
             }
-            Self::Corrupt { .. } => "delete it, and the drive is made anew; or name another file",
+            Self::Corrupt { .. } => {
+                "delete it, so that the drive is recreated; or name another file"
+            }
             Self::Differs { .. } => "name the drive as it was, or another file",
-            Self::Io(_) => "look after the file system, or name a file elsewhere",
+            Self::Io(_) => "check the file system, or name a file elsewhere",
         }
     }
 

@@ -79,7 +79,7 @@ impl Profile {
             )
         });
         let why = format!(
-            "no spare is left: of {raw} bytes of flash, {usable} can hold data beside the reserve{reserve} and the open superblocks"
+            "no spare is left: of {raw} bytes of flash, {usable} can hold data besides the reserve{reserve} and the open superblocks"
         );
         require(
             spec.user_bytes < usable,

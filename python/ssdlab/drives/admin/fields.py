@@ -41,7 +41,9 @@ PLAUSIBLE: Final = {
     "moved_bytes": Range(0, _LIFE_H * 3600 * 8 * 10**9, "8 GB/s, the mean of PCIe 4 x4, for 30 years"),
     "energy_wh": Range(0, _LIFE_H * 100, "the most power for 30 years"),
     "power_w": Range(0.0001, 100, "EDSFF (SFF-TA-1006 to 1008) goes up to 70 W; the unit is 0.1 mW"),
-    "latency_us": Range(0, 60 * 10**6, "a drive is given up for dead after some 30 s (nvme_core.io_timeout)"),
+    "latency_us": Range(
+        0, 60 * 10**6, "the kernel gives up on a drive after some 30 s (nvme_core.io_timeout)"
+    ),
     "erase_s": Range(0, 60 * 86_400, "ACS-5 words 89 and 90 end at 45 days"),
     "capacity_bytes": Range(1, 10**17, "100 PB: 400 times the largest drive of 2025"),
     "block_bytes": Range(512, 65_536, "NVMe and SCSI begin at 512; Linux takes 64 KiB at most"),

@@ -178,7 +178,7 @@ class KernelPort:
         if program is None:
             package = _PACKAGES.get(name, name)
             raise HostError(
-                f"{name} is not installed, and this cannot be done without it",
+                f"{name} is not installed, and is needed here",
                 f"install it (apt install {package}), or choose another method",
                 reason="no-tool",
                 tool=name,
@@ -201,7 +201,7 @@ class KernelPort:
         except subprocess.TimeoutExpired:
             raise DriveError(
                 f"{name} did not end within {limit_s:.0f} s",
-                "the drive may still be at work: keep it powered, and look at it again later",
+                "the drive may still be working: keep it powered, and check it again later",
                 reason="hung",
                 tool=name,
                 pid=process.pid,
@@ -230,9 +230,9 @@ class KernelPort:
         wanted = (self.device, self.diskseq)
         if any(now != then for now, then in zip(found, wanted, strict=True) if then is not None):
             raise DriveError(
-                f"{self.path} is another drive now: {found[0]}, attachment {found[1]}; meant was "
+                f"{self.path} is another drive now: {found[0]}, attachment {found[1]}; not "
                 f"{self.device}, attachment {self.diskseq}",
-                "look at `ssdlab drives`, and start again with the right one",
+                "see `ssdlab drives`, and start again with the right one",
                 reason="replaced",
                 device=str(self.path),
             )
@@ -269,7 +269,7 @@ def _failed(path: Path, doing: str, error: OSError) -> DriveError:
     denied = isinstance(error, PermissionError)
     return DriveError(
         f"{path}: {doing} failed: {error.strerror}",
-        "run as root" if denied else "look into the kernel's log (dmesg) for what became of the drive",
+        "run as root" if denied else "check the kernel log (dmesg) for the drive's state",
         reason="permission" if denied else "fault",
         errno=error.errno,
         device=str(path),

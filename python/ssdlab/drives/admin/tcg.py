@@ -74,7 +74,7 @@ def locking(content: bytes) -> Locking:
             flags = content[at + 4]
         at += 4 + length
     if flags is None:
-        raise Malformed("Level 0 Discovery names no Locking feature")
+        raise Malformed("Level 0 Discovery lists no Locking feature")
     return Locking(
         rules=tuple(rules),
         supported=bool(flags & 0x01),

@@ -78,7 +78,7 @@ def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = N
     left = gaps(descriptor, 0, target.size_bytes)
     if left:
         raise HostError(
-            f"{target.path} was written throughout, and its file system still reports a {left[0].kind}",
+            f"{target.path} was fully written, but its file system still reports a {left[0].kind}",
             "use another file system, or a block device: reads here would not reach the drive",
             path=target.path,
             offset=left[0].start,
@@ -302,7 +302,8 @@ class FileDrive(RealDrive):
         raise Refused(
             f"{self._path}: {bytes_text(gap.length)} at byte {gap.start} are {why}; "
             "reads would not reach the drive",
-            "write the span first (a file made with --size is), or time the tool itself: --allow-unwritten",
+            "write the span first (--size does for a new file), or measure the tool itself: "
+            "--allow-unwritten",
             reason="unwritten",
             target=str(self._path),
             offset=gap.start,
@@ -347,8 +348,9 @@ class FileDrive(RealDrive):
         if now_bytes == self._size_bytes:
             return
         raise DriveError(
-            f"{self._path} changed its size in mid-run: it has {now_bytes} bytes, it had {self._size_bytes}",
-            "see who changes it; the steps before are kept, and resume goes on when it has its size again",
+            f"{self._path} changed its size during the run: it has {now_bytes} bytes, it had "
+            f"{self._size_bytes}",
+            "find out what changes it, restore its size, and resume; the finished steps are kept",
             measurement=None if cause is None else cause.measurement,
             reason="changed",
             device=str(self._path),

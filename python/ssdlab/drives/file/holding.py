@@ -87,8 +87,8 @@ def _refusal_error(refusal: Refusal, target: str) -> LabError:
 def replaced(path: Path) -> Refused:
     """Return the refusal of a file that is not what was looked at."""
     return Refused(
-        f"{path} is not the file any more that was checked: it was moved, removed or replaced",
-        "start again with the file that is meant",
+        f"{path} is no longer the file that was checked: it was moved, removed or replaced",
+        "start again with the right file",
         reason="replaced",
         target=str(path),
     )
@@ -122,7 +122,7 @@ def _made(place: Place, pin: Pin | None, intent: Intent, files: HostFiles, size_
         raise UsageError(
             f"--size {bytes_text(size_bytes)} for {place.path} is not a multiple of "
             f"{bytes_text(_DEFAULT_BLOCK_BYTES)}",
-            "ask for a size in whole blocks, such as 4GiB",
+            "give a size in whole blocks, such as 4GiB",
             size_bytes=size_bytes,
         )
     return _make(place.folder, place.path, size_bytes)

@@ -97,7 +97,7 @@ class Rating:
     def _why(self, total: int) -> str:
         cap = capacity_text(self.max_bytes)
         if self.endurance_bytes is None:
-            return f"its rated endurance is not on record, and the cap is {cap}"
+            return f"its rated endurance is unknown, and the cap is {cap}"
         share = f"{share_text(total / self.endurance_bytes)} of its rated endurance"
         rated = capacity_text(self.endurance_bytes)
         cap = fixed_share_text(self.cap.share) if self.cap.max_bytes is None else cap
@@ -106,8 +106,8 @@ class Rating:
     def _advice(self, total: int) -> str:
         if self.endurance_bytes is None:
             enough = capacity_text(2 * total).replace(" ", "")
-            return f"say what may be written, --endurance-cap {enough}, or note its tbw in a drive record"
-        return "if that much of its life may go, raise the cap: --endurance-cap 50%"
+            return f"allow it with --endurance-cap {enough}, or note its tbw in a drive record"
+        return "if so much endurance may be used, raise the cap: --endurance-cap 50%"
 
 
 def rating_of(identity: Identity, cap: EnduranceCap | None = None) -> Rating | None:

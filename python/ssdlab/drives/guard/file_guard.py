@@ -275,19 +275,19 @@ def _cannot_be_made(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
     if not facts.folder:
         return Refusal(
             "no-folder",
-            f"{facts.path} does not exist, nor does its folder",
+            f"{facts.path} does not exist, and its folder does not either",
             "name a file in a folder that exists",
         )
     if size_bytes is None:
         return Refusal(
             "no-size",
             f"{facts.path} does not exist",
-            "to have it made and laid out, say how large: --size 4GiB",
+            "to create and fill it, give its size: --size 4GiB",
         )
     if not facts.writable:
         return Refusal(
             "permission",
-            f"{facts.path} cannot be made: its folder may not be written",
+            f"{facts.path} cannot be created: its folder is not writable",
             "name a file in another folder",
         )
     return _no_space(facts, size_bytes)
@@ -300,7 +300,7 @@ def _no_space(facts: FileFacts, size_bytes: int) -> Refusal | None:
         "no-space",
         f"{facts.path} would need {bytes_text(size_bytes)}, and its file system has "
         f"{bytes_text(facts.free_bytes)} free",
-        "ask for a smaller --size, or name a file on another file system",
+        "give a smaller --size, or name a file on another file system",
     )
 
 
@@ -308,7 +308,7 @@ def _no_plain_file(facts: FileFacts) -> Refusal | None:
     if facts.kind == "file":
         return None
     advice = {
-        "symbolic link": f"name what it leads to{f': {facts.leads_to}' if facts.leads_to else ''}",
+        "symbolic link": f"name its target{f': {facts.leads_to}' if facts.leads_to else ''}",
         "directory": f"name a file in it: {facts.path}/scratch.bin --size 4GiB",
         "character device": "name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
     }.get(facts.kind, "name a file or a block device")
@@ -352,10 +352,8 @@ def _perhaps_in_use(facts: FileFacts, intent: Intent) -> Refusal | None:
     if facts.lease == "held" and (facts.unseen or not facts.openers):
         return Refusal(
             "open",
-            f"{facts.path} is open elsewhere, in what cannot be seen",
-            facts.unseen[0].remedy
-            if facts.unseen
-            else "find out who passes it on or serves it, and wait for its end",
+            f"{facts.path} is open elsewhere, but its user cannot be seen",
+            facts.unseen[0].remedy if facts.unseen else "find what uses or serves it, and wait for it to end",
         )
     return unseen(facts.path, facts.unseen) if facts.unseen else None
 
@@ -364,7 +362,7 @@ def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
     if not facts.readable:
         return Refusal(
             "permission",
-            f"{facts.path} may not be read by this user",
+            f"{facts.path} is not readable by this user",
             "name another file, or run as its owner",
         )
     if size_bytes is not None and size_bytes != facts.size_bytes:
@@ -375,7 +373,7 @@ def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
             "leave --size out to use it as it is, or remove the file first",
         )
     if facts.size_bytes == 0:
-        return Refusal("empty", f"{facts.path} is empty", "remove it, and have it made with --size 4GiB")
+        return Refusal("empty", f"{facts.path} is empty", "remove it, and let --size 4GiB create it")
     return None
 
 
@@ -384,30 +382,30 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
         return Refusal(
             "wrong-consent",
             f"--destroy {quoted(intent.destroy)} is not the name of {facts.path}",
-            f"if all data in it may be lost, say so with its name: --destroy {quoted(facts.name)}",
+            f"if all data in it may be lost, give its name: --destroy {quoted(facts.name)}",
         )
     if not intent.writing:
         return None
     if not facts.writable:
         return Refusal(
             "permission",
-            f"{facts.path} may not be written by this user",
+            f"{facts.path} is not writable by this user",
             "name another file, or run as its owner",
         )
     if facts.links > 1:
         return Refusal(
             "hard-linked",
             f"{facts.path} has {facts.links} names (hard links), and writing would change all of them",
-            "name a file of its own; to have one made: --size 4GiB",
+            "name a file with one name; to create one: --size 4GiB",
         )
     if facts.ownership == "ours" or intent.destroy is not None:
         return None
     why = {
-        "changed": "was changed by something else since ssdlab made it",
-        "unknown": "may have been changed since an ssdlab was killed while it wrote it",
+        "changed": "was changed by another program since ssdlab made it",
+        "unknown": "may have been changed since an ssdlab was killed while writing it",
     }.get(facts.ownership, "was not made by ssdlab")
     return Refusal(
         "no-consent",
         f"{facts.path} would be overwritten, and it {why}",
-        f"if all data in it may be lost, say so with its name: --destroy {quoted(facts.name)}",
+        f"if all data in it may be lost, give its name: --destroy {quoted(facts.name)}",
     )

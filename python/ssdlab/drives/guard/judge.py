@@ -221,11 +221,11 @@ def without_size(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     path = facts.path
     match facts.blocks:
         case "nvme":
-            why = "its blocks have metadata, or a size, that Linux does not take"
+            why = "its block size or metadata is not supported by Linux"
             given = f"{shell_word(path)} --lba-format 4k --destroy {quoted(facts.consent_id)}"
             advice = f"if all data on it may be lost, format it first: ssdlab run METHOD {given}"
         case "scsi":
-            why = "its blocks are of a size that Linux does not take, such as 520 bytes, or it is not ready"
+            why = "its block size is not supported by Linux, such as 520 bytes, or it is not ready"
             command = f"sg_format --format --size=4096 {shell_word(path)}"
             advice = f"if all data on it may be lost, format it to blocks of 512 or 4096 bytes: {command}"
         case None:
@@ -238,20 +238,20 @@ def _unusable(facts: DeviceFacts) -> Refusal | None:
     if facts.zoned is not None:
         return Refusal(
             "zoned",
-            f"{path} is a {facts.zoned} zoned drive (ZNS or SMR): its zones take no writes in any order",
-            "name a conventional drive or namespace; what is measured here holds for those only",
+            f"{path} is a {facts.zoned} zoned drive (ZNS or SMR): its zones do not take random writes",
+            "name a conventional drive or namespace: zoned ones cannot be measured",
         )
     if not facts.permitted:
         return Refusal(
             "permission",
-            f"{path} may not be opened by this user",
+            f"{path} cannot be opened by this user",
             "run as root, or join the group that owns the device (ls -l shows it)",
         )
     if facts.fault is not None:
         return Refusal(
             "fault",
             f"{path} cannot be opened: {facts.fault}",
-            "look into the kernel's log (dmesg) for what became of it, or name another drive",
+            "check the kernel log (dmesg) for its state, or name another drive",
         )
     if facts.openers:
         opener = facts.openers[0]
@@ -277,7 +277,7 @@ def _claimed(facts: DeviceFacts) -> Refusal:
         "claimed",
         f"{facts.path} is claimed by the kernel: mounted in another namespace, or part of an array or pool"
         f"{carries}",
-        "find the user with lsblk, or look into running containers and pools, and release it first",
+        "find its user with lsblk, or among running containers and pools, and release it first",
     )
 
 
@@ -288,13 +288,13 @@ def _not_writable(facts: DeviceFacts, intent: Intent) -> Refusal | None:
         return Refusal(
             "read-only",
             f"{facts.path} is read-only",
-            "clear it with blockdev --setrw if the drive allows writing",
+            "if the drive allows writing, clear this with blockdev --setrw",
         )
     if facts.twins:
         return Refusal(
             "multipath",
-            f"{facts.path} and {facts.twins[0]} say that they are the same drive: two paths to it, or two "
-            "drives that cannot be told apart",
+            f"{facts.path} and {facts.twins[0]} report the same identity: two paths to one drive, "
+            "or two indistinguishable drives",
             "set up multipath and name the map, or detach one of them",
         )
     return None
@@ -314,12 +314,10 @@ def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     )
     if intent.destroy is None:
         what = f" ({facts.volume})" if facts.volume else ""
-        return Refusal(
-            "no-consent", f"{facts.path}{what} would be overwritten, and nothing says that it may be", advice
-        )
+        return Refusal("no-consent", f"{facts.path}{what} would be overwritten, without consent", advice)
     given = f"--destroy {quoted(intent.destroy)}"
     if facts.named is not None:
-        what = f"{given} is the identifier of {facts.named}, and this is {facts.path}"
+        what = f"{given} is the identifier of {facts.named}, not of {facts.path}"
         return Refusal("wrong-consent", what, advice)
     return Refusal("wrong-consent", f"{given} is not the identifier of {facts.path}", advice)
 
@@ -330,8 +328,8 @@ def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     if facts.signatures_unknown is not None:
         return Refusal(
             "signatures-unknown",
-            f"what {facts.path} carries is not known: {facts.signatures_unknown}",
-            "install what is missing, or consent to losing whatever lies on it: --wipe-signatures",
+            f"what is on {facts.path} is unknown: {facts.signatures_unknown}",
+            "install what is missing, or consent to losing whatever is on it: --wipe-signatures",
         )
     if not facts.signatures:
         return None

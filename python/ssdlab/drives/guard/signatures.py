@@ -85,8 +85,8 @@ def read_signatures(path: Path, port: AdminPort) -> tuple[Signature, ...]:
         entries = None
     if entries is None:
         raise DriveError(
-            f"wipefs ended with {reply.status} and said: {reply.output.strip() or 'nothing'}",
-            "look into the kernel's log (dmesg) for what became of the drive",
+            f"wipefs ended with {reply.status}: {reply.output.strip() or 'no output'}",
+            "check the kernel log (dmesg) for the drive's state",
             reason="signatures-unknown",
             device=str(path),
         )
@@ -117,7 +117,7 @@ def wipe_signatures(descriptor: int, path: Path, found: tuple[Signature, ...]) -
     except OSError as error:
         raise DriveError(
             f"the signatures on {path} cannot be wiped: {error.strerror}",
-            "look into the kernel's log (dmesg) for what became of the drive",
+            "check the kernel log (dmesg) for the drive's state",
             errno=error.errno,
             device=str(path),
         ) from error

@@ -172,7 +172,7 @@ class Tables:
             *([Unseen("what loop devices stand on", BY_RIGHTS)] if lost else []),
             *(
                 Unseen(
-                    f"what {one.server} serves, as {one.path} leads nowhere,", f"end that first: {one.end}"
+                    f"what {one.server} serves, as {one.path} does not exist,", f"end that first: {one.end}"
                 )
                 for one in self.exports
                 if not one.seen
@@ -420,7 +420,7 @@ def claimed(path: str, device: str | None) -> bool:
     finally:
         os.close(descriptor)
     if not stat.S_ISBLK(status.st_mode) or f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}" != device:
-        raise OSError(errno.ENODEV, "its path leads to something else now")
+        raise OSError(errno.ENODEV, "its path now points to something else")
     return False
 
 

@@ -39,9 +39,9 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
     ata_details = subject.details.ata
     device = None if ata_details is None else ata_details.device
     if device is None:
-        why = dict(subject.details.unanswered).get("identify", "it was not answered")
+        why = dict(subject.details.unanswered).get("identify", "no answer")
         return tuple(
-            PurgeMethod(m, obstacle=f"the drive's security state is not known ({why})") for m in OPTIONS
+            PurgeMethod(m, obstacle=f"the drive's security state is unknown ({why})") for m in OPTIONS
         )
     found = []
     for method in OPTIONS:
@@ -68,14 +68,14 @@ def erase(work: Work) -> str:
     set_password, erase_all, _ = _commands(subject, work.method.name)
     before = _security(subject)
     if before.enabled and not _without_password(work):
-        raise PurgeRejected("a password that is not ssdlab's is set on it")
+        raise PurgeRejected("it has a password that ssdlab did not set")
     at_work = False
     try:
         _run(work, set_password, _SHORT_S, "the password for the erase is set")
         if before.supported and not _security(subject).enabled:
-            raise PurgeRejected("it did not take the password that an erase needs")
+            raise PurgeRejected("it rejected the password that an erase needs")
         at_work = True
-        _run(work, erase_all, work.watch.left_s, "the drive erases itself")
+        _run(work, erase_all, work.watch.left_s, "the drive is erasing")
         at_work = False
     finally:
         # A drive still at work answers nothing; it drops the password when it is done, else the next purge.
@@ -112,7 +112,7 @@ def _obstacle(security: ata.Security) -> str | None:
     if security.locked:
         return "it is locked with a password: unlock it first (hdparm --security-unlock)"
     if security.attempts_exhausted:
-        return "it takes no more passwords until it is power-cycled"
+        return "it accepts no more passwords until it is power-cycled"
     return None
 
 
@@ -155,7 +155,7 @@ def _security(subject: Subject) -> ata.Security:
             why = str(error)
     raise DriveError(
         f"the security state of {subject.identity.path} cannot be read: {why}",
-        f"if it has kept a password, it is {PASSWORD!r}: hdparm --security-disable {PASSWORD} removes it",
+        f"if a password is still set, remove it: hdparm --security-disable {PASSWORD}",
         reason="unanswered",
     )
 
@@ -163,8 +163,8 @@ def _security(subject: Subject) -> ata.Security:
 def _left_behind(subject: Subject, method: PurgeMethodName) -> DriveError:
     path = subject.identity.path
     return DriveError(
-        f"{method} of {path} left its password set, and the drive does not give it up",
-        "remove it before the drive is powered off: "
+        f"{method} of {path} left its password set, and the drive does not remove it",
+        "before the drive is powered off, remove it: "
         f"hdparm --user-master u --security-disable {PASSWORD} {path}",
         reason="password",
         method=method,

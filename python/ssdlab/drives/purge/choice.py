@@ -96,7 +96,7 @@ def choose(
     if not fitting:
         raise DriveError(
             f"{subject.identity.path} has no purge method: {_offers_text(candidates)}",
-            "see what stands in the way of each method: ssdlab purge --dry-run",
+            "see what prevents each method: ssdlab purge --dry-run",
             reason="no-purge",
             target=subject.identity.path,
         )
@@ -115,11 +115,11 @@ def _named(
     path = subject.identity.path
     candidate = next((candidate for candidate in candidates if candidate.name == method), None)
     if candidate is None or candidate.obstacle is not None:
-        why = "it is a method of other drives" if candidate is None else str(candidate.obstacle)
+        why = "the method is for other kinds of drive" if candidate is None else str(candidate.obstacle)
         offers = [each.name for each in candidates if each.obstacle is None]
         raise Unsupported(
             f"{path} cannot be purged by {method}: {why}",
-            f"it offers: {', '.join(offers)}; without --method the first that fits is taken",
+            f"it offers: {', '.join(offers)}; without --method the first that fits is used",
             reason="no-such-way",
             target=path,
             method=method,
@@ -129,8 +129,8 @@ def _named(
         named = ", ".join(sibling.name for sibling in missing)
         given = " ".join(f"--destroy {quoted(sibling.consent_id)}" for sibling in missing)
         raise Refused(
-            f"{method} of {path} erases {named} as well, and nothing says that it may",
-            f"if all data there may be lost too, give each identifier beside this one: {given}",
+            f"{method} of {path} also erases {named}, without consent",
+            f"if all data there may be lost too, also give each identifier: {given}",
             reason="siblings",
             target=path,
             siblings=[sibling.name for sibling in missing],
@@ -147,7 +147,7 @@ def _unconsented_text(candidate: PurgeMethod, consents: Collection[str]) -> str 
     if not missing:
         return None
     named = ", ".join(f"{sibling.name} (--destroy {quoted(sibling.consent_id)})" for sibling in missing)
-    return f"it would erase {named} as well, without consent"
+    return f"it would also erase {named}, without consent"
 
 
 def _offers_text(candidates: Sequence[PurgeMethod]) -> str:

@@ -23,10 +23,10 @@ T = TypeVar("T")
 
 _LOOK_S = 1.0
 _KEEP_POWERED = (
-    "keep the drive powered and purge it again later: what still goes on is followed, and --limit gives it "
-    "more time; if it never ends, power-cycle the drive and look at dmesg"
+    "keep the drive powered and purge it again later, with --limit for more time: a running purge "
+    "is followed. If it never ends, power-cycle the drive and check dmesg"
 )
-_BEGIN_ANEW = "nothing goes on now: purge it again, with more time (--limit) or another method (--method)"
+_BEGIN_ANEW = "no purge is running now: purge it again, with more time (--limit) or another method (--method)"
 
 
 class Clock:
@@ -252,7 +252,7 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
     return (
         PurgeMethod(
             "discard",
-            obstacle=None if limit_bytes else "the device takes no discards",
+            obstacle=None if limit_bytes else "the device does not support discards",
             limit_s=600.0 + size / 1e12 * _DISCARD_S_PER_TB,
             commands=(f"discard bytes 0 to {size} of {path}",),
         ),
@@ -288,8 +288,9 @@ def zero_fill(work: Work) -> None:
             work.medium.write(at, zeroes[:length])
         except OSError as error:
             raise DriveError(
-                f"{work.subject.identity.path} failed to take zeroes at byte {at}: {error.strerror or error}",
-                "look into the kernel's log (dmesg); the drive may be failing",
+                f"{work.subject.identity.path} failed to write zeroes at byte {at}: "
+                f"{error.strerror or error}",
+                "check the kernel log (dmesg); the drive may be failing",
                 reason="failed",
                 method=work.method.name,
                 offset=at,

@@ -43,8 +43,8 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
     nvme_details = subject.details.nvme
     controller = None if nvme_details is None else nvme_details.controller
     if nvme_details is None or controller is None:
-        why = dict(subject.details.unanswered).get("controller", "it was not answered")
-        silent = f"what the drive can do is not known (Identify Controller: {why})"
+        why = dict(subject.details.unanswered).get("controller", "no answer")
+        silent = f"the drive's features are unknown (Identify Controller: {why})"
         return tuple(PurgeMethod(method, obstacle=silent) for method in (*SANITIZES, *FORMATS))
     others = _siblings(subject, nvme_details.active_namespaces)
     can = controller.sanitize
@@ -102,7 +102,7 @@ def status(subject: Subject) -> nvme.SanitizeStatus:
             why = str(error)
     raise DriveError(
         f"the Sanitize Status log of {subject.identity.path} cannot be read: {why}",
-        "the drive may be at work: keep it powered, and purge it again later",
+        "the drive may be working: keep it powered, and purge it again later",
         reason="unanswered",
     )
 
@@ -130,7 +130,7 @@ def follow(work: Work) -> str:
     """Follow a sanitize that goes on to its end; return what the drive's log says."""
     subject, action = work.subject, SANITIZES[work.method.name]
     while (now := status(subject)).state == "running":
-        work.watch.look(now.share, "the drive sanitizes itself")
+        work.watch.look(now.share, "the drive is sanitizing")
         work.watch.pause()
     drive_log = _log_text(now)
     if now.state == "failed":
@@ -138,15 +138,15 @@ def follow(work: Work) -> str:
         subject.port.nvme(nvme.SANITIZE, cdw=commands.sanitize_words(commands.EXIT_FAILURE))
         raise DriveError(
             f"{work.method.name} of {subject.identity.path} failed: {drive_log}",
-            "the drive was told to leave that state; try another method (--method), or replace the drive",
+            "try another method (--method), or replace the drive; it was commanded to leave that state",
             reason="failed",
             method=work.method.name,
             drive_log=drive_log,
         )
     if now.state not in {"done", "done-deallocated"} or now.action & _ACTION_BITS != action:
         raise DriveError(
-            f"{subject.identity.path} accepted {work.method.name}, but has no record of it: {drive_log}",
-            "the drive was not purged by it; try another method (--method)",
+            f"{subject.identity.path} accepted {work.method.name}, but does not log it: {drive_log}",
+            "try another method (--method); this one did not purge the drive",
             reason="not-purged",
             method=work.method.name,
             drive_log=drive_log,
@@ -163,11 +163,11 @@ def format_namespace(work: Work) -> str:
         page = _identify(subject, nsid)
         words, tells = commands.format_words(page, setting), commands.format_share(page) is not None
     except Malformed as error:
-        raise PurgeRejected(f"its LBA format is not known: {error}") from error
+        raise PurgeRejected(f"its LBA format is unknown: {error}") from error
     limit_s = min(work.watch.left_s, _KERNEL_MAX_S)
     reply = work.watch.during(
         lambda: subject.port.nvme(nvme.FORMAT, nsid=nsid, cdw=words, limit_s=limit_s),
-        "the drive formats the namespace",
+        "the drive is formatting the namespace",
         # One that has no progress to tell is asked nothing: the kernel resets a drive that does not answer.
         lambda: _share(subject, nsid) if tells else None,
     )

@@ -106,8 +106,8 @@ class Purging:
             marks = mark(self.medium, secrets.randbits(32))
             if not marks.marked and candidate.name not in nvme.SANITIZES:
                 raise NotPurged(
-                    f"{self.subject.identity.path} keeps nothing that is written: no purge can be proven",
-                    "look into the kernel's log (dmesg); the drive may be failing, or write-protected",
+                    f"{self.subject.identity.path} does not keep what is written: no purge can be verified",
+                    "check the kernel log (dmesg); the drive may be failing, or write-protected",
                     reason="unprovable",
                     method=candidate.name,
                 )
@@ -181,7 +181,7 @@ class Purging:
     def _rejection(self, candidate: PurgeMethod, why: str) -> DriveError:
         return DriveError(
             f"{self.subject.identity.path} was not purged by {candidate.name}: {why}",
-            "nothing was erased by it; try another method (--method), `ssdlab purge --dry-run` lists them",
+            "try another method (--method; `ssdlab purge --dry-run` lists them); this one erased nothing",
             reason="turned-down",
             method=candidate.name,
         )
@@ -206,7 +206,7 @@ def _refuted(work: Work, record: PurgeRecord, sampling: Sampling) -> NotPurged:
     doubt = f" ({work.method.named_only})" if work.method.named_only else ""
     log = "" if record.drive_log is None else f"; it says: {record.drive_log}"
     return NotPurged(
-        f"{work.method.name} reported success and did not purge {work.subject.identity.path}: "
+        f"{work.method.name} reported success but did not purge {work.subject.identity.path}: "
         f"{sampling.survived} of {sampling.marked} marks are still there{doubt}{log}",
         "do not trust this method on this drive; try another (--method)",
         reason="not-purged",

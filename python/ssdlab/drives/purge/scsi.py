@@ -40,13 +40,13 @@ def erase(work: Work) -> str:
     if reply.status or reply.transport:
         raise PurgeRejected(f"the drive refused the command ({_sense_text(scsi.sense(reply.sense))})")
     while (now := _sense(subject)) is not None and now.working is not None:
-        work.watch.look(now.share, "the drive erases itself")
+        work.watch.look(now.share, "the drive is erasing")
         work.watch.pause()
     drive_log = _sense_text(now)
     if now is not None and now.key != _NO_SENSE:
         raise DriveError(
             f"{method} of {subject.identity.path} failed: {drive_log}",
-            "purge it again, or another method (--method): until then it may take no I/O",
+            "purge it again, or use another method (--method): until then it may refuse I/O",
             reason="failed",
             method=method,
             drive_log=drive_log,
@@ -59,9 +59,9 @@ def _obstacle(subject: Subject, method: PurgeMethodName) -> str | None:
     try:
         reply = subject.port.scsi(scsi.supported_cdb(opcode, action), read_bytes=scsi.SUPPORTED_BYTES)
     except DriveError as error:
-        return f"what the drive can do is not known ({error.what})"
+        return f"the drive's features are unknown ({error.what})"
     if reply.status or reply.transport:
-        return "the drive does not tell which commands it has"
+        return "the drive does not report its commands"
     return None if scsi.is_supported(reply.data) else "the drive does not offer it"
 
 

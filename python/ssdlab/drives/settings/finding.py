@@ -22,13 +22,13 @@ from ssdlab.model.units import parse_bytes
 NAMES = {
     "write_cache": "the drive's volatile write cache: on or off",
     "power_state": "NVMe power state: ps1, or a limit such as 10W",
-    "rest_state": "NVMe power state to rest in, such as ps3: the next I/O ends it",
-    "apst": "whether an NVMe drive goes into states of less power by itself when it rests: on or off",
+    "rest_state": "NVMe power state when idle, such as ps3: the next I/O ends it",
+    "apst": "whether an idle NVMe drive enters low-power states by itself (APST): on or off",
     "link_power": "link power management of a SATA port: max_performance, med_power_with_dipm, min_power ...",
     "lba_format": "bytes of a block: 512 or 4k; a change formats the namespace and loses all data",
     "scheduler": "the I/O scheduler: none, mq-deadline ...",
-    "nomerges": "0 merges neighbouring I/Os, 1 only simply, 2 never",
-    "rq_affinity": "completions on any CPU (0), one of the same group (1), the one that submitted (2)",
+    "nomerges": "merges of neighbouring I/Os: 0 all, 1 simple ones only, 2 none",
+    "rq_affinity": "completions on any CPU (0), in the submitter's group (1), on the submitting CPU (2)",
     "writeback_throttle_us": "latency target of writeback throttling in us: 0 is off, -1 the default",
     "max_io_bytes": "largest request that the kernel sends",
     "nr_requests": "requests that a queue holds",
@@ -162,14 +162,14 @@ def setting_of_file(name: str, path: str, files: HostFiles) -> Setting:
     """Return a setting of the host; those of the disk beneath a file are shared with others, and refused."""
     if name in HOST_WIDE:
         return setting_of_host(name, files)
-    why = "a file's disk is not the run's alone, so that ssdlab leaves it as it is"
+    why = "a file's disk is shared, so ssdlab does not change it"
     raise no_such(name, path, why, "set it yourself, or test the block device")
 
 
 def _write_cache(of: DriveSettings) -> Setting:
     control = of.cache_control()
     if control is None:
-        raise no_such(write_cache.NAME, of.disk.name, "it takes no commands for it", "leave it out")
+        raise no_such(write_cache.NAME, of.disk.name, "it does not support the command", "leave it out")
     return WriteCache(control, of.disk)
 
 

@@ -61,7 +61,9 @@ class LbaFormat:
         """Format the namespace and wait until the kernel sees it; `before` comes first and may refuse."""
         chosen = _best(self._namespace().formats, int(value)) if value.isdecimal() else None
         if chosen is None:
-            raise no_such(NAME, self.disk.name, f"{value} is no format that ssdlab sets", "use nvme format")
+            raise no_such(
+                NAME, self.disk.name, f"{value} is not a format that ssdlab sets", "use nvme format"
+            )
         self._check_alone()
         self.before()
         # Base figure 189: the index in bits 3:0 and, its upper part, in 13:12; no secure erase, no metadata.
@@ -78,7 +80,7 @@ class LbaFormat:
         state = self.read().partition("+")[0]
         if believed is None or str(believed) == state:
             return None
-        return f"the kernel still takes the logical block for {believed} bytes"
+        return f"the kernel still sees a logical block of {believed} bytes"
 
     def _check_alone(self) -> None:
         try:
@@ -88,7 +90,7 @@ class LbaFormat:
         others = ", ".join(self.siblings)
         if hits_all and self.siblings:
             raise Refused(
-                f"{self.disk.name} cannot be formatted by itself: the drive formats {others} with it",
+                f"{self.disk.name} cannot be formatted alone: the drive also formats {others}",
                 "leave the LBA format as it is, or remove the other namespaces first",
                 reason="siblings",
                 siblings=list(self.siblings),
@@ -126,8 +128,8 @@ def sized(identity: Identity, port: AdminPort) -> Identity:
     size = plausible("capacity_bytes", space.size_blocks * (block or 512))
     if size is None:
         raise DriveError(
-            f"{identity.path} does not say how large it is: {space.size_blocks} blocks",
-            "make its namespace anew with nvme delete-ns and create-ns, or name another drive",
+            f"{identity.path} reports no valid size: {space.size_blocks} blocks",
+            "recreate its namespace with nvme delete-ns and create-ns, or name another drive",
             reason="unanswered",
             target=identity.path,
         )

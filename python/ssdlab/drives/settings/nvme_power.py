@@ -43,7 +43,7 @@ class NvmePowerState:
         reply = self.port.nvme(nvme.GET_FEATURES, cdw=(nvme.FEATURE_POWER,))
         if reply.status:
             why = f"the drive answers {nvme.status_text(reply.status)}"
-            raise no_such(NAME, self.target, why, "leave the limit out, or measure what it draws")
+            raise no_such(NAME, self.target, why, "leave the limit out, or measure its power")
         return f"ps{reply.result & _STATE_BITS}"
 
     def meant(self, wanted: str) -> str:
@@ -52,13 +52,16 @@ class NvmePowerState:
         if (index := named(wanted)) is not None:
             if not any(state.index == index and state.operational for state in states):
                 raise no_such(
-                    NAME, self.target, f"ps{index} is no operational state of it", _describe_states(states)
+                    NAME,
+                    self.target,
+                    f"ps{index} is not one of its operational states",
+                    _describe_states(states),
                 )
             return f"ps{index}"
         limit_w = watts(wanted)
         fitting = strongest(states, limit_w)
         if fitting is None:
-            why = f"no operational power state keeps {limit_w:g} W"
+            why = f"no operational power state stays within {limit_w:g} W"
             raise no_such(NAME, self.target, why, _describe_states(states))
         return f"ps{fitting.index}"
 
@@ -95,7 +98,7 @@ class NvmeRestState:
         """Take a state in which the drive answers no I/O."""
         resting = {f"ps{each.index}" for each in self.state.known() if not each.operational}
         if wanted not in resting:
-            why = f"{wanted} is no state of it to rest in"
+            why = f"{wanted} is not one of its idle states"
             advice = f"it has {', '.join(sorted(resting))}" if resting else "it has none: leave it out"
             raise no_such(self.name, self.state.target, why, advice)
         return wanted
@@ -124,7 +127,7 @@ def check_wanted(wanted: str) -> None:
 def check_rest_state(wanted: str) -> None:
     """Raise `UsageError` unless it is the name of a state."""
     if named(wanted) is None:
-        raise UsageError(f"{wanted!r} is no power state", "write rest_state = ps3, or another", given=wanted)
+        raise UsageError(f"{wanted!r} is not a power state", "set rest_state = ps3, or another", given=wanted)
 
 
 def watts(text: str) -> float:
@@ -140,7 +143,7 @@ def watts(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[wW]", text.strip(), re.ASCII)
     if match is None or float(match.group(1)) == 0:
-        raise UsageError(f"{text!r} is not a power limit", "write it in watts, such as 10W", given=text)
+        raise UsageError(f"{text!r} is not a power limit", "give it in watts, such as 10W", given=text)
     return float(match.group(1))
 
 
@@ -207,14 +210,14 @@ def apst_table(port: AdminPort, target: str) -> dict[int, float]:
 def check_apst(wanted: str) -> None:
     """Raise `UsageError` unless it is on or off."""
     if wanted not in ("on", "off"):
-        raise UsageError(f"apst is on or off, not {wanted!r}", "write apst = on, or off", given=wanted)
+        raise UsageError(f"apst is on or off, not {wanted!r}", "set apst = on, or off", given=wanted)
 
 
 def check_link_power(wanted: str) -> None:
     """Raise `UsageError` unless it is a policy of the kernel."""
     if wanted not in LINK_POLICIES:
         raise UsageError(
-            f"{wanted!r} is no policy of link power", f"write one of {', '.join(LINK_POLICIES)}", given=wanted
+            f"{wanted!r} is not a link power policy", f"give one of {', '.join(LINK_POLICIES)}", given=wanted
         )
 
 
@@ -233,7 +236,7 @@ class Apst:
         """Ask the drive: on or off."""
         reply = self.port.nvme(nvme.GET_FEATURES, cdw=(_FEATURE,), read_bytes=_TABLE_BYTES)
         if reply.status:
-            why = f"the drive answers {nvme.status_text(reply.status)}: it has none"
+            why = f"the drive answers {nvme.status_text(reply.status)}: not supported"
             raise no_such(APST, self.disk.name, why, "leave it out")
         return "on" if reply.result & 1 else "off"
 
@@ -290,4 +293,4 @@ class LinkPower:
         for folder in controller_of(self.disk).parents:
             if re.fullmatch(r"host\d+", folder.name):
                 return folder / "scsi_host" / folder.name / "link_power_management_policy"
-        raise no_such(LINK_POWER, self.disk.name, "only ports of SATA have it", "leave it out")
+        raise no_such(LINK_POWER, self.disk.name, "only SATA ports have it", "leave it out")

@@ -38,7 +38,7 @@ class Scheduler:
             guess = nearest(wanted, offered)
             advice = f"did you mean {guess}?" if guess else "load its module first"
             raise no_such(
-                self.name, self.disk.name, f"{wanted} is not on offer ({', '.join(offered)} is)", advice
+                self.name, self.disk.name, f"{wanted} is not available ({', '.join(offered)} is)", advice
             )
         return wanted
 
@@ -101,7 +101,7 @@ def whole(name: str, wanted: str, minimum: int, maximum: int | None) -> int:
         value = minimum - 1
     if value < minimum or (maximum is not None and value > maximum):
         raise UsageError(
-            f"{name.replace('_', ' ')} is {wanted!r}, which is no number of {bounds}",
+            f"{name.replace('_', ' ')} is {wanted!r}, not a number of {bounds}",
             f"give a number of {bounds}",
             setting=name,
         )
@@ -193,6 +193,6 @@ class Governor:
             folder / policy / "scaling_governor" for policy in names(folder) if policy.startswith("policy")
         ]
         if not found:
-            why = "the kernel does not rule the CPU frequency here"
+            why = "the kernel does not control the CPU frequency here"
             raise no_such(self.name, "this host", why, "set it in the firmware, or outside this machine")
         return found

@@ -133,8 +133,7 @@ class Fixed:
     def meant(self, wanted: str) -> str:
         """Take what it is, and nothing else."""
         if wanted != self.value:
-            option = f"{self.name.replace('_', '-')}={wanted}"
-            why = f"it was made with it {self.value}; {option} in the drive's name makes another"
+            why = f"it was made with {self.name.replace('_', '-')}={self.value}"
             raise no_such(self.name, "a simulated drive", why, self.advice)
         return wanted
 
@@ -150,7 +149,7 @@ def refused_by_drive(name: str, target: str, why: str) -> DriveError:
     """Return the error for a command that the drive did not carry out."""
     return DriveError(
         f"{target} refused to set its {name.replace('_', ' ')}: {why}",
-        "leave that setting out, or look in the drive's manual for what it needs",
+        "leave that setting out, or check the drive's manual",
         reason="setting-refused",
         setting=name,
         target=target,
@@ -172,7 +171,7 @@ def write_file(path: Path, value: str, name: str) -> None:
     except OSError as error:
         denied = isinstance(error, PermissionError)
         raise HostError(
-            f"the kernel did not take {value} for the {name.replace('_', ' ')} ({path}): {error.strerror}",
+            f"the kernel rejected {value} for the {name.replace('_', ' ')} ({path}): {error.strerror}",
             "run as root" if denied else "choose another value, or leave it out",
             reason="permission" if denied else "setting-refused",
             setting=name,
@@ -209,7 +208,7 @@ def _page(port: AdminPort, nsid: int, cns: int, setting: str, target: str) -> by
 def _unanswered(setting: str, target: str, why: str) -> DriveError:
     return DriveError(
         f"the {setting.replace('_', ' ')} of {target} could not be read: {why}",
-        "leave the setting out, and note it beside the result",
+        "leave the setting out, and note it with the result",
         reason="unanswered",
         setting=setting,
         target=target,

@@ -47,7 +47,7 @@ class CacheControl(Protocol):
 def check_wanted(wanted: str) -> None:
     """Raise `UsageError` unless it is `on` or `off`."""
     if wanted not in _BELIEF:
-        raise UsageError(f"write cache is {wanted!r}, neither on nor off", "say on or off", setting=NAME)
+        raise UsageError(f"write cache is {wanted!r}, neither on nor off", "give on or off", setting=NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class WriteCache:
         while (believed := self._believed()) != _BELIEF[state] and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
         if believed == "write back" and state == "off":
-            return "the kernel still takes it for on, and goes on sending flushes that do nothing"
+            return "the kernel still takes it as on, and keeps sending flushes, which do nothing"
         if believed == "write through" and state == "on":
-            return "the kernel takes it for off and sends no flushes: what was written may not be safe"
+            return "the kernel takes it as off and sends no flushes: written data may not be durable"
         return None
 
     def _believed(self) -> str | None:
@@ -174,7 +174,7 @@ class ScsiCache:
         parameters = self._page().with_write_cache(on=on)
         reply = self.port.scsi(scsi.mode_select_cdb(len(parameters)), data=parameters)
         if reply.status or reply.transport:
-            raise refused_by_drive(NAME, self.target, "it does not let that mode page be changed")
+            raise refused_by_drive(NAME, self.target, "that mode page cannot be changed")
 
     def _page(self) -> scsi.CachingPage:
         reply = self.port.scsi(scsi.caching_page_cdb(), read_bytes=scsi.MODE_BYTES)
@@ -188,8 +188,8 @@ class ScsiCache:
 
 def _unread(target: str, why: str) -> DriveError:
     return DriveError(
-        f"whether the write cache of {target} is on could not be read: {why}",
-        "leave the setting out, and note it beside the result",
+        f"the state of the write cache of {target} could not be read: {why}",
+        "leave the setting out, and note it with the result",
         reason="unanswered",
         setting=NAME,
         target=target,

@@ -263,8 +263,8 @@ class SimulatedDrive(Closing):
         self._before_writing()
         if method not in (None, "simulated"):
             raise Unsupported(
-                f"{self.identity.path} cannot be purged by {method}: it is a method of other drives",
-                "it offers: simulated; leave --method out",
+                f"{self.identity.path} cannot be purged by {method}: the method is for other kinds of drive",
+                "leave --method out: it offers only simulated",
                 reason="no-such-way",
                 target=self.identity.path,
                 method=method,
@@ -335,7 +335,7 @@ class SimulatedDrive(Closing):
         if name != "write_cache":
             raise no_such(name, "a simulated drive", "it has none", "leave it out")
         cache = "on" if self._made["write_cache"] else "off"
-        return Fixed(name, cache, "say it in the drive's text: write-cache=on or write-cache=off")
+        return Fixed(name, cache, "set it in the drive's name: write-cache=on or write-cache=off")
 
     def power_features(self) -> PowerFeatures:
         """Return what its profile has for saving power."""
@@ -375,7 +375,7 @@ class SimulatedDrive(Closing):
     def _before_writing(self) -> None:
         if not self._writing:
             raise Refused(
-                f"{self._identity.path} was opened for reading, and this would write it",
+                f"{self._identity.path} was opened for reading, and this would write to it",
                 "Open it for writing: open_drive(..., writing=True)",
                 reason="read-only",
                 target=self._identity.path,
@@ -384,8 +384,8 @@ class SimulatedDrive(Closing):
     def _before_reading(self, start: int, length: int) -> None:
         if not self._allow_unwritten and not self._native.written(start, length):
             raise Refused(
-                f"parts of {self._identity.path} were never written, and this would read them",
-                "Fill it first: a read of what was never written touches no flash",
+                f"this would read parts of {self._identity.path} that were never written",
+                "Fill it first: reads of never-written blocks do not touch the flash",
                 reason="unwritten",
                 target=self._identity.path,
             )

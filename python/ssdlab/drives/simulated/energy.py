@@ -74,8 +74,8 @@ class OperationEnergy:
         yield "array read", f"{_short(self.read_uj)} µJ"
         yield "program of a word line", f"{_short(self.program_uj)} µJ"
         yield "erase of a block", f"{_short(self.erase_uj)} µJ"
-        yield "read of 4 KiB", f"{self.read_4k_uj:.3g} µJ, command, channel and link included"
-        yield "write of 4 KiB", f"{self.write_4k_uj:.3g} µJ, its share of a program and an erase included"
+        yield "read of 4 KiB", f"{self.read_4k_uj:.3g} µJ, including command, channel and link"
+        yield "write of 4 KiB", f"{self.write_4k_uj:.3g} µJ, including its share of a program and an erase"
 
 
 def _short(value: float) -> str:

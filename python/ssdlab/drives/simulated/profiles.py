@@ -100,7 +100,7 @@ def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
 
 _OF_DRIVE = {
     "scale": "choose another scale, or none",
-    "spare": "choose another spare area, or leave it as the profile has it",
+    "spare": "choose another spare area, or leave it out",
 }
 """By what a drive's text sets beside its profile: there is nothing to correct in the profile."""
 
@@ -131,7 +131,7 @@ def _of_power(name: str, settings: Mapping[str, object]) -> str:
     """Return what to do about a limit of power that a profile does not take, by what it has."""
     power = check_profile(name)["profile"].get("power")
     if power is None:
-        return "set no limit, or take a profile with a power model (`ssdlab sim show`)"
+        return "set no limit, or choose a profile with a power model (`ssdlab sim show`)"
     states = power.get("states_w") is not None
     if settings.get("power_state") is not None:
         return "name another power state, or set no limit" if states else "give it in watts, or set no limit"

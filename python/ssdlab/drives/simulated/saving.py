@@ -46,7 +46,7 @@ class SimulatedSaving:
         """Take what the setting knows."""
         (check_apst if self.name == APST else check_link_power)(wanted)
         if wanted not in self.counts:
-            why = f"of {self.native.name} it is one of {', '.join(self.counts)}"
+            why = f"{self.native.name} can have {', '.join(self.counts)}"
             raise no_such(self.name, "a simulated drive", why, "choose one of those")
         return wanted
 
@@ -78,7 +78,7 @@ class SimulatedRestState:
     def meant(self, wanted: str) -> str:
         """Take one of its states."""
         if wanted not in self.states:
-            why = f"{wanted} is no state of it to rest in"
+            why = f"{wanted} is not one of its idle states"
             raise no_such(self.name, "a simulated drive", why, f"it has {', '.join(self.states) or 'none'}")
         return wanted
 
@@ -104,7 +104,7 @@ def saving_setting(
     nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
     fits = name in (APST, REST_STATE) if nvme else name == LINK_POWER
     if not idle or not fits:
-        why = "the profile has no states to rest in" if fits else "drives of its protocol have none"
+        why = "the profile has no idle states" if fits else "drives with its protocol have none"
         raise no_such(name, "a simulated drive", why, _ADVICE if fits else "leave it out")
     if name == REST_STATE:
         return SimulatedRestState(native, tuple(each["name"] for each in idle), "ps0")
@@ -148,7 +148,7 @@ def features_of_profile(profile: Document) -> PowerFeatures:
         )
         for each in idle
     ]
-    absent = {"the profile has no states to rest in": idle, "the profile says nothing of power": power}
+    absent = {"the profile has no idle states": idle, "the profile has no power model": power}
     lacks = tuple(lack for lack, there in absent.items() if not there)
     saving = None if not idle else APST if nvme else LINK_POWER
     values = () if saving is None else tuple(_counts(profile))

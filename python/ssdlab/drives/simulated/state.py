@@ -71,9 +71,9 @@ class KeepableState:
         """Put the steady state of random writes in place of the erased one: prepared, not written."""
         if not self._drive.place_steady():
             raise Refused(
-                "the steady state of this simulated drive cannot be placed: theory knows erased drives of "
-                "superblocks, without a cache of one bit a cell",
-                "purge it first; a drive that theory does not know has to be written",
+                "the steady state of this drive cannot be computed: that needs an erased "
+                "simulated drive with superblocks, without an SLC cache",
+                "purge it first; if that is not enough, write the drive to steady state",
                 reason="no-theory",
             )
 
@@ -128,7 +128,7 @@ class StateFile:
             )
         if self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode):
             raise Refused(
-                f"{self.path} is no file, and a drive's state is kept in one",
+                f"{self.path} is not a file; a drive's state is kept in one",
                 "name a file, or one that does not exist yet",
                 reason="no-state",
                 path=str(self.path),
@@ -183,7 +183,7 @@ class StateFile:
                 os.close(descriptor)
                 raise Refused(
                     f"the drive kept in {self.path} is in use by another process",
-                    "wait until that ends; a copy of the file is a drive of its own",
+                    "wait until that ends, or use a copy of the file as another drive",
                     reason="state-held",
                     path=str(self.path),
                 ) from error
@@ -222,8 +222,8 @@ def _of_another_setting(path: Path, error: Refused) -> Refused:
         return error
     name, there = setting_as_written(str(setting), str(found))
     _, now = setting_as_written(str(setting), str(asked))
-    why = f"{name} is {there} there, and {now} was asked for"
-    return Refused(f"{path} cannot be taken up: {why}", error.advice, **error.facts)
+    why = f"{name} is {there} there, but {now} was requested"
+    return Refused(f"{path} cannot be loaded: {why}", error.advice, **error.facts)
 
 
 def _load_without_name(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> str | None:
@@ -243,17 +243,17 @@ def _load_without_name(drive: _core.SimulatedDrive, path: Path, identity: Mappin
 
 def _of_another_profile(path: Path, error: Refused, there: str, asked: str) -> Refused:
     if there and there != asked:
-        why = f"it is of the profile {there}, and {asked} was asked for"
+        why = f"it has the profile {there}, but {asked} was requested"
         facts = {**error.facts, "setting": "profile", "found": there, "asked": asked}
-        return Refused(f"{path} cannot be taken up: {why}", error.advice, **facts)
+        return Refused(f"{path} cannot be loaded: {why}", error.advice, **facts)
     digests = f"({error.facts['found']} there, {error.facts['asked']} now)"
     if there:
-        why = f"the profile {asked} was another text when it was kept {digests}"
-        advice = "take the profile as it was, or name another file for the changed one"
+        why = f"the profile {asked} has changed since the state was saved {digests}"
+        advice = "restore the old profile, or name another file for the changed one"
     else:
-        why = f"it is of another profile than {asked}, or of another text of it {digests}"
+        why = f"it has another profile than {asked}, or another version of it {digests}"
         advice = error.advice
-    return Refused(f"{path} cannot be taken up: {why}", advice, **error.facts)
+    return Refused(f"{path} cannot be loaded: {why}", advice, **error.facts)
 
 
 def replace_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> None:
@@ -285,7 +285,7 @@ def _cannot(path: Path, error: OSError | HostError) -> HostError:
     reason = os.strerror(number) if isinstance(number, int) else str(error).splitlines()[0]
     return HostError(
         f"the state of the simulated drive cannot be kept in {path}: {reason}",
-        "free space there or see to its permissions; what was kept before is unchanged",
+        "free space there, or check its permissions; the previous state is unchanged",
         path=str(path),
         errno=number,
     )

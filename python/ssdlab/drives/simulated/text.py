@@ -82,20 +82,20 @@ class SimulatedText:
         profile, *words = text.removeprefix(PREFIX).split(",")
         if not profile:
             raise UsageError(
-                f"{text} names no profile", "see `ssdlab sim list`, and write sim:NAME", target=text
+                f"{text} does not name a profile", "see `ssdlab sim list`, and give sim:NAME", target=text
             )
         given: dict[str, Any] = {}
         for word in words:
             name, equals, value = word.partition("=")
             if name in _READERS and not equals:
                 raise UsageError(
-                    f"{text} gives {name} no value", f"write it so: {name}={EXAMPLES[name]}", target=text
+                    f"{text} has no value for {name}", f"give it as {name}={EXAMPLES[name]}", target=text
                 )
             if name not in _READERS:
                 raise unknown("option of a simulated drive", name, _READERS)
             attribute = name.replace("-", "_")
             if attribute in given:
-                raise UsageError(f"{text} says {name} twice", "say it once", target=text)
+                raise UsageError(f"{text} has {name} twice", "give it once", target=text)
             given[attribute] = _READERS[name](name, value)
         return cls(profile, **given)
 
@@ -193,7 +193,7 @@ def _absolute(path: str) -> str:
 
 def _file(name: str, value: str) -> str:
     if not value:
-        raise UsageError("state names no file", f"write it so: {name}=drive.sim")
+        raise UsageError("state needs a file name", f"give it as {name}=drive.sim")
     return value
 
 
@@ -205,8 +205,8 @@ def _named(name: str, value: str) -> str:
     longest = _NAME_CHARACTERS[name]
     if not re.fullmatch(rf"[A-Za-z0-9._-]{{1,{longest}}}", value):
         raise UsageError(
-            f"{name}={value} is no {name} of a drive",
-            f"write 1 to {longest} letters, digits, dots, hyphens or underscores",
+            f"{name}={value} is not a valid {name}",
+            f"give 1 to {longest} letters, digits, dots, hyphens or underscores",
         )
     return value
 
@@ -229,7 +229,7 @@ _LOWER = {"scale": 1}
 def _whole(name: str, value: str) -> int:
     if not value.isascii() or not value.isdecimal():
         lower = _LOWER.get(name, 0)
-        raise UsageError(f"{name}={value} is no whole number from {lower} on", f"write it so: {name}=16")
+        raise UsageError(f"{name}={value} is not a whole number of at least {lower}", f"give it as {name}=16")
     maximum = 2 ** _WHOLE_BITS[name] - 1
     if len(value) > 20 or int(value) > maximum:
         raise UsageError(f"{name}={value} is too large", f"choose one up to {maximum}")
@@ -240,7 +240,7 @@ def _share(name: str, value: str) -> float:
     try:
         return float(parse_percent(value)) if value.endswith("%") else float(value)
     except ValueError as error:
-        raise UsageError(f"{name}={value} is no share", f"write it so: {name}=25% or {name}=0.25") from error
+        raise UsageError(f"{name}={value} is not a share", f"give it as {name}=25% or {name}=0.25") from error
 
 
 def _power(name: str, value: str) -> float | str:
@@ -254,7 +254,7 @@ def _power(name: str, value: str) -> float | str:
     if not watts or not math.isfinite(limit) or limit <= 0:
         raise UsageError(
             f"{name}={value} is not a power limit",
-            f"write it so: {name}=10W, or {name}=ps1 for a power state of the profile",
+            f"give it as {name}=10W, or {name}=ps1 for a power state of the profile",
         )
     return limit
 

@@ -1,7 +1,7 @@
 """What happened to a drive in a step, of its samples and readings: pure.
 
 Heat slowed it where a sample says so at that moment, or where its counters of that have grown since the one
-before. Errors, retraining of the link, the error flag and worn-out flash are marks as well.
+before. Errors, retraining of the link, critical warnings and worn-out flash are marks as well.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _stretch(start: Sample, began_ns: int, until_ns: int) -> Mark:
         code="throttled",
         at_ns=began_ns,
         until_ns=until_ns,
-        what=f"throttled for heat{where}{limit}",
+        what=f"thermal throttling{where}{limit}",
         temperature_c=heat,
     )
 
@@ -104,7 +104,7 @@ def _errors(
             yield Mark(code="media-errors", at_ns=now.at_ns, what=f"{errors:g} media {noun}")
         if retrains := _grown("link_retrains", then, now):
             how = "once" if retrains == 1 else f"{retrains:g} times"
-            yield Mark(code="link-changed", at_ns=now.at_ns, what=f"the link was trained again {how}")
+            yield Mark(code="link-changed", at_ns=now.at_ns, what=f"the link retrained {how}")
 
 
 def _counted(samples: Sequence[Sample]) -> list[Sample]:
@@ -128,7 +128,7 @@ def _flags(before: DriveHealth | None, after: DriveHealth | None, end_ns: int) -
         yield Mark(
             code="drive-failing",
             at_ns=end_ns,
-            what=f"the drive raises its error flag{since}: {'; '.join(after.failing)}",
+            what=f"the drive raises a critical warning{since}: {'; '.join(after.failing)}",
         )
     if after.used_pct is not None and after.used_pct >= _WORN_PCT:
         yield Mark(code="worn-out", at_ns=end_ns, what=f"{after.used_pct} % of the rated endurance is used")

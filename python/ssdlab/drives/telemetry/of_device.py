@@ -93,7 +93,7 @@ class AtaHealth:
         heat = statistics.temperature_c
         return DriveHealth(
             source="ata",
-            failing=("SMART: the drive says that it is failing",) if self._failing() else (),
+            failing=("SMART: the drive reports that it is failing",) if self._failing() else (),
             temperature_c=ata.temperature_c(found) if heat is None else heat,
             used_pct=statistics.used_pct,
             host_read_bytes=statistics.read_bytes,

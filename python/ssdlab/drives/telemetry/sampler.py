@@ -143,7 +143,7 @@ class Sampler:
         with self._answers:
             self._left = True
         if self._thread.is_alive():
-            self._lost["the drive"] = "it did not answer in time"
+            self._lost["the drive"] = "no answer in time"
         now_ns = time.monotonic_ns()
         self._look(now_ns)
         for source in self._sources:
@@ -203,7 +203,7 @@ class Sampler:
             self._marks += source.marks(now_ns)
 
     def _unanswered(self, name: str, why: str, now_ns: int) -> Mark:
-        return Mark(code="unanswered", at_ns=now_ns, what=f"no more telemetry of {name}: {why}")
+        return Mark(code="unanswered", at_ns=now_ns, what=f"no more telemetry from {name}: {why}")
 
 
 def _moved(sample: Sample, zero_ns: int) -> Sample:

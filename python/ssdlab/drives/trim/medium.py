@@ -98,7 +98,7 @@ class DeviceMedium(Closing):
             with memoryview(buffer)[: len(content)] as view:
                 done = os.pwritev(self._descriptor, [view], at)
         if done != len(content):
-            raise OSError(f"only {bytes_text(done)} of {bytes_text(len(content))} at byte {at} were taken")
+            raise OSError(f"only {bytes_text(done)} of {bytes_text(len(content))} at byte {at} were written")
 
     def discard(self, at: int, length: int) -> None:
         """See `Medium.discard`."""

@@ -229,7 +229,7 @@ def check_range(start: int, length: int, capacity_bytes: int, unit_bytes: int) -
     """Raise `UsageError` for a range that is empty, beyond the drive, or not of whole logical blocks."""
     if length <= 0 or start < 0 or start + length > capacity_bytes:
         raise UsageError(
-            f"bytes {start} to {start + length} are no range of a drive of {bytes_text(capacity_bytes)}",
+            f"bytes {start} to {start + length} are outside a drive of {bytes_text(capacity_bytes)}",
             "give a span within the drive, such as 0..25%",
             start=start,
             length=length,
@@ -304,7 +304,7 @@ def trim(
 def reach_text(record: TrimRecord) -> str:
     """Return in words whether it reached the device."""
     if record.reached_device is None:
-        return "whether it reached the device is not known: neither tracepoints nor counters show it"
+        return "unknown whether it reached the device: neither tracepoints nor counters show it"
     by = {"tracepoint": "by the kernel's block events", "counters": "by the kernel's counters"}
     source = by.get(str(record.evidence), "by the simulation")
     if record.reached_device:
@@ -322,7 +322,7 @@ def _discard(medium: Medium, start: int, length: int, on_share: OnShare | None) 
                 raise
             path = error.facts.get("device", "it")
             raise DriveError(
-                f"{path} takes no discards",
+                f"{path} does not support discards",
                 "leave the trim out; behind a bridge or a volume, attach the drive directly",
                 reason="no-trim",
                 device=path,

@@ -117,7 +117,8 @@ class ConditionKeeper:
             setting = self._drive.setting(outcome.name)
             if setting.destroys and setting.read() != outcome.value:
                 raise Refused(
-                    f"{self._drive.identity.path} was formatted back meanwhile: what the run wrote is lost",
+                    f"{self._drive.identity.path} was formatted again during the run: what the run "
+                    "wrote is lost",
                     "start a new run",
                     reason="formatted",
                     setting=outcome.name,
@@ -139,7 +140,7 @@ class ConditionKeeper:
                     Departure(
                         code=f"{CONDITION_CODE}lost-{change.name}",
                         what=f"{_words(change.name)} was set to {change.found} and {state} at the end",
-                        why="something else has set it in mid-run, or a reset of the drive",
+                        why="another program, or a reset of the drive, changed it during the run",
                     )
                 )
         return found
@@ -161,7 +162,7 @@ class ConditionKeeper:
                 ended = put_back(self._drive.setting(change.name), change)
                 self._ledger.end(change, ended)
                 if ended == "kept":
-                    left.append(_left(change, "ssdlab makes no blocks with metadata"))
+                    left.append(_left(change, "ssdlab does not create blocks with metadata"))
             except LabError as error:
                 if self._gone(change):
                     self._ledger.end(change, "gone")
@@ -243,7 +244,7 @@ class ConditionKeeper:
         if no_matter or str(actual) == wanted:
             return []
         state = "not known" if actual is None else str(actual)
-        what = f"{_words(name)} is {state}; asked for: {wanted}"
+        what = f"{_words(name)} is {state}; requested: {wanted}"
         return [Departure(code=f"{CONDITION_CODE}{name}", what=what, why=error.what)]
 
     def _conditions_before(self) -> JsonValue:
@@ -279,7 +280,7 @@ def put_back(setting: Setting, change: Change) -> Ended:
     setting.write(change.before)
     if (now := setting.read()) != change.before:
         raise DriveError(
-            f"the {_words(change.name)} was set back to {change.before} and reads {now}",
+            f"the {_words(change.name)} was put back to {change.before} but reads {now}",
             "set it with the drive's own tool",
             reason="setting-lies",
             setting=change.name,
@@ -299,8 +300,8 @@ def _words(name: str) -> str:
 def _lie(drive: Drive, outcome: Outcome) -> DriveError:
     name = _words(outcome.name)
     return DriveError(
-        f"{drive.identity.path} confirmed its {name} as {outcome.value}, and reads {outcome.after}",
-        "the drive does not do what it confirms: leave the setting out",
+        f"{drive.identity.path} confirmed its {name} as {outcome.value}, but reads {outcome.after}",
+        "leave the setting out: the drive does not apply what it confirms",
         reason="setting-lies",
         setting=outcome.name,
         value=outcome.value,
@@ -309,12 +310,12 @@ def _lie(drive: Drive, outcome: Outcome) -> DriveError:
 
 
 def _departure(outcome: Outcome, firm: str | None) -> Departure:
-    why = "it was confirmed when it was set, and does not read so"
+    why = "it was confirmed when set, but reads otherwise"
     if firm is not None:
-        why = f"{firm} makes the drive the variant that is under test"
+        why = f"{firm} defines the drive variant under test"
     return Departure(
         code=f"{CONDITION_CODE}{outcome.name}",
-        what=f"{_words(outcome.name)} is {outcome.after}; asked for: {outcome.wanted}",
+        what=f"{_words(outcome.name)} is {outcome.after}; requested: {outcome.wanted}",
         why=why,
     )
 
@@ -324,7 +325,7 @@ def _warned(outcome: Outcome) -> Warned:
 
 
 def _left(change: Change, why: str) -> Warned:
-    return _from_catalogue("condition-left", f"{change.words}; it is left so: {why}")
+    return _from_catalogue("condition-left", f"{change.words}; left as it is: {why}")
 
 
 def _from_catalogue(code: str, what: str) -> Warned:

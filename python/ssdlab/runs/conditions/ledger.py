@@ -37,17 +37,17 @@ class Change(Stored):
     drive: str | None = Field(description="identifier of the drive; None for a setting of the host")
     device: str | None = Field(description="kernel name of the drive then")
     before: str
-    after: str = Field(description="what it was to be")
+    after: str = Field(description="requested value")
     found: str | None = Field(
         default=None,
-        description="what was read once it was set: the kernel rounds; None: the run died before it had read",
+        description="value read back after setting (the kernel rounds); None: the run died before",
     )
     lasting: bool = Field(description="whether it outlives a reboot")
     destroys: bool = Field(description="whether changing it loses the drive's data")
     follows: str | None = Field(default=None, description="setting whose change changes this one")
     boot_id: str
     at: str
-    ended: Ended | None = Field(default=None, description="what became of it; None: still to be put back")
+    ended: Ended | None = Field(default=None, description="outcome; None: still to be put back")
     ended_at: str | None = None
 
     @property
@@ -250,13 +250,13 @@ def read_ledger(path: Path) -> LedgerContent:
         raise
     except (OSError, ValueError) as error:
         raise Refused(
-            f"{path} cannot be read: what a run has changed on this host is not known",
-            "look at it, set the drive as it should be (ssdlab conditions show DRIVE), then remove the file",
+            f"{path} cannot be read: the changes of a run on this host are unknown",
+            "check it, set the drive as it should be (ssdlab conditions show DRIVE), then remove the file",
             path=str(path),
         ) from error
     if content.schema_version not in (_UNSEALED, CONDITIONS_SCHEMA):
         raise Refused(
-            f"{path} was written by another ssdlab ({content.schema_version})",
+            f"{path} was written by another ssdlab version ({content.schema_version})",
             "put the settings back with the ssdlab that made the run",
             path=str(path),
         )

@@ -73,7 +73,7 @@ class Leftover:
         """What to do about it."""
         from ssdlab.results.store import run_words
 
-        return f"put it back with {self.restore}, or go on: ssdlab resume {run_words(self.ledger.folder)}"
+        return f"put it back with {self.restore}, or continue: ssdlab resume {run_words(self.ledger.folder)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for programs."""
@@ -193,7 +193,7 @@ def _settle(change: Change, destroy: str | None, files: HostFiles, port_of: Port
     setting = _setting(change, consent_ids(files), files, port_of)
     if setting is None:
         if change.lasting:
-            raise _Stays(f"no drive {change.drive} is here")
+            raise _Stays(f"drive {change.drive} is not attached")
         return "gone"
     return put_back(setting, change)
 
@@ -239,6 +239,6 @@ def _format_back(change: Change, destroy: str | None) -> Ended:
     here = [look.identity for look in list_drives() if look.identity is not None]
     identity = next((each for each in here if each.consent_id == change.drive), None)
     if identity is None:
-        raise _Stays(f"no drive {change.drive} is here")
+        raise _Stays(f"drive {change.drive} is not attached")
     with open_drive(identity.path, writing=True, destroy=destroy) as drive:
         return put_back(drive.setting(change.name), change)

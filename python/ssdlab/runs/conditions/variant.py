@@ -55,14 +55,13 @@ class Variant(NamedOptions):
         None,
         alias="usable",
         gt=0,
-        description="use only so much of the drive, of a simulated one in its full size: 800GB; the rest is "
-        "spare",
+        description="capacity to use, of a simulated drive at full size: 800GB; the rest is spare",
     )
     spare: Share | None = Field(
-        None, ge=0, lt=1, description="leave so much spare, (raw - usable) / raw: 25% or 0.25"
+        None, ge=0, lt=1, description="share to leave as spare, (raw - usable) / raw: 25% or 0.25"
     )
     power_limit_w: Watts | None = Field(
-        None, alias="power_limit", gt=0, description="strongest power state that draws at most so much: 10W"
+        None, alias="power_limit", gt=0, description="power limit: the fastest power state within it: 10W"
     )
     write_cache: Literal["on", "off"] | None = Field(
         None, description="the drive's volatile write cache: on or off"
@@ -109,7 +108,7 @@ class Variant(NamedOptions):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.usable_bytes is not None and self.spare is not None:
-            raise UsageError("both --usable and --spare say how much is used", "give one of them")
+            raise UsageError("both --usable and --spare set the used capacity", "give one of them")
         return self
 
 
@@ -137,7 +136,7 @@ def parted(text: str) -> tuple[str, dict[str, str]]:
         name, equals, value = piece.partition("=")
         if equals and kept and (word := name.strip().replace("-", "_")) in known:
             if word in asked:
-                raise UsageError(f"{text} says {name} twice", "say it once")
+                raise UsageError(f"{text} has {name} twice", "give it once")
             asked[word] = value
         else:
             kept.append(piece)
@@ -155,7 +154,8 @@ def with_own(variant: Variant | None, asked: Mapping[str, str], drive: str) -> V
     of_all = {} if variant is None else variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     if twice := next((name for name in asked if name in of_all), None):
         raise UsageError(
-            f"{drive} says {twice.replace('_', '-')}, and the option of all drives says it too", "say it once"
+            f"{drive} already has {twice.replace('_', '-')}, and so does the option for all drives",
+            "give it once",
         )
     return Variant.model_validate({**of_all, **asked})
 
@@ -190,7 +190,7 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
         # Rounded up: what is advised must not be refused in turn.
         min_spare = float(units.significant(100 * (whole - capacity) / whole, rounding=ROUND_CEILING)) / 100
         raise UsageError(
-            f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has "
+            f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has only "
             f"{units.capacity_text(capacity)}",
             f"give less --usable, or a --spare from {units.fixed_share_text(min_spare)} on",
             asked_bytes=asked,
@@ -232,7 +232,7 @@ def on_text(text: str, variant: Variant) -> str:
     given = {name: value for name, value in asked.items() if value is not None}
     if twice := next((name for name in given if getattr(own, name) is not None), None):
         word = twice.replace("_", "-")
-        raise UsageError(f"{text} says {word} already, and a variant option says it too", "say it once")
+        raise UsageError(f"{text} already has {word}, and so does a variant option", "give it once")
     return str(replace(own, **given))
 
 
@@ -248,7 +248,7 @@ def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
     if usable > capacity:
         asked, whole = units.capacity_text(usable), units.capacity_text(capacity)
         raise UsageError(
-            f"{asked} of {own} cannot be used: it has {whole} in full size",
+            f"{asked} of {own} cannot be used: at full size it has {whole}",
             "give less --usable",
             asked_bytes=usable,
             capacity_bytes=capacity,

@@ -157,9 +157,9 @@ def check_version(suite: Manifest, child: Child) -> Method:
     method = find_method(child.method)
     if method.version != child.version:
         raise Refused(
-            f"suite {suite.run_id} was begun with version {child.version} of {child.method}, "
+            f"suite {suite.run_id} was started with version {child.version} of {child.method}; "
             f"this ssdlab has version {method.version}",
-            "resume with the ssdlab that began it, or start a new suite",
+            "resume with the ssdlab that started it, or start a new suite",
             begun=child.version,
             known=method.version,
         )

@@ -115,7 +115,7 @@ def drive_of_part(text: str, part: Part, *, quick: bool) -> str:
     own = SimulatedText.parse(in_full_size(text) if has_whole(part, quick=quick) else text)
     if own.scale > 1 and has_whole(part, quick=quick):
         raise UsageError(
-            "its stimuli have a size of their own, and the state file holds a scaled-down drive",
+            "its stimuli have fixed sizes, but the state file holds a scaled-down drive",
             "leave state= or scale= out",
         )
     asked = Variant.model_validate(dict(part.variant))
@@ -128,8 +128,8 @@ def check_span(asked: Variant, span_bytes: int | None) -> None:
     """Refuse a variant that leaves more of a drive than is used of it anyway: it would be the same drive."""
     if span_bytes is not None and (asked.usable_bytes or 0) > span_bytes:
         raise UsageError(
-            f"only the first {capacity_text(span_bytes)} of the drive are used, less than the variant leaves",
-            "run it without --quick, or set quick_span to more",
+            f"only the first {capacity_text(span_bytes)} of the drive is used, less than the variant leaves",
+            "run it without --quick, or raise quick_span",
         )
 
 
@@ -344,8 +344,8 @@ def check_repeat(repeat: int) -> None:
     """
     if not 1 <= repeat <= MAX_REPEATS:
         raise UsageError(
-            f"--repeat {repeat} is not from 1 to {MAX_REPEATS}",
-            "six runs give a 95 % interval of the median",
+            f"--repeat {repeat} is not 1 to {MAX_REPEATS}",
+            f"give 1 to {MAX_REPEATS}; six runs give a 95 % interval of the median",
         )
 
 
@@ -397,7 +397,7 @@ def _refuse_variants(order: SuiteOrder, children: Sequence[PlannedChild]) -> Non
     }
     if reasons:
         raise UsageError(
-            f"{order.drive} cannot be what the declaration asks for: {'; '.join(reasons)}",
+            f"{order.drive} cannot be as declared: {'; '.join(reasons)}",
             "change these variants in the declaration, or take them out",
         )
 
@@ -459,7 +459,7 @@ def _planned(
     method, params = order.suite.method(part), order.params_of(part)
     child = _child(order, seed, part, at)
     if look is None:
-        why = "it does not stand in the library, and the drive is not attached"
+        why = "it is not in the library, and the drive is not attached"
         return PlannedChild(child.model_copy(update={"left_out": why}), None)
     try:
         child = child.model_copy(update={"drive": drive_of_part(order.drive, part, quick=order.quick)})
@@ -500,8 +500,8 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
         if part.state not in found:
             brought = " and then ".join(found) or "no state at all"
             raise UsageError(
-                f"the part {part.label} begins {part.state!r}, but {method.name} brings about {brought}",
-                f"declare begins = {found[-1] if found else 'any'!r}, or set the method so that it does",
+                f"the part {part.label} begins {part.state!r}, but {method.name} produces {brought}",
+                f"declare begins = {found[-1] if found else 'any'!r}, or set the method to produce that",
                 part=part.label,
             )
 

@@ -125,8 +125,8 @@ def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
         )
         yield Departure(
             code="sizes",
-            what=f"the parts had the drive in different sizes: {'; '.join(phrases)}",
-            why="cache and spare area go with them",
+            what=f"the parts used different drive sizes: {'; '.join(phrases)}",
+            why="cache and spare area scale with them",
         )
 
 

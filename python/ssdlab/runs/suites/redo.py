@@ -86,7 +86,7 @@ def ask_again(
     library, manifest = folder.parent, RunFolder(folder).manifest
     if not manifest.children:
         raise Refused(
-            f"run {manifest.run_id} is no suite, and has no parts that --redo could name",
+            f"run {manifest.run_id} is not a suite, so --redo has no parts to name",
             f"run {manifest.method.name} again, or name a suite or review",
             run=manifest.run_id,
         )
@@ -313,8 +313,8 @@ def _check_simulator(run: Manifest) -> None:
     before, after = simulator_of(run), tool_of(run.drive).get("simulator", "")
     if before and before != after:
         raise Refused(
-            f"{run.run_id} is of another simulator: version {before}; today's is {after}",
-            "run the review again, with --only for some of its parts",
+            f"{run.run_id} used simulator version {before}; this ssdlab has {after}",
+            "run the review again, with --only for single parts",
             run=run.run_id,
         )
 
@@ -324,7 +324,7 @@ def _again(library: Path, suite: Manifest, child: Child) -> Child:
     if child.left_out is not None:
         raise Refused(
             f"{child.part} of {suite.run_id} was left out: {child.left_out}",
-            "run the review again, with --only for some of its parts",
+            "run the review again, with --only for single parts",
             run=suite.run_id,
             part=child.part,
         )

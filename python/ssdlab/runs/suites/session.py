@@ -65,7 +65,7 @@ def one_after_another(
     Raises
     ------
     LabError
-        Of the run that stopped; those after it are not begun.
+        Of the run that stopped; later ones are not started.
     """
     library, before = folder.path.parent, Before()
     begun_on = standing_consent(folder, suite).given
@@ -162,9 +162,9 @@ def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manif
     children = planned_children(order, seed, found)
     if not any(map(order.asks_for, order.parts)):
         raise Refused(
-            f"nothing of --only {','.join(sorted(order.only))} is done on {order.drive}: a variant is of the "
-            "drives that the review names",
-            "name a part of all drives, or leave this drive out",
+            f"nothing of --only {','.join(sorted(order.only))} applies to {order.drive}: variants "
+            "belong to the drives that the review names",
+            "name a part for all drives, or leave this drive out",
         )
     if all(each.plan is None and not each.child.standing for each in children):
         reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
@@ -343,12 +343,12 @@ def judged_anew(
         raise refusal.error(text)
     assert found.identity is not None  # what has none is refused
     if suite.drive.capabilities.on_file_system and not found.exists:
-        raise Refused(f"{text}, the file that {suite.run_id} was run on, is gone", "put it back", path=text)
+        raise Refused(f"{text}, the file of {suite.run_id}, is missing", "restore it", path=text)
     info = identity_info(text, found.identity)
     if info.id != suite.drive.id or info.capacity_bytes != suite.drive.capacity_bytes:
         raise Refused(
-            f"{suite.run_id} was not run on what is now {text}: it is {info.id}, not {suite.drive.id}",
-            "attach that drive under the same name, or run the review on this one",
+            f"{suite.run_id} was run on another drive than {text} is now: {info.id}, not {suite.drive.id}",
+            "attach the old drive under the same name, or run the review on this one",
             begun=suite.drive.id,
             found=info.id,
         )

@@ -130,7 +130,7 @@ class _Comparison(SessionOfRuns):
         folder = self._library / child.run_id
         if not (folder / MANIFEST).exists():
             raise Refused(
-                f"the comparison was killed before {child.drive} was on record",
+                f"the comparison was killed before {child.drive} was recorded",
                 "start it again",
                 drive=child.drive,
             )

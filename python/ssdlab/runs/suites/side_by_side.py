@@ -206,8 +206,8 @@ def _error_of(task: _Task, out: str, stderr: str) -> LabError:
     except (ValueError, LookupError):
         why = stderr.strip().splitlines()[-1] if stderr.strip() else f"status {task.process.returncode}"
         return HostError(
-            f"{task.child.part} ended without a word: {why}",
-            "continue with ssdlab resume: nothing that was finished is lost",
+            f"{task.child.part} ended without an error message: {why}",
+            "continue with ssdlab resume: finished work is kept",
             part=task.child.part,
         )
     error.what = f"{task.child.part}: {error.what}"
