@@ -73,7 +73,7 @@ def test_a_declaration_of_what_is_not_brought_about_is_refused(
     assert main(["plan", str(declared(tmp_path, "random-steady")), DRIVE, "--json"]) == 2
     refused = json.loads(capsys.readouterr().out)
     assert refused["what"] == (
-        "the part peak-random-read begins 'random-steady', but peak-random-read brings about written"
+        "the part peak-random-read begins 'random-steady', but peak-random-read produces written"
     )
     assert "'written'" in refused["advice"]
 

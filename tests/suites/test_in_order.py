@@ -109,7 +109,7 @@ def test_a_kept_drive_is_gone_through_in_order_and_in_one_size_only(tmp_path: Pa
     assert isinstance(result, SuiteResult)
     read, filled = result.outcomes
     assert read.left_out is None
-    assert "a size of their own" in str(filled.left_out)
+    assert "fixed sizes" in str(filled.left_out)
     assert (tmp_path / "drive.sim").exists()
 
 
