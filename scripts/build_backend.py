@@ -1,17 +1,24 @@
-"""maturin's build backend, behind a look whether the front end of the report is there.
+"""maturin's build backend, with a look before it and metadata of our own.
 
-It is built by `make` from `web/` and never committed, and maturin packs what it finds: from a clean clone,
-the package would lack it and say so only when somebody asks for a report. An editable install is let through.
+The look: whether the front end of the report is there. It is built by `make` from `web/` and never committed,
+and maturin packs what it finds: from a clean clone, the package would lack it and say so only when somebody
+asks for a report. An editable install is let through.
+
+The metadata: the licences of what is compiled and bundled, a bill of materials, and a description whose links
+lead to the repository.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import maturin
+import third_party
 from maturin import (
     build_editable,
     get_requires_for_build_editable,
@@ -29,8 +36,7 @@ __all__ = [
     "prepare_metadata_for_build_wheel",
 ]
 
-BUNDLE = Path("python/ssdlab/report/static")
-NEEDED = ("report.js", "report.css", "echarts-LICENSE", "echarts-NOTICE")
+NEEDED = ("report.js", "report.css", "packages.json")
 
 Settings = Mapping[str, Any] | None
 
@@ -38,7 +44,7 @@ Settings = Mapping[str, Any] | None
 def check_bundle() -> None:
     """Exit with what is missing and what to do; a file without contents is missing too."""
     for name in NEEDED:
-        file = BUNDLE / name
+        file = third_party.BUNDLE / name
         if not file.is_file() or not file.stat().st_size:
             sys.exit(
                 f"the front end of the report is not built: {file} is missing\n"
@@ -61,7 +67,9 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Settings = None) -> str:
     """Write the metadata of the wheel to come, and return the name of their folder."""
     check_bundle()
-    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+    name = maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+    complete(Path(metadata_directory) / name)
+    return name
 
 
 def build_wheel(
@@ -69,10 +77,42 @@ def build_wheel(
 ) -> str:
     """Build a wheel, and return its name."""
     check_bundle()
-    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with tempfile.TemporaryDirectory() as folder:
+        metadata_directory = metadata_directory or str(
+            Path(folder) / prepare_metadata_for_build_wheel(folder, config_settings)
+        )
+        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     """Build a source distribution, and return its name."""
     check_bundle()
     return maturin.build_sdist(sdist_directory, config_settings)
+
+
+def complete(information: Path) -> None:
+    """Add to a wheel's metadata what maturin does not write: PEP 639 and 770 say where it is looked for."""
+    metadata = (information / "METADATA").read_text()
+    (version,) = re.findall(r"^Version: (.*)$", metadata, re.MULTILINE)
+    parts = third_party.parts()
+    for name, text in (
+        ("licenses/third-party.txt", third_party.licence_texts(parts)),
+        ("sboms/ssdlab.cdx.json", third_party.bill_of_materials(parts, version)),
+    ):
+        (information / name).parent.mkdir(exist_ok=True)
+        (information / name).write_text(text)
+    licence = "License-File: LICENSE\n"
+    metadata = metadata.replace(licence, f"{licence}License-File: third-party.txt\n", 1)
+    repository = re.search(r"^Project-URL: Repository, (.*?)/?$", metadata, re.MULTILINE)
+    if repository:
+        metadata = absolute_links(metadata, repository[1])
+    (information / "METADATA").write_text(metadata)
+
+
+def absolute_links(text: str, repository: str) -> str:
+    """Return Markdown whose links to files lead to a repository's: an index has no file beside it."""
+    link = re.compile(r"(!?)(\[[^\]]*\])\((?!\w+:|#)([^)\s]+)\)")
+    return link.sub(
+        lambda found: f"{found[1]}{found[2]}({repository}/{'raw' if found[1] else 'blob'}/HEAD/{found[3]})",
+        text,
+    )

@@ -35,6 +35,8 @@ class Installed:
         Home and working folder of the user.
     python
         The environment's interpreter.
+    wheels
+        Where its packages come from: the wheel, and what it depends on as locked.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,6 +44,7 @@ class Installed:
         self.home.mkdir()
         self.environment = folder / "environment"
         self.python = self.environment / "bin" / "python"
+        self.wheels = folder / "wheels"
         if os.geteuid() == 0:
             folder.chmod(0o755)
             os.chown(self.home, NOBODY, NOBODY)
@@ -107,22 +110,35 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     try:
         user = Installed(folder)
         python = system_python(user)
-        wheels = folder / "wheels"
         download_dependencies(
-            wheels, user.run(python, "-c", "import sys; print(*sys.version_info[:2], sep='.')")
+            user.wheels, user.run(python, "-c", "import sys; print(*sys.version_info[:2], sep='.')")
         )
-        shutil.copy(wheel, wheels)
-        make_plugin(wheels)
+        shutil.copy(wheel, user.wheels)
+        make_plugin(user.wheels)
         user.run(python, "-m", "venv", user.environment)
         user.run(
-            *(user.python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", wheels),
-            *(wheels / wheel.name, "after-writes"),
+            *(user.python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", user.wheels),
+            *(user.wheels / wheel.name, "after-writes"),
         )
         user.close()
         yield user
     finally:
         subprocess.run(["chmod", "-R", "u+w", folder], check=True)
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def installers() -> Iterator[Path]:
+    """A folder of programs that everybody can run: uv and pipx, as locked."""
+    with tempfile.TemporaryDirectory(prefix="ssdlab-installers-", dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        python = next(filter(None, map(shutil.which, ("/usr/bin/python3", "python3"))))
+        subprocess.run([python, "-m", "venv", folder], check=True)
+        lock = ROOT / "requirements" / "package.lock"
+        words = ["install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", lock]
+        subprocess.run([folder / "bin" / "python", "-m", "pip", *words], check=True)
+        yield folder / "bin"
 
 
 def real_file_system() -> Path:

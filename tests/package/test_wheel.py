@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from package.conftest import BUNDLE, ROOT, Installed
+from package.conftest import BUNDLE, ROOT, Installed, system_python
 
 pytestmark = pytest.mark.wheel
 
@@ -50,7 +50,8 @@ def test_the_source_distribution_holds_what_a_build_without_node_needs(sdist: Pa
     assert committed("python/ssdlab") | bundle() <= names
     sources = {name for name in committed("crates") if name.endswith((".rs", "Cargo.toml"))}
     assert sources <= names
-    assert {"Cargo.toml", "Cargo.lock", "pyproject.toml", "scripts/build_backend.py", "LICENSE"} <= names
+    assert {"Cargo.toml", "Cargo.lock", "pyproject.toml", "LICENSE"} <= names
+    assert {"scripts/build_backend.py", "scripts/third_party.py"} <= names
 
 
 def test_it_tells_its_version_and_lies_where_it_was_installed(installed: Installed) -> None:
@@ -158,6 +159,26 @@ def test_it_says_that_it_is_typed(installed: Installed, tmp_path: Path) -> None:
 def test_every_verb_works_without_rights(installed: Installed, words: str) -> None:
     installed.run("truncate", "--size=64M", installed.home / "drive")
     installed.ssdlab(*words.split())
+
+
+@pytest.mark.parametrize("program", ["uv", "pipx"])
+def test_others_install_it_too(installed: Installed, installers: Path, wheel: Path, program: str) -> None:
+    """As a tool of the user's own, with no index to ask: what it depends on is all there."""
+    local = ["--no-index", "--find-links", str(installed.wheels)]
+    words = {
+        "uv": ["tool", "install", "--quiet", "--offline", *local],
+        "pipx": ["install", "--quiet", "--backend", "uv", f"--pip-args={' '.join(local)}"],
+    }
+    python = system_python(installed)
+    installed.run(installers / program, *words[program], "--python", python, installed.wheels / wheel.name)
+    tool = installed.home / ".local/bin/ssdlab"
+    assert installed.run(tool, "--version").split()[0] == ssdlab.__version__
+    assert (
+        json.loads(installed.run(tool, "run", "qd1", "sim:tiny-test", "--quick", "--json"))["status"]
+        == "finished"
+    )
+    installed.run(installers / program, *(["tool"] if program == "uv" else []), "uninstall", "ssdlab")
+    assert not tool.exists()
 
 
 def test_nothing_was_written_beside_the_program(installed: Installed) -> None:

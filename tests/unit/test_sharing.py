@@ -65,20 +65,20 @@ def test_no_state_of_the_user_is_used() -> None:
     assert all("ssdlab-homes-" in home for home in homes)
 
 
-PARTS = ("(long or outside)", "machine", "tests/guest", "tests/package")
+PARTS = ("(long or outside)", "machine", "tests/guest", "wheel and", "-m matrix")
 """By what the call of each part of `all` is known."""
 
 
 @pytest.mark.parametrize(
     ("statuses", "words", "status"),
     [
-        ((0, 0, 0, 0), [], 0),
-        ((1, 0, 0, 0), [], 1),
-        ((0, 2, 0, 0), [], 2),
-        ((0, 0, 5, 0), [], 5),
-        ((5, 0, 5, 5), ["-k", "zram"], 0),
-        ((5, 1, 0, 5), ["-k", "zram"], 1),
-        ((5, 5, 5, 5), ["-k", "nothing"], 5),
+        ((0, 0, 0, 0, 0), [], 0),
+        ((1, 0, 0, 0, 0), [], 1),
+        ((0, 2, 0, 0, 0), [], 2),
+        ((0, 0, 5, 0, 0), [], 5),
+        ((5, 0, 5, 5, 5), ["-k", "zram"], 0),
+        ((5, 1, 0, 5, 5), ["-k", "zram"], 1),
+        ((5, 5, 5, 5, 5), ["-k", "nothing"], 5),
     ],
 )
 def test_every_part_counts(
@@ -96,7 +96,7 @@ def test_every_part_counts(
     done = subprocess.run([script, "all", *words], capture_output=True, text=True, check=False)
     assert done.returncode == status
     calls = [line for line in done.stdout.splitlines() if line.startswith("pytest ")]
-    assert ["-n " in call for call in calls] == [True, False, True, False]
+    assert ["-n " in call for call in calls] == [True, False, True, False, False]
     assert all(call.endswith(" ".join(words)) for call in calls)
 
 
