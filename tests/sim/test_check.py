@@ -119,7 +119,7 @@ def told(**changed: object) -> str:
         (told(metric="max_write_w", fitted_to=True), "max_write_w is a bound"),
         (told(metric="active_read_w", fitted_to=True), "active_read_w is power"),
         (told(fitted_to=True), "idle_w is power"),
-        (told(metric="random_read_iops", given=True), "random_read_iops is given"),
+        (told(metric="random_read_iops", given=True), "random_read_iops is marked given"),
         (told(value=3) + told(metric="max_write_w", value=2), "max_write_w of 2 W contradicts idle_w of 3 W"),
         (
             told(metric="active_read_w", value=3) + told(metric="max_read_w", value=2),

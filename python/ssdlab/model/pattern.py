@@ -73,7 +73,7 @@ class Span(Frozen):
                 )
         if start + length > capacity_bytes:
             raise UsageError(
-                f"the span ends at {units.bytes_text(start + length)}, but the drive ends at "
+                f"the span ends at {units.bytes_text(start + length)}, but the drive has "
                 f"{units.bytes_text(capacity_bytes)}",
                 f"use a span within 0..{capacity_bytes}, or percentages such as 0..25%",
                 end=start + length,
