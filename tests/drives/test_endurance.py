@@ -63,7 +63,7 @@ def test_an_unknown_rating_asks_for_an_explicit_cap(records: Path) -> None:
     assert "not on record, and the cap is 18.0 TB" in caught.value.what
     assert "--endurance-cap 38.0TB" in caught.value.advice and "tbw" in caught.value.advice
     for text in ("-5%", "0%", "-1GB"):
-        with pytest.raises(LabError, match="leaves nothing to write"):
+        with pytest.raises(LabError, match="does not allow any writes"):
             endurance_cap(text)
     more = rating_of(drive(), cap_of(endurance_cap("40TB")))
     assert more is not None
@@ -104,7 +104,7 @@ def test_bytes_that_are_named_hold_for_a_file(
         main(["plan", "whole-drive-fill", str(file), "--destroy", file.name, "--endurance-cap", "1MB"]) == 0
     )
     told = capsys.readouterr()
-    assert "as things stand the run would be refused: this run would write 16.8 MB" in told.err
+    assert "the run would be refused now: this run would write 16.8 MB" in told.err
     assert main(["plan", "whole-drive-fill", str(file), "--destroy", file.name]) == 0
     assert "not on record, and nothing ends the run for it" in capsys.readouterr().out
 

@@ -243,7 +243,7 @@ def test_measure_prepares_too_and_says_so() -> None:
     amplification = one["drive"]["write_amplification"]
     assert amplification > 3
     assert other["drive"]["write_amplification"] == pytest.approx(amplification, rel=0.03)
-    with pytest.raises(UsageError, match="for one pass"):
+    with pytest.raises(UsageError, match="--spare needs"):
         measure(SMALL, spare=0.1, **options)
 
 

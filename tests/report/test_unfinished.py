@@ -82,7 +82,7 @@ def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.Capture
 def test_its_rows_are_exported_without_figures(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = failed.parent / "x.xlsx"
     assert main(["export", str(failed), "-o", str(file)]) == 0
-    assert f"mind: run {failed.name} ended before its last step" in capsys.readouterr().out
+    assert f"note: run {failed.name} did not finish" in capsys.readouterr().out
     sheets = {each.title: list(each.values) for each in openpyxl.load_workbook(file)}
     run = dict(zip(*sheets["runs"], strict=True))
     assert run["status"] == "not finished" and len(sheets["figures"]) == 1

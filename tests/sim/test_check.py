@@ -318,7 +318,7 @@ def test_a_profile_of_ones_own_says_when_it_has_the_ratings_of_a_drive_here(
     name = "samsung-840-pro-256gb"
     mine = tmp_path / "mine.toml"
     mine.write_text(profiles()[name])
-    said = f"your profile beside the ratings that ssdlab brings along for {name}"
+    said = f"your profile is checked against the built-in ratings of {name}"
     assert main(["sim", "check", str(mine), "--quick"]) in (0, 1)
     assert said in capsys.readouterr().out
     theirs = tmp_path / "theirs.toml"

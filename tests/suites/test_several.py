@@ -133,7 +133,7 @@ def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
     assert planned["real_seconds"] == pytest.approx(ends)
     assert main(["plan", *words]) == 0
     told = capsys.readouterr().out
-    assert "drive time of all" in told and "real time of all" in told
+    assert "total drive time" in told and "total real time" in told
 
 
 def test_a_drive_that_is_not_attached_stands_as_its_runs(

@@ -1,4 +1,4 @@
-"""`ssdlab compare`: two sets of runs, and the gate; and `ssdlab run --beside`, which makes both in turn."""
+"""`ssdlab compare`: two sets of runs, and the gate; and `ssdlab run --beside`, which alternates both."""
 
 from __future__ import annotations
 
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from ssdlab.runs.order import Order
 
 SCHEMA: Final = "ssdlab.compare/1"
-_TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
-_SIGNIFICANT = (
-    "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
-)
+_TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "detectable")
+_SIGNIFICANT = "*  over 1 % and significant; with fewer than five repeats, larger than the scatter"
 _NAMED = 4
-"""Serial numbers of a side that are named."""
+"""Serial numbers named per side."""
 _STYLES = {"passed": "good", "failed": "bad", "undecidable": "warn"}
 
 Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE")]
@@ -53,28 +51,28 @@ def compare(
     library: Library = None,
     json: bool = False,
 ) -> int:
-    """Compare the figures of two sets of runs; with --fail-if, judge them.
+    """Compare the figures of two sets of runs; with --fail-if, as a gate.
 
-    A rule fails where a Mann-Whitney test shows a shift in its direction at 0.01, and the estimate of it
-    (Hodges and Lehmann's, of logarithms) is beyond the bound. With fewer than five repeats on a side, with
-    unlike runs, or where the figure of a run is marked as unfit for it, such as throttled, it is undecidable.
-    Exit status 1 if a rule fails, else 2 if one is undecidable.
+    A rule fails if a Mann-Whitney test shows a shift in its direction at 0.01 and the Hodges-Lehmann estimate
+    (of logarithms) exceeds the bound. It is undecidable with fewer than five repeats per side, incomparable
+    runs, or unusable figures, such as throttled ones. Exit status 1 if a rule fails, else 2 if one is
+    undecidable.
 
     Parameters
     ----------
     base
-        A run, a suite (such as `run --repeat` makes) with its runs, or tag:WORD, all runs with a tag. Of a
-        review of several drives, one of them.
+        A run, a suite (such as from `run --repeat`), or tag:WORD for all runs with a tag. Of a review of
+        several drives, name one drive's suite.
     new
-        The same, to be held against it.
+        Runs to compare with BASE, named likewise.
     fail_if
-        Fail if a figure rises or falls by more than so much: 'qd1_random_read_p99 > +5%'. A part
-        that one figure's name alone has is enough: `ssdlab rank` lists them. May be given several times.
+        Fail if a figure rises or falls by more than this: 'qd1_random_read_p99 > +5%'. Part of a name will do
+        if it fits only one (`ssdlab rank` lists them). May be given several times.
     markdown
         Print tables in Markdown.
     junit
-        With --fail-if: also write the verdicts here, a test case for each rule, as CI systems read them. An
-        older report is replaced, and nothing else.
+        With --fail-if: also write the verdicts to this JUnit XML file, a test case per rule. An older report
+        is replaced.
     json
         Print the comparison as JSON, schema ssdlab.compare/1.
     """
@@ -86,7 +84,7 @@ def compare(
         found = compared(library_of(library), base, new, rules)
     else:
         if not rules:
-            raise UsageError("--junit has the verdicts of a gate, and there is none", "give it a --fail-if")
+            raise UsageError("--junit needs a gate", "add --fail-if")
         from ssdlab.formats import junit as reports
 
         with reports.place(junit) as file:  # before anything is read
@@ -97,7 +95,7 @@ def compare(
 
 
 def print_comparison(found: Comparison, *, markdown: bool = False, json: bool = False) -> None:
-    """Print a comparison and what it was judged to mean."""
+    """Print a comparison and its verdicts."""
     if json:
         print_json(_as_json(found))
     elif markdown:
@@ -172,7 +170,7 @@ def _moved(each: Compared) -> list[str]:
 
 
 def _interval(shift: Shift) -> str:
-    """Return the interval of a shift; empty where too few runs are on a side for one."""
+    """Return the interval of a shift; empty where a side has too few runs."""
     if shift.low is None or shift.high is None:
         return ""
     return ends_text(change_text(shift.low), change_text(shift.high))
@@ -232,14 +230,14 @@ def _print_markdown(found: Comparison) -> None:
 
 
 def _firmware(found: Comparison) -> str:
-    """Return which firmware is held against which, where the drives told of unlike ones."""
+    """Return the firmware of each side, where they differ."""
     base, new = found.base.firmwares, found.new.firmwares
     unlike = base and new and set(base) != set(new)
     return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""
 
 
 def _identity(side: Side) -> str:
-    """Return what the drives of a side told of themselves; of many the first."""
+    """Return what the drives of a side report; of many, the first."""
     named = {"serial": side.serials, "firmware": side.firmwares}
     return ", ".join(
         f"{name} {', '.join(values[:_NAMED])}"
@@ -250,7 +248,7 @@ def _identity(side: Side) -> str:
 
 
 def _by_part(figures: Sequence[Compared]) -> dict[str, list[Compared]]:
-    """Return figures by the part that they are of; all of one part need no name of it."""
+    """Return figures by part; a single part is not named."""
     found: dict[str, list[Compared]] = {}
     for each in figures:
         found.setdefault(each.part, []).append(each)
@@ -278,10 +276,10 @@ def _on_one_side(found: Comparison) -> str:
 
 
 def _remarks(found: Comparison) -> list[str]:
-    """Return what the mark of a shift means, and which figures are not compared, and why."""
+    """Return what the mark of a shift means, and which figures are not compared and why."""
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
-        *_not_compared(found, "unlike", "not compared, the runs are unlike: "),
+        *_not_compared(found, "unlike", "not compared, the runs differ: "),
         *_apart(found),
         *_on_both(found),
         *_not_compared(found, "unfit", "not compared: "),
@@ -290,7 +288,7 @@ def _remarks(found: Comparison) -> list[str]:
 
 
 def _apart(found: Comparison) -> list[str]:
-    """Return which drives have more spare area, and by what unlike software the sides were measured."""
+    """Return which drives have more spare area, and in what software the sides differ."""
     sides = (("base", found.base), ("new", found.new))
     spares = [(plain_drive(name), spare) for _, side in sides for name, spare in side.entries.items()]
     software = [(name, each) for name, side in sides for each in side.software]
@@ -307,29 +305,28 @@ def _not_compared(found: Comparison, reason: Literal["unlike", "unfit"], words: 
 
 
 def _on_both(found: Comparison) -> list[str]:
-    """Return that runs are on both sides, where some are: they pull the two together."""
+    """Return a note on runs that are on both sides: they hide a difference."""
     both = set(found.base.runs) & set(found.new.runs)
     if both == set(found.base.runs) == set(found.new.runs):
-        return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: there is nothing to find"]
+        return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: no difference is possible"]
     are = "is" if len(both) == 1 else "are"
     return [f"{counted(len(both), 'run')} {are} on both sides"] if both else []
 
 
 def _too_few(found: Comparison) -> list[str]:
-    """Return why there is no interval, where a side has too few runs for one."""
+    """Return why there is no interval, where a side has too few runs."""
     from ssdlab.analysis.shift import REPEATS_MIN
 
     fewest = [min(each.n_base, each.n_new) for each in found.figures if each.shift is not None]
     if not fewest or min(fewest) >= REPEATS_MIN:
         return []
     return [
-        f"shifts are of {counted(min(fewest), 'run')} on one side: nothing is said of chance, "
-        f"which takes at least {REPEATS_MIN} on both"
+        f"shifts are of {counted(min(fewest), 'run')} on one side: significance needs {REPEATS_MIN} per side"
     ]
 
 
 def _titles(found: Comparison) -> tuple[str, ...]:
-    """Return the titles of the columns that have anything to say."""
+    """Return the titles of the columns with content."""
     shifts = [each.shift for each in found.figures if each.shift is not None]
     if not shifts:
         return _TITLES[:5]
@@ -339,7 +336,7 @@ def _titles(found: Comparison) -> tuple[str, ...]:
 
 
 def _letters(found: Comparison) -> Letters:
-    """Return letters for what is the matter with figures of either side."""
+    """Return marks for the qualifiers of either side's figures."""
     return Letters(code for each in found.figures for code in (*each.base_marks, *each.new_marks))
 
 
@@ -362,8 +359,8 @@ Beside = Annotated[
     str | None,
     Parameter(
         metavar="RUN",
-        help="Run in turn with it the method and drive of an earlier run, as often, and compare the two: a "
-        "run, a suite of repeats, or tag:WORD. Five repeats at least can be judged.",
+        help="Alternate with repeats of an earlier run and compare the two: a run, a suite of repeats, "
+        "or tag:WORD. A verdict needs at least five repeats.",
     ),
 ]
 FailIf = Annotated[
@@ -378,7 +375,7 @@ FailIf = Annotated[
 def run_beside(
     text: str, new: Order, repeats: int, library: Path, rules: Sequence[str], *, json: bool
 ) -> int:
-    """Run a method in turn with an earlier run's, print how they compare, and return the exit status."""
+    """Alternate a method with an earlier run's, print the comparison, and return the exit status."""
     from ssdlab.library.comparing import compare, rule_of
     from ssdlab.runs.beside import in_turn, run_in_turn
     from ssdlab.runs.suites.ordering import check_repeat
@@ -400,16 +397,19 @@ def run_beside(
 
 
 def check_beside(beside: str | None, rules: Sequence[str], *, dry_run: bool, suite: bool) -> None:
-    """Refuse options that say nothing together.
+    """Refuse options that do not go together.
 
     Raises
     ------
     UsageError
-        With the ones that do not fit.
+        Naming the ones that do not fit.
     """
     if rules and beside is None:
         raise UsageError("--fail-if needs a run to compare with", "add --beside RUN, or use ssdlab compare")
     if beside is not None and dry_run:
-        raise UsageError("--beside cannot be a dry run", "see each side by itself: leave --beside out")
+        raise UsageError(
+            "--beside cannot be combined with --dry-run",
+            "leave out --beside, and dry-run each side separately",
+        )
     if beside is not None and suite:
         raise UsageError("--beside runs a method, not a suite", "name a method: see ssdlab methods")

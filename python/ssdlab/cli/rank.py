@@ -39,31 +39,30 @@ def rank(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Rank drives by a headline figure, best first; a drive's is the median of its runs.
+    """Rank drives by a headline figure, best first, by the median of each drive's runs.
 
-    Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
-    kind of drive, scale, part of the drive used and departures, all quick or none. A variant of a drive is an
-    entry of its own; another spare area is remarked, and so is other software. Latencies of a depth sweep are
-    ranked only at one depth, and no figure that is marked as unfit for it, such as throttled. The others that
-    have it are left out, and it is said why.
+    Only comparable runs are ranked: same method and version, parameters, engine, kind of drive, scale, span
+    and departures, all quick or none. A variant of a drive is a separate entry; differences in spare area or
+    software are noted. Latencies of a depth sweep are ranked only at one depth, and unusable figures, such as
+    throttled ones, are not ranked. Runs left out are listed with the reason.
 
     Parameters
     ----------
     figure
-        Name of the figure, such as qd1_random_read_iops, or a part that one name alone has. Without it the
-        figures that the library has are listed.
+        Name of the figure, such as qd1_random_read_iops, or a part of it that fits only one [default: list
+        the library's figures].
     drive
         Only drives with this in their identifier or name.
     method
         Only runs of this method.
     since
-        Only runs begun then or later: 2026-11-01, 7d, 36h.
+        Only runs started since: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     like
-        Rank the runs that are like this one; by default the largest group is ranked.
+        Rank the runs comparable with this one [default: the largest comparable group].
     limit
-        So many drives; by default 40 in words, and all as JSON.
+        Maximum drives (default 40; JSON: all).
     json
         Print the ranking, or the names, as JSON, schema ssdlab.rank/1.
     """
@@ -125,7 +124,7 @@ def _print(found: Ranking) -> None:
         table, titles = fitted(table, titles, line_width(), shortened=shortened)
     print_table(table, titles, right=(0, 3, 4))
     if found.drives > len(found.lines):
-        say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
+        say(f"showing the best {len(found.lines)} of {found.drives} drives; more with --limit")
     letters.print()
     for remark in (_more_spare(found.lines), _software(found.lines)):
         if remark:
@@ -134,7 +133,7 @@ def _print(found: Ranking) -> None:
 
 
 def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
-    """Return the groups of runs that were left out, as JSON has them."""
+    """Return the groups of runs that were left out, as JSON."""
     return [
         {
             "runs": each.runs,
@@ -147,7 +146,7 @@ def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 
 
 def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
-    """Print which runs were left out and in what they are unlike the others; `runs` are all of them."""
+    """Print which runs were left out and how they differ from the others; `runs` is their total."""
     for each in groups:
         print_text(
             f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}",
@@ -155,7 +154,7 @@ def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
         )
     rest = runs - sum(each.runs for each in groups)
     if rest:
-        print_line(f"left out: {counted(rest, 'run')} more, each unlike these in some way")
+        print_line(f"left out: {counted(rest, 'run')} more, for other differences")
 
 
 def _more_spare(lines: Sequence[Ranked]) -> str:
@@ -167,7 +166,7 @@ def _software(lines: Sequence[Ranked]) -> str:
 
 
 def _named(lines: Sequence[Ranked]) -> list[tuple[str, Ranked]]:
-    """Return lines by what they are called, with the identifiers of drives that have one name."""
+    """Return lines by drive name, with the identifier where names repeat."""
     names = [plain_drive(line.drive_name) for line in lines]
     return [
         (name if names.count(name) == 1 else f"{name} ({line.drive_id})", line)

@@ -1,7 +1,7 @@
-"""The options of one measurement, of a drive and of shares of it: each defined once, and as it is typed.
+"""The options of a measurement and of a drive, each defined once, as they are typed.
 
 The command's flags and help, the parameters of `ssdlab.measure` and the run steps of a job derive from
-`MeasureOptions`; `MeasureOptions.workload` says what the options mean as a `Workload`.
+`MeasureOptions`; `MeasureOptions.workload` returns the `Workload` they mean.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def parse_share(value: object) -> object:
     Raises
     ------
     UsageError
-        It is neither, or more than all: ``25`` may mean either.
+        It is neither, or above 1: ``25`` is ambiguous.
     """
     if not isinstance(value, str):
         return value
@@ -47,22 +47,24 @@ def parse_share(value: object) -> object:
         return float(units.parse_percent(text))
     share = float(text)
     if share > 1:
-        advice = f"write {text}%, or {share / 100:g}" if share <= 100 else "write one such as 25%, or 0.25"
-        raise UsageError(f"share {value!r} is more than 1, which is all", advice, given=value)
+        advice = (
+            f"write {text}%, or {share / 100:g}" if share <= 100 else "write a share such as 25%, or 0.25"
+        )
+        raise UsageError(f"share {value!r} is more than 1, the whole", advice, given=value)
     return share
 
 
 Share = Annotated[float, BeforeValidator(parse_share), Metavar("PERCENT")]
-"""From 0 to 1; as text with a percent sign or without."""
+"""From 0 to 1; text may have a percent sign."""
 
 
-# What can be set for every command that writes to drives: how one is made, and what may be lost.
+# Options of every command that writes to drives: how a drive is created, and what may be lost.
 #
 # `measure`, `run`, `plan` and `job` take these options from here; each adds its own.
 
 
 def endurance_cap(text: str) -> float:
-    """Return what the text of ``--endurance-cap`` means: a share, above 1 too, or whole bytes.
+    """Return the meaning of ``--endurance-cap``: a share, possibly above 1, or whole bytes.
 
     >>> endurance_cap("150%"), endurance_cap("40TB")
     (1.5, 40000000000000)
@@ -74,15 +76,15 @@ def endurance_cap(text: str) -> float:
     """
     if text.lstrip().startswith("-"):
         raise UsageError(
-            f"an endurance cap of {text.strip()} leaves nothing to write", "give one such as 20%"
+            f"an endurance cap of {text.strip()} does not allow any writes", "give a share such as 20%"
         )
     if "%" not in text:
         if (size := units.parse_bytes(text, noun="endurance cap")) == 0:
-            raise UsageError("an endurance cap of 0 leaves nothing to write", "give one such as 40TB")
+            raise UsageError("an endurance cap of 0 does not allow any writes", "give a size such as 40TB")
         return size
     share = float(units.parse_percent(text, noun="endurance cap", beyond=True))
     if share <= 0:
-        raise UsageError(f"an endurance cap of {text} leaves nothing to write", "give one such as 20%")
+        raise UsageError(f"an endurance cap of {text} does not allow any writes", "give a share such as 20%")
     return share
 
 
@@ -100,7 +102,7 @@ class DriveOptions(NamedOptions):
     noun: ClassVar[str] = "option of a drive"
 
     size_bytes: Bytes | None = Field(
-        None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
+        None, alias="size", gt=0, description="create a missing file with this size: 4GiB"
     )
     destroy: Annotated[str, Metavar("ID")] | None = Field(
         None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
@@ -121,7 +123,7 @@ Duration = Annotated[
     PlainSerializer(units.duration_text),
     Metavar("TIME"),
 ]
-"""A time: text with a unit, or a number of seconds; kept in ns."""
+"""A time: text with a unit, or a number of seconds; stored in ns."""
 
 _ARRIVALS = ("closed", "even", "poisson", "act6", "act2019")
 DEFAULT_TIME_NS = 10 * units.NS_PER_S
@@ -146,7 +148,7 @@ FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
     "io_uring": "uring",
     "libaio": "uring",
 }
-"""fio's engines that put the same I/O before the drive as one of ours."""
+"""fio's engines, and ours that issues the same I/O to the drive."""
 
 
 def _engine(value: object) -> object:
@@ -165,7 +167,9 @@ def _percent(value: object) -> object:
         return value
     share = units.parse_percent(value if value.rstrip().endswith("%") else f"{value}%") * 100
     if share.denominator != 1:
-        raise UsageError(f"share {value!r} is not a whole percentage", "give one such as 50%", given=value)
+        raise UsageError(
+            f"share {value!r} is not a whole percentage", "give a percentage such as 50%", given=value
+        )
     return share.numerator
 
 
@@ -179,7 +183,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         FioName("readwrite"),
     ] = Field("randread", description="direction and order, as in fio; rw and randrw mix reads and writes")
     read_pct: Annotated[int | None, FioName("rwmixread")] = Field(
-        None, ge=0, le=100, description="share of reads of rw and randrw, in percent [default: 50]"
+        None, ge=0, le=100, description="percentage of reads in rw and randrw [default: 50]"
     )
     block: Blocks = Field(
         (Block(bytes=4096),),
@@ -196,36 +200,36 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     engine: Annotated[Literal["sync", "uring"], BeforeValidator(_engine), FioName("ioengine")] = Field(
         "sync",
-        description="sync: one blocking call at a time per thread; uring: io_uring. Of fio's engines, libaio "
-        "is uring and psync is sync",
+        description="sync: one blocking call at a time per thread; uring: io_uring. fio's libaio means "
+        "uring, its psync sync",
     )
-    batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
+    batch: int | None = Field(None, ge=1, description="I/Os per submission (uring)")
     pattern: AnyPattern | None = Field(
-        None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
+        None, description="distribution of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
     )
     write_block: Blocks | None = Field(
         None,
         alias="write_bs",
         min_length=1,
         max_length=64,
-        description="block size of the writes of rw and randrw [default: as --bs]",
+        description="block size of writes in rw and randrw [default: as --bs]",
     )
     write_pattern: AnyPattern | None = Field(
         None,
-        description="where the writes of rw and randrw go: sequential, uniform, zipf:1.1, or hot:80/20 "
-        "[default: where the reads go]",
+        description="pattern of writes in rw and randrw: sequential, uniform, zipf:1.1, or hot:80/20 "
+        "[default: as the reads]",
     )
     arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
         description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
         "act6, act2019 or act2019:QUEUES [default: closed; even with --rate]",
     )
-    rate: Rate | None = Field(None, description="I/Os a second in all, exactly: 2000, 23.53, 60k, 400/17")
+    rate: Rate | None = Field(None, description="total I/Os per second, exactly: 2000, 23.53, 60k, 400/17")
     backlog_ns: Duration | None = Field(
         None,
         alias="backlog",
         gt=0,
-        description="how long an I/O may be due before it is dropped [default: 10s]",
+        description="maximum delay of a due I/O before it is dropped [default: 10s]",
     )
     think_ns: Duration | None = Field(
         None, alias="think", description="pause between a completion and the next I/O (closed)"
@@ -234,63 +238,66 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         None,
         alias="seconds",
         gt=0,
-        description="how long to measure: 5, 90s, 10m [default: 10 s, or until --bytes]",
+        description="duration of the measurement: 5, 90s, 10m [default: 10 s, or until --bytes]",
     )
-    stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
+    stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="amount to transfer: 10GiB")
     ramp_ns: Duration = Field(
-        0, alias="ramp", description="whole intervals at the start, run and not counted [default: none]"
+        0,
+        alias="ramp",
+        description="time at the start that is not counted, in whole intervals [default: none]",
     )
     span: AnySpan = Field(Span(), description="part of the drive: 0..25%, 10GiB..20GiB [default: all]")
     interval_ns: Duration = Field(
-        units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval row [default: 1s]"
+        units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval [default: 1s]"
     )
     seed: int | None = Field(
         None,
         ge=0,
         lt=2**64,
-        description="seed of every draw; the same seed gives the same I/Os [default: 1; of a device, a file "
-        "or state=FILE another each time]",
+        description="seed of all random numbers; the same seed gives the same I/Os [default: 1; on a device, "
+        "a file or state=FILE a new one each time]",
     )
     precondition: Literal["none", "fill", "one-pass", "analytic", "steady"] = Field(
         "none",
         description="before measuring: none, fill (write the whole drive once), one-pass (purge it and write "
-        "it once at random), analytic (place a simulated drive's steady state); steady needs a method",
+        "it once at random), analytic (set a simulated drive's steady state); steady needs a method",
     )
     spare: Share | None = Field(
         None,
         gt=0,
         lt=0.9,
-        description="share of the flash that is spare, for one-pass: 7% or 0.07 [default: drive record or "
-        "profile]",
+        description="spare share of the flash, for one-pass: 7% or 0.07 [default: drive record or profile]",
     )
     compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
         alias="compressible",
         ge=0,
         le=100,
-        description="share of written data that compresses away: 50%; without effect on a simulated drive, "
-        "which holds no data [default: 0%]",
+        description="share by which written data compresses: 50%; no effect on a simulated drive, "
+        "which stores no data [default: 0%]",
     )
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     fsync: int | None = Field(
-        None, ge=1, description="fsync after every N writes of a thread, with its own latencies"
+        None,
+        ge=1,
+        description="fsync after every N writes of a thread; its latencies are reported separately",
     )
     fdatasync: int | None = Field(
-        None, ge=1, description="the same with fdatasync, which skips a file's timestamps"
+        None, ge=1, description="as fsync, with fdatasync, which skips a file's timestamps"
     )
     buffered: bool = Field(
-        False, description="write through the page cache, in blocks of any size; such figures are not ranked"
+        False, description="write through the page cache, in blocks of any size; results are not ranked"
     )
     poll: bool = Field(
-        False, description="poll for completions (uring on a driver with poll queues; fio's hipri)"
+        False, description="poll for completions (needs uring and a driver with poll queues; fio's hipri)"
     )
-    cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
-    numa: int | None = Field(None, ge=0, description="NUMA node whose CPUs the threads are pinned to")
+    cpus: Cpus = Field((), description="CPUs to pin the threads to, in turn: 0-3,8 [default: not pinned]")
+    numa: int | None = Field(None, ge=0, description="NUMA node to whose CPUs the threads are pinned")
     allow_unwritten: bool = Field(
-        False, description="let reads go where nothing was ever written: measures the tool, not the drive"
+        False, description="allow reads of never-written blocks: measures the tool, not the drive"
     )
-    log_ios: Path | None = Field(None, description="file that gets a record of every single I/O")
-    save: bool = Field(False, description="keep the result in the library, as a run")
+    log_ios: Path | None = Field(None, description="file for a record of every I/O")
+    save: bool = Field(False, description="store the result in the library, as a run")
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None,
         description="folder of runs for --save [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs "
@@ -303,12 +310,12 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         return self.precondition != "none" or self.workload().changes_data
 
     def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
-        """Return the workload that the options mean; where they have no seed, that of a drive made anew.
+        """Return the workload that the options mean; without a seed, with that of a new simulated drive.
 
         Parameters
         ----------
         cpus
-            CPUs of the NUMA node asked for, which the options cannot know.
+            CPUs of the requested NUMA node, which the options do not know.
         """
         sequential, _ = _DIRECTIONS[self.rw]
         if "trim" in self.rw:
@@ -380,9 +387,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
     def _queues(self, name: str, text: str) -> int | None:
         if text and not (name == "act2019" and text.isdecimal() and len(text) < 7 and int(text)):
-            raise UsageError(
-                f"arrival {self.arrival} is not understood", "only act2019 takes queues: act2019:4"
-            )
+            raise UsageError(f"arrival {self.arrival} is not valid", "give queues only to act2019: act2019:4")
         if name != "act2019":
             return None
         # ACT before 6 gave each queue four threads.
@@ -403,39 +408,39 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
                 f"{self.rw} is random, not sequential", f"use --rw {self.rw.removeprefix('rand')}"
             )
         if self.fsync is not None and self.fdatasync is not None:
-            raise UsageError("both --fsync and --fdatasync make writes durable", "give one of them")
+            raise UsageError("--fsync and --fdatasync cannot be combined", "give one of them")
         if self.buffered and fixed != 0:
             raise UsageError(
                 f"--buffered is for writes: {self.rw} through the page cache would measure memory",
                 "use --rw write or randwrite with --buffered, or leave it out",
             )
         if self.cpus and self.numa is not None:
-            raise UsageError("both --cpus and --numa say where threads run", "give one of them")
+            raise UsageError("--cpus and --numa cannot be combined", "give one of them")
         if self.precondition == "steady":
             raise Refused(
-                "a single measurement does not bring the drive to its steady state",
+                "a single measurement does not bring the drive to steady state",
                 "run a method that does: ssdlab run steady-random-write; or use --precondition fill",
             )
         if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
             raise UsageError(f"{self.rw} reads nothing", "leave out --allow-unwritten")
         if self.spare is not None and self.precondition != "one-pass":
-            raise UsageError("--spare is for one pass", "add --precondition one-pass, or leave it out")
+            raise UsageError(
+                "--spare needs one-pass preconditioning", "add --precondition one-pass, or leave it out"
+            )
         if self.allow_unwritten and self.precondition != "none":
             done = {"fill": "a fill"}.get(self.precondition, f"--precondition {self.precondition}")
             raise UsageError(
-                f"after {done} nothing is unwritten", "leave out --allow-unwritten or --precondition"
+                f"after {done} no block is unwritten", "leave out --allow-unwritten or --precondition"
             )
         if self.library is not None and not self.save:
-            raise UsageError("--library says where to save, and nothing is saved", "add --save")
+            raise UsageError("--library has no effect without --save", "add --save")
         self._check_ramp()
         self.workload()
         return self
 
     def _check_ramp(self) -> None:
         if self.ramp_ns and self.stop_bytes is not None and self.time_ns is None:
-            raise UsageError(
-                "a ramp would use up part of --bytes, or all of it, uncounted", "use --seconds with --ramp"
-            )
+            raise UsageError("a ramp would use up --bytes without counting them", "use --seconds with --ramp")
         # Whole intervals are counted or not: a part of one would be in the figures, ramp or no ramp.
         if self.ramp_ns % self.interval_ns:
             common_ns = max(gcd(self.ramp_ns, self.interval_ns), units.NS_PER_S // 1000)
@@ -449,18 +454,18 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
 
 MEASURE = "measure"
-"""The pseudo-method of which a measurement is that was kept."""
+"""The pseudo-method of a stored measurement."""
 _OF_DRIVE_AND_METER = {
     field.alias or name for each in (DriveOptions, MeterOptions) for name, field in each.model_fields.items()
 }
 _NOT_THE_LOAD = {*_OF_DRIVE_AND_METER, "seed", "log_ios", "save", "library"}
-"""How the drive was opened and what was kept; nor do the parameters of a method tell a seed."""
+"""How the drive was opened and what was stored; and the seed, as methods' parameters omit it too."""
 _ALWAYS: dict[str, JsonValue] = {"rw": "randread", "bs": [{"bytes": 4096, "weight": 1}]}
-"""What is told even where it is the default: without it nobody would know what was measured."""
+"""Listed even if default: without these nobody knows what was measured."""
 
 
 def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
-    """Return what was asked for, by name, without what would have been so anyway.
+    """Return the given options, by name, without those equal to the default.
 
     Parameters
     ----------
