@@ -22,17 +22,15 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "demo": Command(
-        "ssdlab.cli.demo:demo", "a whole quick review of a simulated or real drive, with its report"
+        "ssdlab.cli.demo:demo", "run a whole quick review of a simulated or real drive, with its report"
     ),
-    "doctor": Command("ssdlab.cli.doctor:doctor", "what this host can measure, and what is in the way"),
+    "doctor": Command("ssdlab.cli.doctor:doctor", "check what this host can measure"),
     "drives": Command(
         "ssdlab.cli.drives:drives",
-        "the drives of this host and their write protection, or the details of one",
+        "list the drives of this host, or show one in detail",
     ),
-    "meters": Command("ssdlab.cli.meters:meters", "the power meters found here, and their present readings"),
-    "methods": Command(
-        "ssdlab.cli.methods:methods", "the review methods, or one with its description and parameters"
-    ),
+    "meters": Command("ssdlab.cli.meters:meters", "list the power meters with their readings"),
+    "methods": Command("ssdlab.cli.methods:methods", "list the review methods, or describe one"),
     "plan": Command("ssdlab.cli.plan:plan", "show a method's steps, duration and writes; touches nothing"),
     "run": Command("ssdlab.cli.run:run", "run a method on a drive"),
     "resume": Command("ssdlab.cli.resume:resume", "resume a run that was interrupted"),

@@ -52,7 +52,7 @@ def export(
         raise UsageError("no run is named", "name one or more: ssdlab export RUN -o drives.xlsx")
     kind = sheet_files.format_of(output)
     if kind == "jsonl" and table is not None:
-        raise UsageError("a .jsonl holds whole runs, not a table", "leave --table out, or name a .csv")
+        raise UsageError("a .jsonl holds whole runs, not a table", "leave out --table, or name a .csv")
     with sheet_files.place(output) as file:  # before anything is read
         folders = [find_run(text, library_of(library)) for text in runs]
         with doubting(folders):

@@ -61,7 +61,7 @@ def job(
     if path.suffix in _OF_FIO or _GLOBAL.search(text):
         if given := next((name for name in ("usable", "spare") if options.get(name) is not None), None):
             raise UsageError(
-                f"a job file of fio is laid out on the whole drive, and --{given} leaves some of it",
+                f"a fio job file covers the whole drive, but --{given} uses only part of it",
                 "give size= in the job, or write the job as TOML",
             )
         params = _of_fio(text, path, drive, options.get("size"))

@@ -78,7 +78,7 @@ Repeat = Annotated[
     int,
     Parameter(
         metavar="N",
-        help="Run it so often: medians with their confidence intervals are shown. Six runs give 95 %.",
+        help="Number of repeats; shows medians with confidence intervals, of 95 % from six runs.",
         converter=whole_number(0, 1_000_000),
         n_tokens=1,
     ),
@@ -139,7 +139,7 @@ def _check_preparation(method: Method, own: Mapping[str, str]) -> None:
 
     having = [each.name for each in all_methods() if "precondition" in each.params.model_fields]
     raise UsageError(
-        f"{method.name} has no --precondition: it brings the drive into its state in its own way",
+        f"{method.name} has no --precondition: it has its own preconditioning",
         f"leave it out; methods with it: {', '.join(having)}",
         method=method.name,
     )

@@ -48,7 +48,7 @@ def resume(
     endurance_cap
         With renewed consent: share of the rated endurance, or bytes, that may be written: 50%.
     require_steady
-        Exit with status 1 if steady state was required and not shown; by default that is a result.
+        Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """

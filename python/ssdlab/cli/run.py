@@ -60,7 +60,7 @@ def run(
         library, only missing runs are done, if it is attached. A variant of one drive follows its name:
         /dev/nvme1n1,spare=25%.
     require_steady
-        Exit with status 1 if steady state was required and not shown; by default that is a result.
+        Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
