@@ -38,12 +38,12 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
     signals
         Already installed signal handlers; by default they are installed now.
     """
-    # Neither start-up nor the page of one run makes garbage to speak of, and looking for plug-ins of pydantic
+    # Start-up and the page of one run make little garbage, and pydantic's search for plug-ins
     # reads the metadata of every installed package: together a quarter of the time until the first I/O.
     gc.set_threshold(250_000)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # numpy's linear algebra begins a thread for each processor, which spin for a tenth of a second while they
-    # have nothing to do. Here it never has enough for two.
+    # numpy's linear algebra starts a thread per processor, and idle ones spin for a tenth of a second.
+    # Our work never needs two.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ssdlab.cli.failures import guarded
 
@@ -70,10 +70,10 @@ def build_app(asked: str = "") -> App:
             "proof."
         ),
         version=version,
-        help_format="markdown" if asked else "plaintext",  # a list alone has no markup to read
+        help_format="markdown" if asked else "plaintext",  # the list alone has no markup
         default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
-        suppress_keyboard_interrupt=False,  # a signal is reported as any other end, and as JSON where asked
+        suppress_keyboard_interrupt=False,  # we report a signal ourselves, also as JSON
     )
     app["--help"].help, app["--version"].help = "this message", "version and build"
     for place, (heading, names) in enumerate(HEADINGS.items()):

@@ -79,7 +79,7 @@ def demo(
     from ssdlab.report import page
     from ssdlab.results.store import run_words
 
-    page.place(output).close()  # before minutes go into what it is to show
+    page.place(output).close()  # fail before minutes are spent
     runs = library_of(library)
     target = DRIVE if on is None else on
     with contextlib.ExitStack() as cleanup:

@@ -32,7 +32,7 @@ def doctor(*, rig: Rig = None, json: bool = False) -> None:
     from ssdlab.runs.doctor import examine, gather
 
     facts = gather()
-    # What is wrong with the file that names the rig is one of the checks.
+    # A faulty rig file is reported as one of the checks.
     platform = None if rig is None and facts.config_fault is not None else read_platform(rig=rig)
     checks = [replace(check, advice=in_own_words(["doctor"], check.advice)) for check in examine(facts)]
     if json:

@@ -241,7 +241,7 @@ def _list(*, as_json: bool) -> None:
         return
     rows = []
     for look in found:
-        assert look.identity is not None  # what is listed is there
+        assert look.identity is not None  # listed drives exist
         who = look.identity
         name = " ".join(part for part in (who.model, who.serial) if part)
         rows.append((who.path, name or who.transport, capacity_text(who.capacity_bytes), _guard(look)))
@@ -265,7 +265,7 @@ def _tell(drive: str, *, as_json: bool) -> None:
 
     found = look(drive)
     if found.identity is None:
-        assert found.reading is not None  # what has no identity is refused
+        assert found.reading is not None  # a drive without an identity is refused
         advice = _THERE if found.reading.reason == "no-size" else found.reading.advice
         raise Refused(found.reading.what, advice, reason=found.reading.reason, target=drive)
     storage = read_environment(found.identity).storage

@@ -71,12 +71,12 @@ def guarded(
         if failure is None:
             raise
         if signals.came is not None and type(failure) is LabError:
-            # Who was interrupted made another exception of it, as pydantic does: no fault of ours.
+            # A library turned the interrupt into another exception, as pydantic does: not our fault.
             failure = stopped()
         return _end_with(failure, error, as_json=as_json, words=words)
     finally:
-        # At first: a signal within this block ends the process as nothing that was caught, and Python takes
-        # it apart under the threads that still work.
+        # First: an uncaught signal in this block would end the process, and Python would
+        # shut down under threads that still work.
         signals.held = True
         signals.hold()
     return status

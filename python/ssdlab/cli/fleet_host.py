@@ -138,7 +138,7 @@ def job(
     from ssdlab.model.errors import Interrupted
     from ssdlab.results.lease import host_name
 
-    os.umask(os.umask(0) | 0o022)  # runs that it begins are resumed only if nobody else can change them
+    os.umask(os.umask(0) | 0o022)  # runs can be resumed only if nobody else can change them
     fleet = FleetFolder(user_path(folder).absolute())
     fleet.check_plan(plan)
     fleet.check_private()

@@ -85,7 +85,7 @@ class PlainWatcher:
                 self._announced = True
                 say(f"{self._phase} ...")
             if snapshot.elapsed_ns >= self._next_ns:
-                # A phase that begins in mid-run finds its clock well on.
+                # A phase that starts in mid-run finds the clock already advanced.
                 self._next_ns = (snapshot.elapsed_ns // _LINE_EVERY_NS + 1) * _LINE_EVERY_NS
                 say(f"{snapshot.elapsed_ns // NS_PER_S:>5} s  {rates_text(snapshot)}")
 
@@ -282,7 +282,7 @@ def self_text(summary: Summary, workload: Workload | None) -> str:
 
 
 def _in_flight_text(mean: float) -> str:
-    # Whole from a thousand on: three digits of 4096 would be more than was asked for.
+    # Whole from 1000 on: three digits of 4096 would round up beyond the depth.
     return f"{mean:.0f}" if mean >= 1000 else significant(mean)
 
 

@@ -99,7 +99,7 @@ def settings(words: Sequence[str]) -> dict[str, str]:
         if not equals or not name:
             raise UsageError(f"--set {word} is not of the form name=value", "write it as --set seconds=30")
         part, dot, own = name.rpartition(".")
-        # A part of a suite has its own name, hyphens and all; of a parameter they may be written for `_`.
+        # A part's name keeps its hyphens; in a parameter's name they may stand for `_`.
         known = f"{part}{dot}{own.replace('-', '_')}"
         if known in found:
             raise UsageError(f"--set {name} is given twice", "give it once")
@@ -203,7 +203,7 @@ def target_of(drive: str, size: str | None) -> Target:
 
     found = look(drive, size=chosen(DriveOptions, {"size": size}).size_bytes)
     if (identity := found.identity) is None:
-        assert found.reading is not None  # what has no identity is refused
+        assert found.reading is not None  # a drive without an identity is refused
         raise found.reading.error(drive)
     return Target.of(
         identity.capabilities, identity.path, identity.capacity_bytes, identity.logical_block_bytes

@@ -41,7 +41,7 @@ def prepare() -> None:
             stream.flush()
             raw = io.BufferedWriter(kind(stream.fileno()))
             by_line = name == "stderr" or stream.isatty()
-            # An encoding without µ shows its number.
+            # An encoding without µ gets an escape.
             made = io.TextIOWrapper(raw, stream.encoding, "backslashreplace", line_buffering=by_line)
             setattr(sys, name, made)
     for name, bounds in (("COLUMNS", _WIDTHS), ("LINES", _LINES)):

@@ -78,7 +78,7 @@ def of_fio(option: str) -> str | None:
     return _FIO_ELSEWHERE.get(name)
 
 
-# Advice in the words of the command that is running: options by its own definition, or by who has them.
+# Advice in terms of the running command: its own options, or the command that has them.
 #
 # An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may
 # end another command, which says it otherwise (a job's step has the key `rate`, a method the parameter
@@ -311,7 +311,7 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
     options = [name for each in error.argument_collection if each.parse for name in each.names]
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
     shares = guess == "--read-pct" or named.endswith("pct")
-    if shares and "writ" in named.casefold():  # like it by its letters, and the reverse
+    if shares and "writ" in named.casefold():  # similar in letters, opposite in meaning
         return UsageError(
             f"there is no option {excerpt(named)}",
             f"use --read-pct, the share of reads: 100 minus that of writes ({see})",

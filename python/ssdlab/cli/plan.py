@@ -328,8 +328,8 @@ def plan_as_json(ordered: Order, planned: Plan) -> PlanDocument:
 
 # `--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
 #
-# It says what `ssdlab plan` says, and step by step what reaches the drive. It ends as the run would begin:
-# with the refusal, if it would be refused, which as JSON is part of the plan.
+# Prints what `ssdlab plan` prints, and step by step what reaches the drive. Ends as the run would start:
+# with the refusal, if any, which is part of the plan in JSON.
 
 
 def dry_run(order: Order, *, json: bool) -> None:

@@ -228,7 +228,7 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
 
 def range_text(min_s: float, max_s: float) -> str:
     """Return a range of time: `4 min 10 s to 6 min 00 s`, or one figure if the ends are close."""
-    # Rounded outward: a run that ends within its bounds ends within what is told of them.
+    # Rounded outward: a run that ends within its bounds ends within the printed ones.
     lower, upper = units.span_text(_whole(min_s, floor)), units.span_text(_whole(max_s, ceil))
     if max_s - min_s <= _SAME_SHARE * max_s:
         return upper
@@ -260,5 +260,5 @@ def _place(progress: Progress) -> str:
     number, steps = (each - progress.own_steps for each in (progress.ordinal + 1, progress.steps))
     if not progress.steps or number < 1:
         return "[before]"
-    # A run that was resumed may do steps again, and comes to more than its plan has.
+    # A resumed run may repeat steps, and have more than its plan.
     return f"[{number}/{steps}]" if number <= steps else f"[{number}]"

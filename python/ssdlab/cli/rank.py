@@ -98,7 +98,7 @@ def _list(names: Sequence[str], folder: Path, *, json: bool) -> None:
 
 
 def _folder_of(run: str, library: Path) -> str:
-    from ssdlab.results.store import find_run  # with the models of a run: a ranking does without
+    from ssdlab.results.store import find_run  # imports a run's models, which a ranking does not need
 
     return find_run(run, library).name
 
@@ -109,7 +109,7 @@ def _print(found: Ranking) -> None:
     print_text(_common(like), "dim", "  ")
     letters = Letters(code for line in found.lines for code in line.marks)
     rows = []
-    varied = any(", " in plain_drive(line.drive_name) for line in found.lines)  # told at the end of a name
+    varied = any(", " in plain_drive(line.drive_name) for line in found.lines)  # shown at the end of a name
     for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
         spread = "" if line.runs == 1 else ends_text(low, high)

@@ -78,7 +78,7 @@ def report(
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
-    engine.ready()  # before all else, since it goes on beside it
+    engine.ready()  # first, as it runs in parallel
     from ssdlab.results import tables
 
     tables.ready()  # as well

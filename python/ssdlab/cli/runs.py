@@ -109,7 +109,7 @@ def _print(found: Listing) -> None:
 
     from ssdlab.cli.fitting import fitted
 
-    # The name of a run begins with its time, and `show` of it has the identifier of its drive.
+    # A run's name starts with its time, and `show` has its drive's identifier.
     print_table(
         *fitted(
             rows,

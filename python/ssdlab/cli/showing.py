@@ -208,7 +208,7 @@ def _drives(manifest: Manifest) -> list[tuple[str, object]]:
 def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
     if manifest.member is not None or not manifest.review:
         return ()
-    from ssdlab.lab.suites.suite import absent_drives  # what a single method's run does not load
+    from ssdlab.lab.suites.suite import absent_drives  # not loaded for a single method's run
 
     return absent_drives(manifest.review, texts)
 
@@ -297,7 +297,7 @@ def _remarks(run: RunFolder) -> list[tuple[str, str]]:
     lines = [
         ("departure", departure_text(each))
         for each in gathered_departures(manifest)
-        # A table tells what was left out; of several drives all was said with the drive that it is of.
+        # A table lists what was left out; for several drives each remark is printed with its drive.
         if not shown or (each.code != "left-out" and not manifest.several_drives)
     ]
     lines += [(_KINDS[level_of(w.code)], w.line) for w in warned_steps(warned_of(run), run.steps())]
@@ -327,7 +327,7 @@ def _print_remarks(lines: Sequence[tuple[str, str]]) -> None:
         print_line()
     for kind, text in lines:
         shown = f"{paint(kind + ':', 'warn')} {text}"
-        if kind in (NOT_WRITTEN, _REDOING):  # a command is not broken
+        if kind in (NOT_WRITTEN, _REDOING):  # commands must not be wrapped
             print_line(one_line(shown))
         else:
             print_text(shown, indent="  ")

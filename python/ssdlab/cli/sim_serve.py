@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.model.summary import Pause
 
-# Where `ssdlab sim serve` listens and keeps contents, looked at before a drive is laid out.
+# Where `ssdlab sim serve` listens and keeps contents, checked before a drive is laid out.
 #
-# The server looks again when it opens them; here nothing is made.
+# The server checks again when it opens them; nothing is created here.
 
 SOCKET_PATH_BYTES = 107
 """Of `sockaddr_un`, without the final zero."""
@@ -77,7 +77,7 @@ def _left_behind(place: Path) -> bool:
     found = place.lstat()
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         return False
-    # Of another type, so that who listens is not disturbed: the kernel says only that, or that nobody does.
+    # Another socket type does not disturb a listener: the kernel only reports whether there is one.
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
         return probe.connect_ex(os.fspath(place)) == errno.ECONNREFUSED
 

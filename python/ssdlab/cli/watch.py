@@ -89,7 +89,7 @@ def _look(folder: Path) -> tuple[ActualStatus, dict[str, Any] | None]:
     manifest = read_manifest(folder)
     status = actual_status(folder, manifest)
     if manifest.redoing and is_running(folder):
-        status = "running"  # what it is sealed with stands meanwhile
+        status = "running"  # its sealed status stays meanwhile
     return status, read_live(folder)
 
 
@@ -105,7 +105,7 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
         took_s = _took_s(path) if status == "finished" else None
         found[child.part] = {"run": child.run_id, "status": status, "live": live, "took_s": took_s}
-        if child.suite and begun:  # its parts are what goes on
+        if child.suite and begun:  # its parts are what runs
             found |= {f"{child.part}, {part}": state for part, state in _parts(path).items()}
     return found
 

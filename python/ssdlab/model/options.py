@@ -441,7 +441,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     def _check_ramp(self) -> None:
         if self.ramp_ns and self.stop_bytes is not None and self.time_ns is None:
             raise UsageError("a ramp would use up --bytes without counting them", "use --seconds with --ramp")
-        # Whole intervals are counted or not: a part of one would be in the figures, ramp or no ramp.
+        # Only whole intervals can be excluded: part of one would still count in the figures.
         if self.ramp_ns % self.interval_ns:
             common_ns = max(gcd(self.ramp_ns, self.interval_ns), units.NS_PER_S // 1000)
             raise UsageError(
