@@ -34,7 +34,7 @@ CHANNELS_MB_S = 4 * 8 * 4096 / (8 * 4096 * 1.06 / 800 + 0.3)
 def test_what_is_of_a_drive_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "check", "sim:tiny-test,scale=16"]) == 2
     said = capsys.readouterr().err
-    assert "a check is of a profile, and scale=16 is of a drive" in said
+    assert "takes a profile, and scale=16 is an option of a drive" in said
     assert "Write tiny-test alone" in said
 
 

@@ -57,7 +57,7 @@ def test_a_file_that_is_not_this_drive_s(tmp_path: Path, capsys: pytest.CaptureF
     words = ("--socket", tmp_path / "socket", "--data")
     assert "is not a file of" in told(capsys, *words, tmp_path / "other")
     assert "is not a file of" in told(capsys, *words, tmp_path)
-    assert "there is no folder" in told(capsys, *words, tmp_path / "no" / "file")
+    assert "does not exist" in told(capsys, *words, tmp_path / "no" / "file")
     assert (tmp_path / "other").read_text() == "years of work"
     if os.geteuid() == 0:
         (tmp_path / "theirs").symlink_to(tmp_path / "new")

@@ -297,7 +297,7 @@ def test_one_drive_twice_and_a_consent_of_nobody_are_refused(
     assert main(["run", review, A, A, "--library", library]) == 2
     assert "named twice" in capsys.readouterr().err
     assert main(["run", review, A, B, "--library", library, "--destroy", "nobody"]) == 2
-    assert "none of the drives" in capsys.readouterr().err
+    assert "none of the given drives" in capsys.readouterr().err
     assert main(["run", review, "--library", library]) == 2
     assert "no drive is named" in capsys.readouterr().err
     assert not (tmp_path / "library").exists()
