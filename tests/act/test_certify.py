@@ -102,4 +102,4 @@ def test_the_bundle_has_acts_files_both_verdicts_the_host_and_digests(
     config = read_config((named / "act.conf").read_text(), "act.conf", StorageConfig)
     assert config.device_names == ("/dev/sdb", "/dev/sdc")
     assert main(["act", "bundle", str(held.path), "--output", str(output)]) == 2
-    assert "cannot be made" in capsys.readouterr().err
+    assert "cannot be created" in capsys.readouterr().err

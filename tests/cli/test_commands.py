@@ -224,7 +224,7 @@ def test_doctor_tells_what_it_looked_at(capsys: pytest.CaptureFixture[str]) -> N
     assert 0 < told["calibration"]["record_ns"] < 10_000
     assert main(["doctor"]) == 0
     shown = capsys.readouterr().out
-    assert "what the tool itself costs here" in shown
+    assert "the tool's own overhead" in shown
 
 
 def test_drives_lists_this_hosts_disks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,16 +100,16 @@ def test_a_share_of_writes_is_not_led_to_one_of_reads(
 ) -> None:
     assert main(["measure", "sim:tiny-test", *([option] if "=" in option else [option, "50"])]) == 2
     advice = capsys.readouterr().err
-    assert "100 less" in advice and "did you mean" not in advice.lower()
+    assert "100 minus" in advice and "did you mean" not in advice.lower()
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ("--rw readwrite", "Did you mean rw?"),
-        ("--rate_iops=100", "of each job and direction"),
+        ("--rate_iops=100", "per job and direction"),
         ("--runtime 1", "--time_based"),
-        ("--runtime 1 --time_based --bytes 1m", "disregards"),
+        ("--runtime 1 --time_based --bytes 1m", "ignores"),
         ("--numjobs 2 --rw read", "--threads"),
         ("--ioengine posixaio", "glibc"),
         ("--latency_target=500", "depend on measurements"),

@@ -32,5 +32,5 @@ def test_a_number_out_of_range_is_told_the_range(
 ) -> None:
     assert main([*words, given]) == 2
     said = capsys.readouterr().err
-    assert f"{words[-1]} is {given}, out of its range" in said
+    assert f"{words[-1]} is {given}, out of range" in said
     assert f"Give {bounds}" in said

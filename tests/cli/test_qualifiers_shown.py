@@ -134,7 +134,7 @@ def test_a_state_that_is_not_shown_fails_where_it_is_required(
     figures = {"a_iops": unproven[:1], "b_iops": unproven[:1], "c_iops": unproven[1:], "d_iops": [THROTTLED]}
     bad = made(tmp_path, 1, figures)
     good = made(tmp_path, 2, {"a_iops": [THROTTLED, PASS]})
-    asked = "steady state was not shown, and --require-steady asks for it: qd1, "
+    asked = "steady state was not shown, but --require-steady demands it: qd1, "
     assert print_run(bad, json=False) == 0
     assert print_run(good, json=False, require_steady=True) == 0
     assert asked not in capsys.readouterr().err

@@ -29,9 +29,9 @@ def test_the_text_of_a_profile_is_one_to_begin_with(
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        (["tiny-test", "--toml", "--json"], "--toml and --json are two forms"),
-        (["tiny-test,spare=25%", "--toml"], "which the options of a drive do not change"),
-        (["tiny-test,seed=7", "--toml"], "write: ssdlab sim show tiny-test --toml"),
+        (["tiny-test", "--toml", "--json"], "--toml and --json"),
+        (["tiny-test,spare=25%", "--toml"], "which drive options do not change"),
+        (["tiny-test,seed=7", "--toml"], "use: ssdlab sim show tiny-test --toml"),
         (["nosuch", "--toml"], "nosuch"),
     ],
 )

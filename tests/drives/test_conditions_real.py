@@ -115,7 +115,7 @@ def test_after_a_kill_doctor_tells_and_restore_puts_back(
     assert {each["name"] for each in changes} >= {"scheduler", "nomerges", "nr_requests"}
     assert queue(device) == before and not list(left_behind())
     assert main(["conditions", "restore"]) == 0
-    assert "nothing is left set" in capsys.readouterr().out
+    assert "nothing to restore" in capsys.readouterr().out
     assert main(["conditions", "restore", "nobody"]) == 2
 
 

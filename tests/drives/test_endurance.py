@@ -104,9 +104,9 @@ def test_bytes_that_are_named_hold_for_a_file(
         main(["plan", "whole-drive-fill", str(file), "--destroy", file.name, "--endurance-cap", "1MB"]) == 0
     )
     told = capsys.readouterr()
-    assert "as things stand the run would be refused: this run would write 16.8 MB" in told.err
+    assert "the run would be refused now: this run would write 16.8 MB" in told.err
     assert main(["plan", "whole-drive-fill", str(file), "--destroy", file.name]) == 0
-    assert "not on record, and nothing ends the run for it" in capsys.readouterr().out
+    assert "no rating on record, and no cap" in capsys.readouterr().out
 
 
 def test_beyond_the_cap_is_refused_with_the_way_to_lift_it() -> None:

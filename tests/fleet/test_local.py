@@ -54,7 +54,7 @@ def test_every_drive_has_its_run_in_the_library(
     assert "was started before" in again.stderr
     resumed = ssdlab("fleet", "resume", "last", "--library", str(library))
     assert resumed.returncode == 0
-    assert "is left to begin" in resumed.stderr
+    assert "is left to start" in resumed.stderr
 
 
 def _run_times(library: Path, plan: FleetPlan) -> list[tuple[str, str]]:

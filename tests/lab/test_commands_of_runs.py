@@ -259,5 +259,5 @@ def test_on_a_terminal_lines_are_redrawn(ssdlab: Shell) -> None:
     os.close(controller)
     assert process.wait(timeout=30) == 0
     text = seen.decode()
-    assert "\x1b[2K" in text and "depth 4" in text and "left in all" in text
+    assert "\x1b[2K" in text and "depth 4" in text and "left in total" in text
     assert "\x1b[3" not in text.replace("\x1b[?25", ""), "colours in spite of NO_COLOR"

@@ -60,7 +60,7 @@ def test_a_simulated_drive_is_reviewed_by_default(place: Path, capsys: pytest.Ca
     assert main(["demo"]) == 0
     shown = capsys.readouterr()
     assert "reviewing a simulated drive" in shown.err
-    assert f"The report is {place / 'ssdlab-demo.html'}" in shown.out
+    assert f"Report: {place / 'ssdlab-demo.html'}" in shown.out
     assert "--on /dev/" in shown.out
     assert (place / "ssdlab-demo.html").stat().st_size > 100_000
     found = [RunFolder(path).manifest for path in run_folders(library(place))]

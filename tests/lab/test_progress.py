@@ -105,7 +105,7 @@ def test_steps_of_a_job_are_counted_as_its_file_has_them(
 
 def test_the_lines_tell_place_time_left_and_live_figures() -> None:
     first, second = shown.status_lines(AT)
-    assert first == "[3/11] depth 4, measuring 12.0 s; 8 min 00 s to 9 min 20 s left in all"
+    assert first == "[3/11] depth 4, measuring 12.0 s; 8 min 00 s to 9 min 20 s left in total"
     assert second.split() == [
         "51.2k",
         "IOPS",
@@ -299,7 +299,7 @@ def test_a_recorded_step_has_no_outcome() -> None:
         (
             {"mean": 5e4, "p99": 9e4},
             {"mean": 7e5, "p99": None},
-            "mean 700 µs (writes, the slower), p99 90.0 µs (reads alone)",
+            "mean 700 µs (writes, the slower), p99 90.0 µs (reads only)",
         ),
         (
             {"mean": 5e4, "p99": 9e6},
@@ -329,8 +329,8 @@ def test_progress_is_read_back_from_what_is_written_of_it() -> None:
 @pytest.mark.parametrize(
     ("ordinal", "status", "said"),
     [
-        (8, "finished", "finished: 2 more steps of the plan would have been done if needed"),
-        (9, "finished", "finished: 1 more step of the plan would have been done if needed"),
+        (8, "finished", "finished early (2 optional steps skipped)"),
+        (9, "finished", "finished early (1 optional step skipped)"),
         (10, "finished", None),
         (8, "interrupted", None),
     ],

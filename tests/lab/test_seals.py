@@ -130,9 +130,9 @@ def test_a_torn_tail_of_a_killed_run_is_told_and_of_a_finished_one_refused(
     killed.put(JOURNAL, killed.whole[JOURNAL] + b'{"t":"begin","ord')
     status, out = killed.command("show", str(killed.folder), "--json")
     assert status == 0 and json.loads(out)["torn_bytes"] == 17 and json.loads(out)["seal"] == "unfinished"
-    assert "ends in 17 bytes" in killed.command("show", str(killed.folder))[1]
+    assert "ends with 17 bytes" in killed.command("show", str(killed.folder))[1]
     assert main(["resume", str(killed.folder)]) == 0
-    assert "the last 17 bytes of the journal are torn" in capfd.readouterr().err
+    assert "the last 17 bytes of the journal are incomplete" in capfd.readouterr().err
     assert RunFolder(killed.folder).verify() == "sealed"
     finished = make_damaged("finished", "other")
     finished.put(JOURNAL, finished.whole[JOURNAL] + b"{")

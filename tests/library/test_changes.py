@@ -104,8 +104,8 @@ def test_the_command_names_the_run_since_when(tmp_path: Path, capsys: pytest.Cap
     assert main(["changes", "p99", "--library", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     assert series["runs"][change["at"]] in out and "+" in out
-    assert "looked at: Model of SER1 (SER1), 30 runs" in out
-    assert "too few runs (ten are needed): Model of SER2 (SER2), 1 run\n" in out
+    assert "series: Model of SER1 (SER1), 30 runs" in out
+    assert "too few runs (needs ten): Model of SER2 (SER2), 1 run\n" in out
     assert "left out: 1 run of 1 drive" in out
     assert err == "", "all is said once"
     assert "left out: 1 run of 1 drive: engine uring, not sync" in out

@@ -187,7 +187,7 @@ def test_tags_are_sealed_lines_beside_the_run(ask: Ask, library: Path) -> None:
     [
         (("tag", "last", "no blanks"), "'no blanks' cannot be a tag", "letters"),
         (("tag", "last", "\x1b[2J"), "cannot be a tag", "letters"),
-        (("tag", "last", "a", "--remove", "a"), "given and taken away", "one of the two"),
+        (("tag", "last", "a", "--remove", "a"), "both added and removed", "one of the two"),
         (("tag", "last", "--remove", "nigthly"), "no tag 'nigthly'", "nightly"),
         (("runs", "--tag", "nigthly"), "no tag 'nigthly'", "did you mean nightly"),
         (("runs", "--method", "qd11"), "no method 'qd11'", "qd1"),
@@ -409,7 +409,7 @@ def test_a_library_without_runs_says_so_and_what_makes_one(
     assert main(["runs", "--library", str(tmp_path)]) == 0
     assert "no run yet; ssdlab run makes one" in capsys.readouterr().out
     assert main(["runs", "--drive", "x", "--library", str(tmp_path)]) == 0
-    assert "no run is so" in capsys.readouterr().out
+    assert "no matching run" in capsys.readouterr().out
     for verb in ("rank", "changes"):
         assert main([verb, "iops", "--library", str(tmp_path)]) == 2
         assert "has figures" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_wrong_names_are_refused(library: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_no_empty_library(tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.UsageError, match="there is no library at"):
+    with pytest.raises(ssdlab.UsageError, match="no library at"):
         ssdlab.library(tmp_path / "nosuch", form="numpy")
 
 

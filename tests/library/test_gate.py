@@ -138,7 +138,7 @@ def test_two_single_runs_are_compared_and_not_judged(
     assert found["base"]["runs"] == [one]
     for words in ([], ["--markdown"]):
         assert main(["compare", one, other, "--library", str(library), *words]) == 0
-        assert "shifts are of 1 run on one side: nothing is said of chance" in capsys.readouterr().out
+        assert "shifts are of 1 run on one side" in capsys.readouterr().out
 
 
 def test_both_sides_are_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,12 +160,12 @@ def test_runs_on_both_sides_are_remarked(library: Path, capsys: pytest.CaptureFi
     assert "same run" not in capsys.readouterr().out
     for words in ([], ["--markdown"]):
         assert main(["compare", "last", "last", "--library", str(library), *words]) == 0
-        assert "base and new are the same run: there is nothing to find" in capsys.readouterr().out
+        assert "base and new are the same run" in capsys.readouterr().out
 
 
 def test_figures_that_are_not_compared_are_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = (run(library, number, engine=engine) for number, engine in ((300, "sync"), (301, "uring")))
-    unlike = "not compared, the runs are unlike: engine uring, not sync"
+    unlike = "not compared, the runs differ: engine uring, not sync"
     for words in ([], ["--markdown"]):
         assert main(["compare", one.name, other.name, "--library", str(library), *words]) == 0
         assert f"{unlike} (qd1 random read iops)" in capsys.readouterr().out

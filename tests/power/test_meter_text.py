@@ -100,7 +100,7 @@ def test_a_named_meter_that_does_not_answer_fails_the_command(
         assert main(["meters", f"csv:{path}", use]) == 3
         shown_lines = capsys.readouterr().out.splitlines()
         (row,) = [line for line in shown_lines if line.startswith(f"{use} ")]
-        assert "does not answer" not in row and row.endswith("cannot be had, see below"), "it is no name"
+        assert "does not answer" not in row and row.endswith("not usable, see below"), "it is no name"
         assert any(line.startswith(f"{use}: ") and "does not answer" in line for line in shown_lines)
         assert main(["meters", use, "--json"]) == 3
         (shown,) = json.loads(capsys.readouterr().out)["meters"]

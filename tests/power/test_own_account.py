@@ -107,7 +107,7 @@ def test_a_drive_without_one_is_refused_before_anything_is_done(
 def test_meters_says_that_it_is_read_in_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meters", "nvme:smart", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert "in its runs" in shown["meters"][0]["note"]
+    assert "during runs" in shown["meters"][0]["note"]
     assert "nvme" in shown["kinds"]
     assert main(["meters", "nvme:/dev/nvme0"]) == 2
     assert "there is no power reading of a drive" in capsys.readouterr().out

@@ -88,4 +88,4 @@ def test_steady_state_can_be_required(
         capsys.readouterr()
         assert print_run(folder, json=False, require_steady=True) == (0 if steady else 1)
         told = capsys.readouterr().err
-        assert told.count("--require-steady asks for it: pts-throughput, ") == (0 if steady else 2)
+        assert told.count("--require-steady demands it: pts-throughput, ") == (0 if steady else 2)

@@ -259,7 +259,7 @@ def test_a_table_that_is_longer_than_a_sheet_is_told(
     assert told["series"]["rows"] == 600
     ((cell,),) = openpyxl.load_workbook(tmp_path / "x.xlsx")["histograms"].iter_rows(values_only=True)
     assert export(run, "-o", tmp_path / "x.xlsx") == 0
-    assert f"mind: {cell}" in capsys.readouterr().out
+    assert f"note: {cell}" in capsys.readouterr().out
     assert f"{told['histograms']['rows']:,} rows" in cell and "--table histograms" in cell
 
 

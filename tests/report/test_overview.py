@@ -106,7 +106,7 @@ def test_a_pdf_of_an_overview_is_refused(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(runs[0]), "--overview", "--pdf", "-o", str(tmp_path / "x.pdf")]) == 2
-    assert "no PDF" in capsys.readouterr().err
+    assert "cannot be a PDF" in capsys.readouterr().err
 
 
 def test_what_was_written_is_told_as_json(

@@ -102,7 +102,7 @@ def test_what_is_closed_is_printed_from_a_browser_too(web_browser: Browser, buil
 
 @pytest.mark.parametrize(
     ("words", "name", "advice"),
-    [(["--pdf"], "page.html", "page.pdf, or leave --pdf out"), ([], "page.PDF", "page.html, or add --pdf")],
+    [(["--pdf"], "page.html", "page.pdf, or leave out --pdf"), ([], "page.PDF", "page.html, or add --pdf")],
 )
 def test_a_name_of_the_other_kind_is_refused(
     words: list[str], name: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

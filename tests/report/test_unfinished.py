@@ -65,7 +65,7 @@ def failed(scratch: Path) -> Path:
 def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(failed), "--all"]) == 0
     told = capsys.readouterr().out
-    assert "failed" in told and "It stopped: /dev/x is gone" in told and "before it" in told
+    assert "failed" in told and "Stopped: /dev/x is gone" in told and "before it" in told
     run = source.read_run(failed)
     assert isinstance(run.result, JobResult)
     (point,) = run.result.points
@@ -82,7 +82,7 @@ def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.Capture
 def test_its_rows_are_exported_without_figures(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = failed.parent / "x.xlsx"
     assert main(["export", str(failed), "-o", str(file)]) == 0
-    assert f"mind: run {failed.name} ended before its last step" in capsys.readouterr().out
+    assert f"note: run {failed.name} did not finish" in capsys.readouterr().out
     sheets = {each.title: list(each.values) for each in openpyxl.load_workbook(file)}
     run = dict(zip(*sheets["runs"], strict=True))
     assert run["status"] == "not finished" and len(sheets["figures"]) == 1
@@ -94,7 +94,7 @@ def test_its_rows_are_exported_without_figures(failed: Path, capsys: pytest.Capt
 def test_report_says_which_runs_ended_early(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target, run_id = failed.parent / "page.html", failed.name
     assert main(["report", str(failed), "-o", str(target)]) == 0
-    assert f"mind: run {run_id} ended before its last step" in capsys.readouterr().out
+    assert f"note: run {run_id} did not finish" in capsys.readouterr().out
     assert main(["report", str(failed), "-o", str(target), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unfinished"] == [run_id]
 

@@ -34,7 +34,7 @@ CHANNELS_MB_S = 4 * 8 * 4096 / (8 * 4096 * 1.06 / 800 + 0.3)
 def test_what_is_of_a_drive_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "check", "sim:tiny-test,scale=16"]) == 2
     said = capsys.readouterr().err
-    assert "a check is of a profile, and scale=16 is of a drive" in said
+    assert "takes a profile, and scale=16 is an option of a drive" in said
     assert "Write tiny-test alone" in said
 
 
@@ -318,7 +318,7 @@ def test_a_profile_of_ones_own_says_when_it_has_the_ratings_of_a_drive_here(
     name = "samsung-840-pro-256gb"
     mine = tmp_path / "mine.toml"
     mine.write_text(profiles()[name])
-    said = f"your profile beside the ratings that ssdlab brings along for {name}"
+    said = f"your profile is checked against the built-in ratings of {name}"
     assert main(["sim", "check", str(mine), "--quick"]) in (0, 1)
     assert said in capsys.readouterr().out
     theirs = tmp_path / "theirs.toml"

@@ -39,16 +39,16 @@ def test_a_socket_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixt
     taken = tmp_path / "taken"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(taken))
-        assert "is there already" in told(capsys, "--socket", taken)
+        assert "already exists" in told(capsys, "--socket", taken)
     assert taken.exists()
     assert main(["sim", "serve", "tiny-test", "--socket", str(taken)]) == 70
     assert "the drive is laid out" in capsys.readouterr().err, "nobody listens there any more"
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     for name in ("file", "folder"):
-        assert "is there already" in told(capsys, "--socket", tmp_path / name)
+        assert "already exists" in told(capsys, "--socket", tmp_path / name)
         assert (tmp_path / name).exists()
-    assert "there is no folder" in told(capsys, "--socket", tmp_path / "no" / "socket")
+    assert "does not exist" in told(capsys, "--socket", tmp_path / "no" / "socket")
     assert "too long for a socket" in told(capsys, "--socket", tmp_path / ("s" * 120))
 
 
@@ -57,7 +57,7 @@ def test_a_file_that_is_not_this_drive_s(tmp_path: Path, capsys: pytest.CaptureF
     words = ("--socket", tmp_path / "socket", "--data")
     assert "is not a file of" in told(capsys, *words, tmp_path / "other")
     assert "is not a file of" in told(capsys, *words, tmp_path)
-    assert "there is no folder" in told(capsys, *words, tmp_path / "no" / "file")
+    assert "does not exist" in told(capsys, *words, tmp_path / "no" / "file")
     assert (tmp_path / "other").read_text() == "years of work"
     if os.geteuid() == 0:
         (tmp_path / "theirs").symlink_to(tmp_path / "new")

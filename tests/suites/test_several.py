@@ -133,7 +133,7 @@ def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
     assert planned["real_seconds"] == pytest.approx(ends)
     assert main(["plan", *words]) == 0
     told = capsys.readouterr().out
-    assert "drive time of all" in told and "real time of all" in told
+    assert "total drive time" in told and "total real time" in told
 
 
 def test_a_drive_that_is_not_attached_stands_as_its_runs(
@@ -297,7 +297,7 @@ def test_one_drive_twice_and_a_consent_of_nobody_are_refused(
     assert main(["run", review, A, A, "--library", library]) == 2
     assert "named twice" in capsys.readouterr().err
     assert main(["run", review, A, B, "--library", library, "--destroy", "nobody"]) == 2
-    assert "none of the drives" in capsys.readouterr().err
+    assert "none of the given drives" in capsys.readouterr().err
     assert main(["run", review, "--library", library]) == 2
     assert "no drive is named" in capsys.readouterr().err
     assert not (tmp_path / "library").exists()

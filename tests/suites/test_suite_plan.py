@@ -59,20 +59,20 @@ def test_sums_are_those_of_the_parts_and_both_clocks_are_told(capsys: pytest.Cap
     at_once = processes()
     assert real.endswith(f", {at_once} parts at a time") == (at_once > 1), "the sum is less than the parts'"
     assert [row.split()[0] for row in rows[: len(found["parts"])]] == [p["part"] for p in found["parts"]]
-    assert "known by" in printed and "endurance" in printed
+    assert "based on" in printed and "endurance" in printed
 
 
 def test_a_plan_says_how_much_of_its_upper_bound_is_writing_to_steady_state(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A range from minutes to days was told, and not that its end is of a drive that never gets there."""
-    says = "steady state  up to {} of the time is writing to it, and ends once a drive gets there"
+    says = "preconditioning  at most {}, stops when steady"
     assert main(["plan", "steady-random-write", "sim:c916,scale=64"]) == 0
     assert says.format("24 h 00 min") in capsys.readouterr().out
     assert main(["plan", "enterprise-review", "sim:c916,scale=64"]) == 0
     assert says.format("120 h 00 min") in capsys.readouterr().out
     assert main(["plan", "peak-random-read", "sim:c916,scale=64"]) == 0
-    assert "steady state" not in capsys.readouterr().out
+    assert "preconditioning" not in capsys.readouterr().out
 
 
 def test_a_state_that_is_made_once_counts_once() -> None:
@@ -107,7 +107,7 @@ def test_a_file_that_has_to_be_made_counts(tmp_path: Path, capsys: pytest.Captur
     assert found["bytes_written"][0] == parts + (64 << 20)
     assert main(list(words)) == 0
     printed = capsys.readouterr().out
-    assert "real time" not in printed and "67.1 MB, the file is made and written" in printed
+    assert "real time" not in printed and "67.1 MB, create and fill the file" in printed
     assert not file.exists()
 
 

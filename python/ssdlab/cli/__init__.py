@@ -1,13 +1,13 @@
-"""The command line: `ssdlab COMMAND ...`, one file per command, loaded only when it is asked for.
+"""The command line: `ssdlab COMMAND ...`, one file per command, loaded only when it is used.
 
 To add a command: write ``cli/NAME.py`` with one function whose parameters are typed and documented, whose
-docstring begins with what it does, and which raises `LabError` for what goes wrong; name it in `commands`. It
+docstring starts with what it does, and which raises `LabError` for what goes wrong; name it in `commands`. It
 prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an
 exit status.
 
-Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed,
-70 internal error, 130 stopped by a signal. An error is one line what and one line what to do, on stderr; with
-``--json`` it is an object on stdout as well.
+Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed, 70
+internal error, 130 stopped by a signal. An error is one line of what is wrong and one of what to do, on
+stderr; with ``--json`` it is also an object on stdout.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
     arguments
         Without the program's name; those of this process by default.
     signals
-        Where they are taken already; by default they are now.
+        Already installed signal handlers; by default they are installed now.
     """
-    # Neither start-up nor the page of one run makes garbage to speak of, and looking for plug-ins of pydantic
+    # Start-up and the page of one run make little garbage, and pydantic's search for plug-ins
     # reads the metadata of every installed package: together a quarter of the time until the first I/O.
     gc.set_threshold(250_000)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # numpy's linear algebra begins a thread for each processor, which spin for a tenth of a second while they
-    # have nothing to do. Here it never has enough for two.
+    # numpy's linear algebra starts a thread per processor, and idle ones spin for a tenth of a second.
+    # Our work never needs two.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ssdlab.cli.failures import guarded
 
@@ -57,7 +57,7 @@ def build_app(asked: str = "") -> App:
     Parameters
     ----------
     asked
-        The command that is going to be used: its help is its own docstring, not its line in the list.
+        The command about to run: its help is its own docstring, not its line in the list.
     """
     from cyclopts import App, Group, Parameter
 
@@ -70,10 +70,10 @@ def build_app(asked: str = "") -> App:
             "proof."
         ),
         version=version,
-        help_format="markdown" if asked else "plaintext",  # a list alone has no markup to read
+        help_format="markdown" if asked else "plaintext",  # the list alone has no markup
         default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
-        suppress_keyboard_interrupt=False,  # a signal is reported as any other end, and as JSON where asked
+        suppress_keyboard_interrupt=False,  # we report a signal ourselves, also as JSON
     )
     app["--help"].help, app["--version"].help = "this message", "version and build"
     for place, (heading, names) in enumerate(HEADINGS.items()):
@@ -100,36 +100,36 @@ def _add(home: App, name: str, asked: str, **place: Any) -> None:  # noqa: ANN40
 
 
 def _check(words: Sequence[str]) -> None:
-    """Refuse words that nothing could be done with: no text, or without end."""
+    """Refuse arguments that are not text or too long."""
     for number, word in enumerate(words, start=1):
         if len(word) > WORD_CHARACTERS:
             raise UsageError(
-                f"word {number} of the command has {len(word)} characters, more than {WORD_CHARACTERS}",
-                "put it into a file where there is one for it",
+                f"word {number} of the command line has {len(word)} characters, over {WORD_CHARACTERS}",
+                "pass long text in a file if the option takes one",
             )
         try:
             word.encode()
         except UnicodeEncodeError as error:
             raise UsageError(
-                f"word {number} of the command is not text in UTF-8: {word!r}",
-                "rename the file, or go by a link",
+                f"word {number} of the command line is not valid UTF-8: {word!r}",
+                "rename the file, or use a link to it",
             ) from error
 
 
 def _as_options(words: list[str]) -> list[str]:
-    """Return `help COMMAND` and `version`, which other programs have as commands, as the options they are."""
+    """Turn `help COMMAND` and `version`, which are commands in other programs, into options."""
     while words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     return ["--version", *words[1:]] if words[:1] == ["version"] else words
 
 
 def _shown_default(value: object) -> str | None:
-    """Return a default as the help tells it; that nothing is set goes without saying."""
+    """Return a default as the help prints it; empty for options without one."""
     return None if value in (None, False, (), "") else str(value)
 
 
 def dispatch(words: list[str]) -> int:
-    """Run a command and return its exit status; what goes wrong is raised."""
+    """Run a command and return its exit status; errors are raised."""
     from ssdlab.cli.leftovers import name_leftovers
 
     _check(words)

@@ -1,4 +1,4 @@
-"""`ssdlab act`: ACT's configuration files, a run as ACT's log, results in a terminal, a bundle to publish."""
+"""`ssdlab act`: ACT's configuration files, runs as ACT logs, results in a terminal, bundles to publish."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ Clock = Literal["service", "response"]
 
 
 def show(file: Path, /, *, index: bool = False, json: bool = False) -> None:
-    """Tell what a configuration file of ACT says, and the load that ACT derives from it.
+    """Show the options in an ACT configuration file, and the load ACT derives from them.
 
     Parameters
     ----------
     file
         The file.
     index
-        It is one of act_index; without, of act_storage.
+        Read it as an act_index file [default: act_storage].
     json
         Print JSON, schema ssdlab.act-config/1.
     """
@@ -79,31 +79,31 @@ def config(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write a configuration file for the original ACT: of defaults, of another file, or of a run.
+    """Write a configuration file for the original ACT: from defaults, another file, or a run.
 
-    It has every option, in ACT's own order and without comments, so that it reads back as the same.
+    It lists every option in ACT's order, without comments.
 
     Parameters
     ----------
     file
-        Begin with this file's options.
+        Start from this file's options.
     run
-        Begin with the options of this run of act or act-index.
+        Start from the options of this act or act-index run.
     index
-        Write one for act_index; without, for act_storage. A run says it by itself.
+        Write an act_index file [default: act_storage, or what the run used].
     load
-        N of Nx: the two rates so many times.
+        The N of Nx: multiply both rates by N.
     device
-        Drive that the file names, which ACT will overwrite. May be given several times.
+        Drive to name in the file; ACT will overwrite it. May be given several times.
     set
         Set an option: --set record-bytes=4096. May be given several times.
     output
-        Write it here, not to stdout. A file that exists is not overwritten.
+        File to write instead of stdout; an existing file is not overwritten.
     json
         Print JSON, schema ssdlab.act-config/1.
     """
     if file is not None and run is not None:
-        raise UsageError("--file and --run are two beginnings", "give one of them")
+        raise UsageError("--file and --run cannot be combined", "give one of them")
     begun = config_of_run(act_run(run, library)[1]) if run is not None else _read(file, index)
     made = changed(begun, _settings(set), load=load, devices=device)
     tell_of_no_drive(made)
@@ -118,9 +118,9 @@ def config(
 
 
 def tell_of_no_drive(made: ActConfig) -> None:
-    """Say that the original refuses the file as it is: a run's drive need not be there for it."""
+    """Warn that the original ACT refuses this file."""
     if not made.device_names:
-        say("it names no drive, and the original refuses it so: give --device, or write device-names into it")
+        say("the file names no drive, so ACT will refuse it: give --device, or add device-names to the file")
 
 
 def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
@@ -140,12 +140,16 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
     folder.verify()
     result = read_result(folder)
     if not isinstance(result, ActResult):
-        raise UsageError(f"run {run} is no finished run of act or act-index", "name one that is", run=run)
+        raise UsageError(
+            f"run {run} is not a finished act or act-index run",
+            "name a finished one: see ssdlab runs",
+            run=run,
+        )
     return folder, result
 
 
 def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:
-    """Return the options that a run had, as the original takes them."""
+    """Return a run's options in the original's format."""
     options: dict[str, Any] = dict(result.config)
     return IndexConfig(**options) if result.program == "act_index" else StorageConfig(**options)
 
@@ -183,16 +187,16 @@ def log(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Print what ACT would have printed of a run of act or act-index: act_latency.py reads it.
+    """Print an act or act-index run as an ACT log, which act_latency.py reads.
 
     Parameters
     ----------
     run
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     clock
-        From when an I/O counts: service, when a thread issued it, as in ACT 6; response, when it was due.
+        Start of an I/O's latency: service (when issued, as ACT 6) or response (when due).
     output
-        Write it here, not to stdout. A file that exists is not overwritten.
+        File to write instead of stdout; an existing file is not overwritten.
     json
         Print JSON, schema ssdlab.act-log/1: the `log`, or with --output its `path`.
     """
@@ -210,13 +214,13 @@ def log(
 
 
 def log_lines(folder: RunFolder, result: ActResult, clock: Clock) -> Iterator[str]:
-    """Yield what ACT would have printed of a test."""
+    """Yield the lines of ACT's log."""
     run = folder.manifest.run_id
     rows = folder.rows(result.ordinal)
     whole = rows["end_ns"] <= result.asked_s * 1e9
     count = int(rows["row"][whole].max()) + 1 if whole.any() else 0
     if not count:
-        raise UsageError(f"run {run} has no whole row", "a longer one has", run=run)
+        raise UsageError(f"run {run} is shorter than one row of the log", "use a longer run", run=run)
     seconds = round(int(rows["end_ns"].min()) / 1e9)
     drive = folder.manifest.drive
     config = replace(config_of_run(result), device_names=(drive.text,), report_interval_sec=seconds)
@@ -252,7 +256,7 @@ def _counts(
 
 
 BUNDLE_SCHEMA = "ssdlab.act-bundle/2"
-"""2: a verdict is in words, and `passed` is said of a day alone; who tested, and when."""
+"""2: verdicts are words, `passed` is only for 24 h tests; adds tester and dates."""
 UNKNOWN = "unknown"
 
 
@@ -267,27 +271,27 @@ def bundle(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write what is published of a run of act, act-index or act-certify: a folder with ACT's own files.
+    """Write a run of act, act-index or act-certify for publication: a folder with ACT's own files.
 
-    A summary to read (summary.txt), the configuration (act.conf), the log by ACT's clock (act.log), both
-    verdicts with and without the delivery test (verdicts.json), the host and the drive (host.json), and the
-    digests of these files and of the run (SHA256SUMS, and the seal in verdicts.json). A test of less than
-    24 h, or with an hour without reads, is a trial, which passes nothing.
+    A summary (summary.txt), the configuration (act.conf), the log by ACT's clock (act.log), the verdicts with
+    and without the delivery test (verdicts.json), the host and the drive (host.json), and the digests of
+    these files and of the run (SHA256SUMS, and the seal in verdicts.json). A test of less than 24 h, or with
+    an hour without reads, is a trial and cannot pass.
 
     Parameters
     ----------
     run
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     output
-        Folder to make; none that exists is touched.
+        Folder to create; it must not exist.
     device
-        Drive that the configuration names, which ACT will overwrite. May be given several times.
+        Drive to name in the configuration; ACT will overwrite it. May be given several times.
     tester
-        Who tested: a name, and whose lab it is; by default `tested_by` of the run's platform.
+        Tester and lab [default: `tested_by` of the run's platform].
     redact
-        Leave serial numbers and host names out, as `library pack --redact` does.
+        Leave out serial numbers and host names, as `library pack --redact` does.
     json
-        Print what verdicts.json says as JSON, schema ssdlab.act-bundle/2, with folder and files.
+        Print the content of verdicts.json as JSON, schema ssdlab.act-bundle/2, with folder and files.
     """
     folder, result = act_run(run, library)
     config = changed(config_of_run(result), {}, devices=device)
@@ -309,8 +313,8 @@ def bundle(
     try:
         output.mkdir()
     except OSError as error:
-        why = f"{output} cannot be made: {error.strerror}"
-        raise UsageError(why, "name a folder that does not exist") from error
+        why = f"{output} cannot be created: {error.strerror}"
+        raise UsageError(why, "name a folder that does not exist yet") from error
     for name, text in files.items():
         write_new(output / name, text)
     tell_of_no_drive(config)
@@ -357,7 +361,7 @@ def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[
 
 
 def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
-    """Return when each test began and ended, by the host's clock: that at the load, and those after."""
+    """Return when each test began and ended by the host's clock: the test at the load first."""
     begun = {each.ordinal: each for each in journal if each.t == "begin" and each.ordinal >= first}
     ended = {each.ordinal: each.at for each in journal if each.t == "end"}
     return [
@@ -368,7 +372,7 @@ def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
 
 
 def _verdict(result: ActResult, verdict: ActVerdict) -> dict[str, object]:
-    """Return what a rule says: that a drive passed it says of a day alone."""
+    """Return a rule's verdict in words; only a 24 h test can pass."""
     kept = verdict.passed
     delivered = result.delivery is None or result.delivery.delivered is not False
     return {
@@ -391,13 +395,13 @@ def _word(result: ActResult, verdict: ActVerdict) -> str:
 
 
 def _tried(tried: ActTry) -> dict[str, object]:
-    """Return a load of the search, whose hours pass nothing."""
+    """Return a load of the search, whose tests cannot pass."""
     found = tried.model_dump(mode="json")
     return {("limits_kept" if name == "passed" else name): value for name, value in found.items()}
 
 
 def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> Iterator[str]:
-    """Yield what the other files say, to read."""
+    """Yield the summary's lines."""
     manifest = folder.manifest
     yield f"{_title(result)}: {result.load_text}, {verdicts['program']}, {manifest.drive_names}"
     yield ""
@@ -411,7 +415,7 @@ def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> 
         ),
         ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
         ("drive", f"{manifest.drive_names}, {manifest.drive.capacity_bytes} bytes"),
-        ("simulated", "a model, whose hours are not the host's" if verdicts["simulated"] else ""),
+        ("simulated", "simulated (virtual time)" if verdicts["simulated"] else ""),
         ("arrivals", f"{result.arrivals}, {result.service_threads} service threads"),
         ("run", f"{manifest.run_id}, ssdlab {manifest.tool.get('version', UNKNOWN)}"),
         ("journal seal", "" if manifest.sealed is None else manifest.sealed.journal_seal),
@@ -420,29 +424,29 @@ def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> 
     yield ""
     for each in result.verdicts:
         why = f": {each.why}" if each.why else ""
-        yield f"By the rule of {each.rule}: {_word(result, each)}{why}"
+        yield f"Rule of {each.rule}: {_word(result, each)}{why}"
     delivered = {None: "not judged", True: "yes", False: "no"}
     if result.delivery is not None:
         why = f": {result.delivery.why}" if result.delivery.why else ""
-        yield f"Load delivered (no rule of ACT's): {delivered[result.delivery.delivered]}{why}"
+        yield f"Load delivered (not an ACT rule): {delivered[result.delivery.delivered]}{why}"
     if result.stress_completed is not None:
         why = f": {result.stress_stopped}" if result.stress_stopped else ""
-        yield f"Twice the load ran to its end: {delivered[result.stress_completed]}{why}"
+        yield f"Completed at twice the load: {delivered[result.stress_completed]}{why}"
     if result.trial:
-        yield f"A trial, no certificate: {result.trial}"
+        yield f"Trial, not a certificate: {result.trial}"
     yield ""
     yield from _slices(result)
 
 
 def _title(result: ActResult) -> str:
     if result.certified:
-        return f"ACT certificate by the rule of {result.rule}"
-    return "ACT trial" if result.trial else "ACT test, no certificate"
+        return f"ACT certificate, rule of {result.rule}"
+    return "ACT trial" if result.trial else "ACT test, not a certificate"
 
 
 def _slices(result: ActResult) -> Iterator[str]:
-    """Yield the shares of slow reads in each slice by both rules, and the limits."""
-    yield f"% of reads that took the column's time or longer, in slices of {span_text(result.slice_s)}"
+    """Yield the shares of slow reads in each slice under both rules, and the limits."""
+    yield f"% of reads at or above each latency, in slices of {span_text(result.slice_s)}"
     heads = ["slice", *(f"{rule}: {ms} ms" for rule in ("2019", "6.x") for ms in LIMITS), "reads/s", "done"]
     rows = [
         (

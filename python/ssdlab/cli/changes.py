@@ -1,4 +1,4 @@
-"""`ssdlab changes`: where a drive's figure changed from one run to the next."""
+"""`ssdlab changes`: where a figure of a drive changed between runs."""
 
 from __future__ import annotations
 
@@ -29,25 +29,24 @@ def changes(
 ) -> None:
     """Find where a figure changed in a series of runs of one drive, such as nightly ones.
 
-    Of runs that are alike, in the order in which they were begun, by E-divisive (Matteson and James, 2014): a
-    series is parted where its sides differ by more than permutations of it do, at 0.05. Ten runs are needed,
-    and a change that is younger than five runs is not seen. It is a remark and no verdict: `compare` is the
+    Change points in comparable runs, by start time: E-divisive (Matteson and James, 2014), permutation test
+    at 0.05. It needs ten runs, and five after a change to see it. It gives no verdict: use `compare` as a
     gate.
 
     Parameters
     ----------
     figure
-        Name of the figure, or a part that one name alone has.
+        Name of the figure, or a part of it that fits only one.
     drive
         Only drives with this in their identifier or name.
     method
         Only runs of this method.
     since
-        Only runs begun then or later: 2026-11-01, 7d, 36h.
+        Only runs started since: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     like
-        Take the runs that are like this one; by default those of the largest group.
+        Use the runs comparable with this one [default: the largest comparable group].
     json
         Print series and changes as JSON, schema ssdlab.changes/1.
     """
@@ -78,7 +77,7 @@ def changes(
     if looked and not rows:
         print_line("no change found")
     for each in found.series:
-        words = "looked at" if each.enough else "too few runs (ten are needed)"
+        words = "series" if each.enough else "too few runs (needs ten)"
         marked = f", {each.marked}" if each.marked else ""
         runs = counted(len(each.runs), "run")
         print_text(f"{words}: {each.drive_name} ({each.drive_id}), {runs}{marked}", indent="  ")

@@ -1,4 +1,4 @@
-"""`ssdlab compare`: two sets of runs, and the gate; and `ssdlab run --beside`, which makes both in turn."""
+"""`ssdlab compare`: two sets of runs, and the gate; and `ssdlab run --beside`, which alternates both."""
 
 from __future__ import annotations
 
@@ -56,28 +56,28 @@ def compare(
     library: Library = None,
     json: bool = False,
 ) -> int:
-    """Compare the figures of two sets of runs; with --fail-if, judge them.
+    """Compare the figures of two sets of runs; with --fail-if, as a gate.
 
-    A rule fails where a Mann-Whitney test shows a shift in its direction at 0.01, and the estimate of it
-    (Hodges and Lehmann's, of logarithms) is beyond the bound. With fewer than five repeats on a side, with
-    unlike runs, or where the figure of a run is marked as unfit for it, such as throttled, it is undecidable.
-    Exit status 1 if a rule fails, else 2 if one is undecidable.
+    A rule fails if a Mann-Whitney test shows a shift in its direction at 0.01 and the Hodges-Lehmann estimate
+    (of logarithms) exceeds the bound. It is undecidable with fewer than five repeats per side, incomparable
+    runs, or unusable figures, such as throttled ones. Exit status 1 if a rule fails, else 2 if one is
+    undecidable.
 
     Parameters
     ----------
     base
-        A run, a suite (such as `run --repeat` makes) with its runs, or tag:WORD, all runs with a tag. Of a
-        review of several drives, one of them.
+        A run, a suite (such as from `run --repeat`), or tag:WORD for all runs with a tag. Of a review of
+        several drives, name one drive's suite.
     new
-        The same, to be held against it.
+        Runs to compare with BASE, named likewise.
     fail_if
-        Fail if a figure rises or falls by more than so much: 'qd1_random_read_p99 > +5%'. A part
-        that one figure's name alone has is enough: `ssdlab rank` lists them. May be given several times.
+        Fail if a figure rises or falls by more than this: 'qd1_random_read_p99 > +5%'. Part of a name will do
+        if it fits only one (`ssdlab rank` lists them). May be given several times.
     markdown
         Print tables in Markdown.
     junit
-        With --fail-if: also write the verdicts here, a test case for each rule, as CI systems read them. An
-        older report is replaced, and nothing else.
+        With --fail-if: also write the verdicts to this JUnit XML file, a test case per rule. An older report
+        is replaced.
     json
         Print the comparison as JSON, schema ssdlab.compare/1.
     """
@@ -89,7 +89,7 @@ def compare(
         found = compared(library_of(library), base, new, rules)
     else:
         if not rules:
-            raise UsageError("--junit has the verdicts of a gate, and there is none", "give it a --fail-if")
+            raise UsageError("--junit needs a gate", "add --fail-if")
         from ssdlab.formats import junit as reports
 
         with reports.place(junit) as file:  # before anything is read
@@ -100,7 +100,7 @@ def compare(
 
 
 def print_comparison(found: Comparison, *, markdown: bool = False, json: bool = False) -> None:
-    """Print a comparison and what it was judged to mean."""
+    """Print a comparison and its verdicts."""
     if json:
         print_json(_as_json(found))
     elif markdown:
@@ -228,7 +228,7 @@ def _print_markdown(found: Comparison) -> None:
 
 
 def _letters(found: Comparison) -> Letters:
-    """Return letters for what is the matter with figures of either side."""
+    """Return marks for the qualifiers of either side's figures."""
     return Letters(code for each in found.figures for code in (*each.base_marks, *each.new_marks))
 
 
@@ -241,8 +241,8 @@ Beside = Annotated[
     str | None,
     Parameter(
         metavar="RUN",
-        help="Run in turn with it the method and drive of an earlier run, as often, and compare the two: a "
-        "run, a suite of repeats, or tag:WORD. Five repeats at least can be judged.",
+        help="Alternate with repeats of an earlier run and compare the two: a run, a suite of repeats, "
+        "or tag:WORD. A verdict needs at least five repeats.",
     ),
 ]
 FailIf = Annotated[
@@ -257,7 +257,7 @@ FailIf = Annotated[
 def run_beside(
     text: str, new: Order, repeats: int, library: Path, rules: Sequence[str], *, json: bool
 ) -> int:
-    """Run a method in turn with an earlier run's, print how they compare, and return the exit status."""
+    """Alternate a method with an earlier run's, print the comparison, and return the exit status."""
     from ssdlab.library.comparing import compare, rule_of
     from ssdlab.runs.beside import in_turn, run_in_turn
     from ssdlab.runs.suites.ordering import check_repeat
@@ -279,16 +279,19 @@ def run_beside(
 
 
 def check_beside(beside: str | None, rules: Sequence[str], *, dry_run: bool, suite: bool) -> None:
-    """Refuse options that say nothing together.
+    """Refuse options that do not go together.
 
     Raises
     ------
     UsageError
-        With the ones that do not fit.
+        Naming the ones that do not fit.
     """
     if rules and beside is None:
         raise UsageError("--fail-if needs a run to compare with", "add --beside RUN, or use ssdlab compare")
     if beside is not None and dry_run:
-        raise UsageError("--beside cannot be a dry run", "see each side by itself: leave --beside out")
+        raise UsageError(
+            "--beside cannot be combined with --dry-run",
+            "leave out --beside, and dry-run each side separately",
+        )
     if beside is not None and suite:
         raise UsageError("--beside runs a method, not a suite", "name a method: see ssdlab methods")

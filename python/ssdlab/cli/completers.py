@@ -1,6 +1,6 @@
-"""Words that only this library and this installation know, offered while a command is typed.
+"""Shell completion of words from the library and this installation.
 
-A shell asks by `ssdlab __complete WORDS`, which cyclopts answers by what stands here.
+A shell calls `ssdlab __complete WORDS`, which cyclopts answers with these functions.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from cyclopts.completion import CompletionContext
 
 OFFERED = 100
-"""So many runs are offered, the newest: more are no help."""
+"""Maximum runs offered, newest first."""
 
 
 def methods(_: CompletionContext) -> Mapping[str, str]:
-    """Offer methods and suites, each with its line."""
+    """Offer methods and suites with their summaries."""
     from ssdlab.lab.folders import REGISTRY
     from ssdlab.lab.found import SUITES, methods_of_others
 
@@ -30,7 +30,7 @@ def methods(_: CompletionContext) -> Mapping[str, str]:
 
 
 def drives(context: CompletionContext) -> list[str]:
-    """Offer simulated drives; to bash, for which a colon ends a word, the rest of their names."""
+    """Offer simulated drives; to bash, where a colon ends a word, only what follows it."""
     from ssdlab.drives.simulated.profiles import profiles
     from ssdlab.model.capabilities import SIMULATED_PREFIX
 

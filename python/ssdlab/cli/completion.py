@@ -1,4 +1,4 @@
-"""`ssdlab completion`: what a shell needs to complete commands and options."""
+"""`ssdlab completion`: the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _WORD_IN_ITS_PLACE = """if [[ " $all_commands " =~ " $word " && {place} ]]; then
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) -> None:
-    """Print a completion script for a shell, of this version's commands and options.
+    """Print a shell completion script for this version's commands and options.
 
-    Names of methods, simulated drives and runs are asked for as they are then.
+    Names of methods, simulated drives and runs are looked up at the time of completion.
 
     bash: `ssdlab completion bash >~/.local/share/bash-completion/completions/ssdlab`
 
@@ -30,7 +30,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) 
     shell
         The shell.
     json
-        Print the script within JSON, schema ssdlab.completion/1.
+        Print the script in JSON, schema ssdlab.completion/1.
     """
     from ssdlab.cli import build_app
 
@@ -45,9 +45,9 @@ def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) 
 def mended(script: str) -> str:
     """Return cyclopts' script for bash without what does not fit here.
 
-    It takes a command's name for a command wherever it stands; but in ``ssdlab run trace sim:tiny-test``,
-    `trace` is a method and `sim` begins a drive, whose colon is a word of its own to bash. And where it knows
-    no word, file names are offered: most drives and runs are files.
+    It takes a command's name for a command anywhere; but in ``ssdlab run trace sim:tiny-test``, `trace` is a
+    method and `sim` begins a drive, whose colon is a separate word to bash. Where it knows no word, file
+    names are offered: most drives and runs are files.
     """
     from ssdlab.cli.commands import GROUPS
 

@@ -1,4 +1,4 @@
-"""`ssdlab conditions`: the settings of a drive, and what runs that died have left set."""
+"""`ssdlab conditions`: the settings of a drive, and restoring what crashed runs changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESTORE_SCHEMA = "ssdlab.conditions.restore/1"
 
 
 def show(drive: str, /, *, json: bool = False) -> None:
-    """Tell each setting that a run can ask of a drive, as it is now. Nothing is changed.
+    """Show each drive setting that a run can change, as it is now. Changes nothing.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ def show(drive: str, /, *, json: bool = False) -> None:
 
 
 def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool = False) -> None:
-    """Put back what runs that died have left set, without resuming them.
+    """Restore settings that crashed runs left changed, without resuming them.
 
-    A run that is to go on needs none of this: `ssdlab resume` puts everything back at its end.
+    Not needed before `ssdlab resume`, which restores all settings when the run ends.
 
     Parameters
     ----------
     run
-        Id of the run, or its last letters; without it, every run that no process is working on.
+        Id of the run, or its last letters [default: every run that no process works on].
     destroy
-        Identifier of the drive, where an LBA format is to be put back: that loses all its data.
+        Identifier of the drive, needed to restore an LBA format: that erases all data.
     json
         Print JSON, schema ssdlab.conditions.restore/1.
     """
@@ -64,21 +64,25 @@ def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool
     except Refused as error:
         damaged = error
     if run is not None and not chosen and damaged is None:
-        raise UsageError(f"no run {run} has left anything set on this host", "see ssdlab doctor", given=run)
+        raise UsageError(
+            f"run {run} left no settings to restore on this host",
+            "see ssdlab doctor for those that did",
+            given=run,
+        )
     settled = [(ledger.run, each) for ledger in chosen for each in settle(ledger, destroy=destroy)]
     if json:
         changes = [{"run": of, **_record(each)} for of, each in settled]
         print_json({"schema": RESTORE_SCHEMA, "changes": changes})
     elif not settled:
-        print_line("nothing is left set: every run has put back what it changed")
+        print_line("nothing to restore: no run left settings changed")
     else:
-        rows = [(of, each.change.words, each.ended or f"left: {each.why}") for of, each in settled]
+        rows = [(of, each.change.words, each.ended or f"not put back: {each.why}") for of, each in settled]
         print_table(rows, ("run", "setting", ""))
     stays = [each for _, each in settled if each.ended is None]
     if stays:
         count = "1 setting is" if len(stays) == 1 else f"{len(stays)} settings are"
         raise HostError(
-            f"{count} not put back: {stays[0].why}", "remove the reason, then do it again", left=len(stays)
+            f"{count} not put back: {stays[0].why}", "fix the cause, then run it again", left=len(stays)
         )
     if damaged is not None:
         raise damaged
@@ -102,7 +106,7 @@ def _settings(drive: str) -> DriveSettings:
     node = None if identity is None else files.node_named(identity.name)
     if identity is None or node is None or not identity.capabilities.block_device:
         raise UsageError(
-            f"{drive} is no block device: ssdlab sets nothing on it", "name one of those in `ssdlab drives`"
+            f"{drive} is not a block device, so it has no settings", "name a block device: see ssdlab drives"
         )
     return DriveSettings(identity, node, KernelPort.of(Path(identity.path), node), files)
 

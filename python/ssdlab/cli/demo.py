@@ -22,18 +22,18 @@ from ssdlab.model.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"
 DRIVE = "sim:kingston-dc500r-3.84tb,scale=128"
-"""What is reviewed by default: a drive with known reviews, so small that hours of writing take seconds."""
+"""The default drive: one with known reviews, scaled so that hours of writing take seconds."""
 
 
 class Chapter(NamedTuple):
-    """One method of the review, with what differs from its quick presets."""
+    """One method of the review, with its changes to the quick presets."""
 
     method: str
     settings: tuple[str, ...] = ()
 
 
 REAL = (Chapter("qd1"), Chapter("peak-random-read"), Chapter("peak-sequential-read"))
-"""On a drive whose time is ours: seconds for each point."""
+"""On a drive in real time: seconds for each point."""
 READING = REAL[1:]
 _STEADY = ("overwrites=2", "most_seconds=7200", "round_seconds=30")
 SIMULATED = (
@@ -44,10 +44,10 @@ SIMULATED = (
     Chapter("mixed-random", (*_STEADY, "seconds=3")),
     Chapter("consistency", ("seconds=420", "round_seconds=20")),
 )
-"""On a simulated drive, whose time passes faster: long enough for steady state, and proof of it."""
+"""On a simulated drive, which is faster than real time: long enough to show steady state."""
 SCRATCH_BYTES = 1 << 30
 _SPARE_BYTES = 256 << 20
-"""What must be left free beside the scratch file, for the runs and for everybody else."""
+"""Space that must stay free beyond the scratch file, for the runs and other users."""
 
 
 def demo(
@@ -60,27 +60,26 @@ def demo(
 ) -> None:
     """Run a whole quick review and write its report.
 
-    Without --on it is made on a simulated drive of the kind that servers have: queue depth 1, peaks of
-    reading, steady state, mixes, consistency. No disk is touched, and it takes less than a minute. With --on
-    FILE it is made on this machine's disk, in about two minutes: queue depth 1, then the peaks of reading.
+    By default it reviews a simulated data-centre drive in under a minute, and touches no disk: queue depth 1,
+    peak reads, steady state, mixes, consistency. With --on FILE it reviews this machine's disk in about two
+    minutes: queue depth 1, then peak reads.
 
     Parameters
     ----------
     on
-        What to review instead: a block device, a file or another simulated drive. A file that does not
-        exist is a scratch file: it is made with 1 GiB and removed afterwards. Where writing is not allowed,
-        only the reading methods run.
+        What to review instead: a block device, a file or another simulated drive. A file that does not exist
+        is created with 1 GiB and removed afterwards. Without write access only the read methods run.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
     output
-        The report to write. An older page of ssdlab is replaced, and nothing else.
+        Report file to write; only an older ssdlab report is replaced.
     json
-        Print where report and runs are as JSON, schema ssdlab.demo/1.
+        Print the paths of report and runs as JSON, schema ssdlab.demo/1.
     """
     from ssdlab.report import page
     from ssdlab.results.store import run_words
 
-    page.place(output).close()  # before minutes go into what it is to show
+    page.place(output).close()  # fail before minutes are spent
     runs = library_of(library)
     target = DRIVE if on is None else on
     with contextlib.ExitStack() as cleanup:
@@ -95,22 +94,24 @@ def demo(
         names = [folder.name for folder in folders]
         print_json({"schema": SCHEMA, "report": str(written), "library": str(runs), "runs": names})
         return
-    print_line(f"The report is {written}")
+    print_line(f"Report: {written}")
     for folder in folders:
-        print_line(f"  its run: ssdlab show {run_words(folder)}", "dim")
+        print_line(f"  run: ssdlab show {run_words(folder)}", "dim")
     if on is None:
-        print_line("A drive of your own: ssdlab demo --on /dev/..., its disk: ssdlab demo --on FILE", "dim")
+        print_line(
+            "To test a drive: ssdlab demo --on /dev/...; a file on this disk: ssdlab demo --on FILE", "dim"
+        )
 
 
 def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
-    """See that the file can be made, that there is room, and that it is removed afterwards.
+    """Check that the file can be created and has room, and remove it afterwards.
 
     Raises
     ------
     HostError
         The file system has too little room.
     UsageError, Refused
-        It is a device that is not there, or in a folder that is not there.
+        The device or the folder does not exist.
     """
     folder = path.absolute().parent
     if folder.is_dir():
@@ -119,7 +120,7 @@ def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
             raise HostError(
                 f"{folder} has {units.capacity_text(free)} free, and the demo needs "
                 f"{units.capacity_text(SCRATCH_BYTES + _SPARE_BYTES)}",
-                "make room, or name a file in a folder with more",
+                "free some space, or name a file on a larger file system",
                 free_bytes=free,
             )
     if (refusal := look(path, size=SCRATCH_BYTES).writing) is not None:
@@ -143,19 +144,19 @@ def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -
 
 
 def _chapters(target: str, destroy: str | None, *, scratch: bool) -> tuple[Chapter, ...]:
-    """Choose what the review consists of: what the drive allows, and what its time does."""
+    """Choose the chapters that the drive and its clock allow."""
     if target.startswith(PREFIX):
         say(f"reviewing a simulated drive, {target}")
         return SIMULATED
     if scratch or destroy is not None or look(target, destroy=destroy).writing is None:
         return REAL
-    say(f"{target} may not be written: only the reading methods run")
+    say(f"{target} may not be written: only the read methods run")
     return READING
 
 
 @contextlib.contextmanager
 def _stopped_for_good(scratch: bool) -> Iterator[None]:
-    """Say that a demo begins anew: its scratch file goes with it, so its run cannot be resumed."""
+    """Say that a demo starts over: its scratch file is removed, so its run cannot be resumed."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt) as error:

@@ -1,4 +1,4 @@
-"""`ssdlab doctor`: what this host can and cannot measure, with a no-op self-calibration."""
+"""`ssdlab doctor`: what this host can measure, with a no-op self-calibration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STYLES = {"ok": "good", "limited": "warn", "missing": "bad"}
 
 
 def doctor(*, rig: Rig = None, json: bool = False) -> None:
-    """Tell what this host can and cannot measure, and what the tool itself costs here. No drive is touched.
+    """Show what this host can measure, and the tool's own overhead. Touches no drive.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def doctor(*, rig: Rig = None, json: bool = False) -> None:
     from ssdlab.runs.doctor import examine, gather
 
     facts = gather()
-    # What is wrong with the file that names the rig is one of the checks.
+    # A faulty rig file is reported as one of the checks.
     platform = None if rig is None and facts.config_fault is not None else read_platform(rig=rig)
     checks = [replace(check, advice=in_own_words(["doctor"], check.advice)) for check in examine(facts)]
     if json:
@@ -51,7 +51,7 @@ def doctor(*, rig: Rig = None, json: bool = False) -> None:
     for check in checks:
         _print_check(check)
     print_line()
-    print_line("what the tool itself costs here, with no drive in the way")
+    print_line("the tool's own overhead here (no drive involved)")
     print_fields(_calibration_fields(facts.calibration), indent=2)
     if platform is None:
         return
@@ -82,7 +82,7 @@ def _calibration_fields(calibration: Mapping[str, Any]) -> list[tuple[str, objec
     return [
         ("clock read", latency_text(calibration["clock_ns"])),
         ("system call", latency_text(calibration["system_call_ns"])),
-        ("next I/O drawn", latency_text(calibration["generate_ns"])),
-        ("I/O recorded", latency_text(calibration["record_ns"])),
+        ("draw next I/O", latency_text(calibration["generate_ns"])),
+        ("record I/O", latency_text(calibration["record_ns"])),
         ("wake-up lateness", late),
     ]

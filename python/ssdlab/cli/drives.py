@@ -1,4 +1,4 @@
-"""`ssdlab drives`: every drive here with what guards it, or all that is known of one."""
+"""`ssdlab drives`: the drives of this host and their write protection, or the details of one."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Fields = list[tuple[str, object]]
 
 
 def print_details(details: Details | None, record: DriveRecord | None, capacity_bytes: int) -> None:
-    """Print what is known; nothing where nothing is."""
+    """Print what is known, if anything."""
     if details is not None:
         if details.nvme is not None:
-            _print_part("what the drive says", _nvme_fields(details.nvme))
+            _print_part("reported by the drive", _nvme_fields(details.nvme))
         if details.ata is not None and details.ata.device is not None:
-            _print_part("what the drive says", _ata_fields(details.ata.device, details.ata))
+            _print_part("reported by the drive", _ata_fields(details.ata.device, details.ata))
         if details.scsi is not None:
-            _print_part("what the drive says", _scsi_fields(details.scsi))
-        _print_part("not answered", list(details.unanswered))
+            _print_part("reported by the drive", _scsi_fields(details.scsi))
+        _print_part("no answer", list(details.unanswered))
     if record is not None:
         _print_part("from its record", _record_fields(record, capacity_bytes))
 
@@ -73,15 +73,15 @@ def _controller_fields(reported: Controller) -> Fields:
     return [
         ("vendor", f"{reported.vendor_id:04x}h, OUI {reported.ieee_oui}"),
         ("NVMe version", reported.version),
-        ("NVM in all", _capacity(reported.total_bytes)),
+        ("total NVM", _capacity(reported.total_bytes)),
         ("sanitize", ", ".join(methods) or "no"),
         ("format", (", ".join(formats) or "no") + reach),
         ("security", "yes" if reported.security else "no"),
         ("TRIM", "yes" if reported.deallocate else "no"),
         ("write zeroes", "yes" if reported.write_zeroes else "no"),
-        ("cache", "volatile" if reported.write_cache else "none that is volatile"),
+        ("cache", "volatile" if reported.write_cache else "no volatile cache"),
         ("power states", "; ".join(_power_text(state) for state in reported.power_states)),
-        ("warns at", _with("{} C", reported.warning_c)),
+        ("warning temperature", _with("{} C", reported.warning_c)),
     ]
 
 
@@ -100,7 +100,7 @@ def _namespace_fields(space: Namespace) -> Fields:
         ("LBA formats", ", ".join(shown)),
         ("EUI-64", space.eui64),
         ("NGUID", space.nguid),
-        ("trimmed reads", space.deallocated_reads or "not said"),
+        ("trimmed reads", space.deallocated_reads or "not reported"),
     ]
 
 
@@ -109,9 +109,12 @@ def _health_fields(health: Health) -> Fields:
         ("warnings", ", ".join(health.warnings)),
         ("temperature", _with("{} C", health.temperature_c)),
         ("wear", _joined(_worn(health.used_pct), _with("{} % spare left", health.spare_pct))),
-        ("host wrote", _capacity(health.written_bytes)),
-        ("host read", _capacity(health.read_bytes)),
-        ("power on", _joined(_with("{} h", health.power_on_hours), _with("{} cycles", health.power_cycles))),
+        ("host writes", _capacity(health.written_bytes)),
+        ("host reads", _capacity(health.read_bytes)),
+        (
+            "power-on time",
+            _joined(_with("{} h", health.power_on_hours), _with("{} cycles", health.power_cycles)),
+        ),
         ("unsafe shutdowns", health.unsafe_shutdowns),
         ("media errors", health.media_errors),
     ]
@@ -125,15 +128,15 @@ def _ata_fields(device: AtaDevice, found: AtaDetails) -> Fields:
         ("security", _security_text(device.security)),
         ("sanitize", "yes" if device.sanitize else "no"),
         ("TRIM", "yes" if device.trim else "no"),
-        ("trimmed reads", device.trimmed_reads or "not said"),
+        ("trimmed reads", device.trimmed_reads or "not reported"),
         ("write cache", ("on" if device.write_cache_enabled else "off") if device.write_cache else "none"),
     ]
     fields += [("temperature", _with("{} C", found.temperature_c))]
     if (statistics := found.statistics) is not None:
         fields += [
             ("wear", _worn(statistics.used_pct)),
-            ("host wrote", _capacity(statistics.written_bytes)),
-            ("power on", _with("{} h", statistics.power_on_hours)),
+            ("host writes", _capacity(statistics.written_bytes)),
+            ("power-on time", _with("{} h", statistics.power_on_hours)),
         ]
     return fields
 
@@ -158,7 +161,7 @@ def _locking_text(reported: Locking) -> str:
     if not reported.supported:
         return "none"
     states = ["locked" if reported.locked else "set up, unlocked" if reported.enabled else "not set up"]
-    states += ["a shadow stands in for its data"] if reported.shadow else []
+    states += ["a shadow MBR hides its data"] if reported.shadow else []
     return ", ".join([*reported.rules, *states])
 
 
@@ -173,7 +176,7 @@ def _scsi_fields(reported: ScsiDetails) -> Fields:
         ("form factor", shape.form_factor if shape else None),
         ("link", reported.link),
         ("TRIM", ("yes" if supply.unmap or supply.write_same_unmap else "no") if supply else None),
-        ("trimmed reads", (supply.unmapped_reads or "not said") if supply else None),
+        ("trimmed reads", (supply.unmapped_reads or "not reported") if supply else None),
         ("write cache", cache),
         ("temperature", _with("{} C", reported.temperature_c)),
         ("wear", _worn(reported.used_pct)),
@@ -203,16 +206,16 @@ def _record_fields(record: DriveRecord, capacity_bytes: int) -> Fields:
     return fields
 
 
-_THERE = "name a drive or a file that is there; ssdlab drives lists the drives"
+_THERE = "name an existing drive or file; ssdlab drives lists the drives"
 
 
 def drives(drive: str | None = None, /, *, json: bool = False) -> None:
-    """List every drive here with what guards it, or tell all that is known of one. Nothing is touched.
+    """List the drives of this host and their write protection, or show one in detail. Touches nothing.
 
     Parameters
     ----------
     drive
-        A block device or a file; without it, all disks of this host.
+        A block device or a file [default: list all disks of this host].
     json
         Print JSON, schema ssdlab.drives/1 (or ssdlab.drive/1 for one).
     """
@@ -238,12 +241,12 @@ def _list(*, as_json: bool) -> None:
         return
     rows = []
     for look in found:
-        assert look.identity is not None  # what is listed is there
+        assert look.identity is not None  # listed drives exist
         who = look.identity
         name = " ".join(part for part in (who.model, who.serial) if part)
         rows.append((who.path, name or who.transport, capacity_text(who.capacity_bytes), _guard(look)))
     if not rows:
-        print_line("no disk was found here; a file will do: ssdlab measure scratch.bin --size 4GiB")
+        print_line("no disks found; you can test a file instead: ssdlab measure scratch.bin --size 4GiB")
         return
     print_table(rows, ("drive", "model", "capacity", "guard"), right=(2,))
     _print_not_seen(unseen)
@@ -262,7 +265,7 @@ def _tell(drive: str, *, as_json: bool) -> None:
 
     found = look(drive)
     if found.identity is None:
-        assert found.reading is not None  # what has no identity is refused
+        assert found.reading is not None  # a drive without an identity is refused
         advice = _THERE if found.reading.reason == "no-size" else found.reading.advice
         raise Refused(found.reading.what, advice, reason=found.reading.reason, target=drive)
     storage = read_environment(found.identity).storage
@@ -320,7 +323,7 @@ def _identity_fields(look: Look) -> list[tuple[str, object]]:
     assert who is not None
     physical = who.physical_block_bytes
     return [
-        ("kind", who.kind if look.exists else f"{who.kind}, not there yet"),
+        ("kind", who.kind if look.exists else f"{who.kind}, does not exist yet"),
         ("model", who.model),
         ("serial", who.serial),
         ("wwid", who.wwid),
@@ -348,7 +351,7 @@ def _print_guard(look: Look) -> None:
 
 
 def _guard(look: Look) -> str:
-    """Return in a few words what the guard thinks."""
+    """Return the guard's verdict in a few words."""
     if look.reading is not None:
         return f"refused: {look.reading.what.removeprefix(_path(look)).strip().removeprefix('is ')}"
     if look.writing is None:
@@ -358,7 +361,7 @@ def _guard(look: Look) -> str:
         carries = ", ".join(dict.fromkeys(found.kind for found in look.signatures))
         more = f" --wipe-signatures (it carries {carries})" if carries else ""
         return f"free; to write: --destroy {look.identity.consent_id}{more}"
-    return f"reading only: {look.writing.what.removeprefix(_path(look)).strip()}"
+    return f"read-only: {look.writing.what.removeprefix(_path(look)).strip()}"
 
 
 def _path(look: Look) -> str:

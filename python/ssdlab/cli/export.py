@@ -1,4 +1,4 @@
-"""`ssdlab export`: the numbers of runs as a workbook, CSV or Parquet, or runs as records of OCP."""
+"""`ssdlab export`: the numbers of runs as a workbook, CSV or Parquet, or as OCP records."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def export(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write the numbers of one or more runs for a spreadsheet or a program.
+    """Export the numbers of one or more runs for a spreadsheet or a program.
 
-    A workbook (.xlsx) has a sheet for each table; a .csv or .parquet holds one. A .jsonl has runs as records
-    of OCP Test & Validation. Values have full precision and are in base units.
+    A workbook (.xlsx) has a sheet per table; a .csv or .parquet holds one table. A .jsonl holds runs as OCP
+    Test & Validation records. Values have full precision, in base units.
 
     Parameters
     ----------
     runs
-        Run folders, or ids or their beginnings; a suite brings all its runs.
+        Run folders, ids or prefixes of ids; a suite includes all its runs.
     output
-        The file to write; its end says the format: .xlsx, .csv, .parquet or .jsonl. An older export is
-        replaced, and nothing else.
+        File to write; its extension sets the format: .xlsx, .csv, .parquet or .jsonl. Only an older export is
+        replaced.
     table
-        Only this table; by default a workbook has all, another file the figures.
+        Only this table [default: all in a workbook, else the figures].
     json
         Print path, format, size and tables as JSON, schema ssdlab.export/1.
     """
@@ -52,7 +52,7 @@ def export(
         raise UsageError("no run is named", "name one or more: ssdlab export RUN -o drives.xlsx")
     kind = sheet_files.format_of(output)
     if kind == "jsonl" and table is not None:
-        raise UsageError("a .jsonl holds whole runs, and no table", "leave --table out, or name a .csv")
+        raise UsageError("a .jsonl holds whole runs, not a table", "leave out --table, or name a .csv")
     with sheet_files.place(output) as file:  # before anything is read
         folders = [find_run(text, library_of(library)) for text in runs]
         with doubting(folders):
@@ -73,6 +73,6 @@ def export(
     written = [f"{each.name} {counted(each.length, 'row')}" for each in sheets if each not in done.left_out]
     print_line(", ".join([f"{output}: {capacity_text(done.size_bytes)}", *written]))
     for run_id in cut:
-        print_line(f"mind: run {run_id} ended before its last step: it has its finished steps and no figures")
+        print_line(f"note: run {run_id} did not finish: it has its completed steps but no figures")
     for each in done.left_out:
-        print_line(f"mind: {sheet_files.left_out_words(each)}")
+        print_line(f"note: {sheet_files.left_out_words(each)}")

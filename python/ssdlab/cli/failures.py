@@ -1,4 +1,4 @@
-"""The one place where errors are shown and turned into exit statuses."""
+"""Shows errors and turns them into exit statuses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 _MAKES_RUNS = {"demo", "run", "resume", "job", "fleet run", "fleet resume", "fleet job", None}
-"""Commands that leave a run to be resumed; None: not known."""
+"""Commands whose run can be resumed after a stop; None: the command is not known."""
 
 
 class InDocument(Exception):
-    """Ends a command whose JSON already holds the error that ends it: one document, whatever happens."""
+    """Ends a command whose JSON already holds the error: stdout stays one document."""
 
     def __init__(self, error: LabError) -> None:
         super().__init__(error.what)
@@ -35,19 +35,19 @@ def guarded(
     words: Sequence[str] = (),
     signals: EndingSignals | None = None,
 ) -> int:
-    """Run a command; show what it raises and return the exit status.
+    """Run a command; show its error, if any, and return the exit status.
 
     Parameters
     ----------
     command
-        Returns the exit status of what went well.
+        Returns the exit status when nothing is raised.
     as_json
         Whether an error is printed as an object on stdout too.
     words
-        Of the command line: options in an error's advice are told as those of its command.
+        The command line: advice names options as its command has them.
     signals
-        That do what Ctrl-C does: I/O in flight is drained, and what was measured is kept. By default they
-        are taken now.
+        Signals that act as Ctrl-C does: I/O in flight is drained, and results are kept. By default they are
+        installed now.
     """
     if signals is None:
         signals = EndingSignals().take()
@@ -71,19 +71,19 @@ def guarded(
         if failure is None:
             raise
         if signals.came is not None and type(failure) is LabError:
-            # Who was interrupted made another exception of it, as pydantic does: no fault of ours.
+            # A library turned the interrupt into another exception, as pydantic does: not our fault.
             failure = stopped()
         return _end_with(failure, error, as_json=as_json, words=words)
     finally:
-        # At first: a signal within this block ends the process as nothing that was caught, and Python takes
-        # it apart under the threads that still work.
+        # First: an uncaught signal in this block would end the process, and Python would
+        # shut down under threads that still work.
         signals.held = True
         signals.hold()
     return status
 
 
 def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: Sequence[str]) -> int:
-    """Show an error in the words of the command that was called, and return its exit status."""
+    """Show an error in the terms of the called command, and return its exit status."""
     if failure.advice == STOPPED_ADVICE:
         from ssdlab.cli.parser_errors import command_of
 
@@ -97,12 +97,12 @@ def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: 
 
 
 def as_lab_error(error: BaseException) -> LabError | None:
-    """Return any exception as an error of ours; None for those that end the process by themselves."""
+    """Return any exception as an ssdlab error; None for those that end the process."""
     return _of_parser(error) or of_python(error)
 
 
 def _of_parser(error: BaseException) -> UsageError | None:
-    """Return the error for what the command line's parser found wrong; it is loaded if it raised."""
+    """Return the error for a parser error; its module is loaded only then."""
     parser = sys.modules.get("cyclopts")
     if parser is None or not isinstance(error, parser.CycloptsError):
         return None
@@ -126,7 +126,7 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
 
 
 def print_error_object(failure: LabError) -> None:
-    """Print an error for programs; where stdout itself is what failed, stderr has said it."""
+    """Print an error as JSON; if stdout itself failed, stderr already has it."""
     try:
         print_json(failure.as_dict())
         sys.stdout.flush()

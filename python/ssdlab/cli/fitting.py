@@ -1,4 +1,4 @@
-"""What is wider than the terminal: text is wrapped, tables are parted, or lose what is said twice."""
+"""Fits text and tables to the terminal: wraps text, splits tables, or drops columns."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ssdlab.model.printable import plain_drive, visible_length
 GAP = 2
 """Spaces between two columns."""
 SHORTEST = 8
-"""Characters that a shortened column keeps at least."""
+"""Minimum characters of a shortened column."""
 NAME = 24
-"""Columns of the name of a drive at most."""
+"""Maximum columns of a drive's name."""
 NARROWEST, PIPED = 60, 100
-"""Columns that lines have at least, and where nobody says how many there are."""
+"""Minimum line width, and the width where none is known."""
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def line_width() -> int:
-    """Return how many columns a line may have."""
+    """Return the maximum width of a line, in columns."""
     return max(NARROWEST, get_terminal_size((PIPED, 24)).columns)
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Return text in lines of at most so many columns, all but the first indented; long words are broken."""
+    """Wrap text to a number of columns, all lines but the first indented; long words are broken."""
     lines: list[str] = []
     line: str | None = None
     for word in text.split(" "):
@@ -54,7 +54,7 @@ def print_text(text: str, style: str | None = None, indent: str = "") -> None:
 def print_parted(
     rows: Iterable[Sequence[object]], headings: Sequence[str], *, right: Iterable[int] = ()
 ) -> None:
-    """Print a table; where lines have no room for all columns in several, the first column in each."""
+    """Print a table; if it is too wide, as several tables that each repeat the first column."""
     cells = [[one_line(str(cell)) for cell in row] for row in rows]
     to_right = set(right)
     for columns in by_columns(cells, headings, line_width()):
@@ -75,7 +75,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def print_facts(facts: Iterable[tuple[str, object]]) -> None:
-    """Print names and values as `print_fields` does; values go on below where lines have no more room."""
+    """Print names and values as `print_fields` does; long values wrap."""
     known = [(name, one_line(str(value))) for name, value in facts if value not in (None, "", ())]
     lengths = [visible_length(name) for name, _ in known]
     width = max((length for length in lengths if length <= line_width() // 2), default=0)
@@ -84,12 +84,12 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
 
 
 def short_drive(name: str) -> str:
-    """Return what a drive is called in a table; its size is told beside."""
+    """Return a drive's name for a table, which gives its size separately."""
     return cut(plain_drive(name), NAME)
 
 
 def by_columns(rows: Sequence[Sequence[str]], titles: Sequence[str], width: int) -> list[list[int]]:
-    """Part the columns of a table into tables that fit, the first column in each."""
+    """Split the columns of a table into tables that fit, each with the first column."""
     first, *others = _widths(rows, titles, range(len(titles)))
     tables, taken = [[0]], first
     for at, own in enumerate(others, start=1):
@@ -109,18 +109,18 @@ def fitted(
     spared: Iterable[str] = (),
     shortened: Sequence[str],
 ) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """Return rows and titles of a table as wide as a terminal, or as near to it as can be.
+    """Return rows and titles of a table that fits a terminal as far as possible.
 
     Parameters
     ----------
     rows, titles
-        The table; of printable text.
+        The table, as printable text.
     width
         Columns of the terminal.
     spared
-        Titles of columns to be left out, one after another until the table fits: after those without a cell.
+        Titles of columns to drop, in order, until the table fits; empty columns go first.
     shortened
-        Titles of columns whose cells may lose their ends.
+        Titles of columns whose cells may be truncated.
     """
     kept = list(range(len(titles)))
     empty = [title for at, title in enumerate(titles) if not any(row[at] for row in rows)]
@@ -145,12 +145,12 @@ def _widths(rows: Sequence[Sequence[str]], titles: Sequence[str], kept: Sequence
 
 
 def cut(text: str, width: int) -> str:
-    """Return text that is no wider: with an ellipsis for its end, where that has no room."""
+    """Truncate text to a width, with an ellipsis."""
     return text if visible_length(text) <= width else _head(text, width - 1).rstrip() + _ELLIPSIS
 
 
 def _head(text: str, width: int) -> str:
-    """Return as much of a text as has room."""
+    """Return as much of a text as fits."""
     kept = len(text)
     while visible_length(text[:kept]) > width:
         kept -= 1

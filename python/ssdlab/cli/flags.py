@@ -1,4 +1,4 @@
-"""Options from the fields of models, defined once; their words in the help; errors that name them."""
+"""Options from the fields of models, defined once; their help; errors that name them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def of_option(*options: str) -> Iterator[None]:
-    """Let an error about a value name the option it was given with.
+    """Make an error about a value name its option.
 
     Parameters
     ----------
     options
-        As they are written: ``--seconds``. Of several the error's fact `field` says which one it is about.
+        As typed: ``--seconds``. With several, the error's fact `field` tells which one it is about.
     """
     try:
         yield
@@ -43,14 +43,14 @@ def of_option(*options: str) -> Iterator[None]:
 
 
 def _option_of(error: UsageError, options: Iterable[str]) -> str | None:
-    """Return the option that an error is about: one of a model's fields, or of an item in it."""
+    """Return the option that an error is about, from a model's field or an item in it."""
     field = str(error.facts.get("field", "")).rpartition(" of ")[2]
     option = f"--{field.replace('_', '-')}"
     return option if field and option in options else None
 
 
 def _name(error: UsageError, option: str) -> None:
-    """Put the option where the error has the field's name, or before all else."""
+    """Replace the field's name by the option, or prefix the option."""
     field = str(error.facts.get("field", ""))
     if option in error.what.split():
         return
@@ -65,7 +65,7 @@ def _name(error: UsageError, option: str) -> None:
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token]], int]:
-    """Return what reads a whole number; the parser's own reader rounds 1.5 to 2 and takes 0x10."""
+    """Return a reader of whole numbers; the parser's own rounds 1.5 to 2 and accepts 0x10."""
 
     def read(_: object, tokens: Sequence[Token]) -> int:
         given = tokens[0].value
@@ -82,7 +82,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token
             )
         if not minimum <= number <= maximum:
             raise UsageError(
-                f"{option} is {excerpt(given)}, out of its range",
+                f"{option} is {excerpt(given)}, out of range",
                 f"give {minimum} to {maximum}",
                 given=excerpt(given),
             )
@@ -97,7 +97,7 @@ def _times(_: object, tokens: Sequence[Token]) -> float:
     number = float(given) if re.fullmatch(r"[0-9]{1,9}([.][0-9]{1,9})?", given) else 0.0
     if not 0 < number <= _MAX_TIMES:
         raise UsageError(
-            f"{tokens[0].keyword or 'the number'} is {excerpt(given)!r}, which is no multiple of 1x",
+            f"{tokens[0].keyword or 'the number'} is {excerpt(given)!r}, not a load factor",
             f"give a number above 0, up to {_MAX_TIMES}: 30, or 0.5",
             given=excerpt(given),
         )
@@ -146,7 +146,7 @@ _HEADINGS = {
     "Safety": "destroy wipe_signatures endurance_cap on_error dry_run",
     "Record and output": "library save run_id seed rig meter log_ios fio json",
 }
-"""What the help of long commands puts together, in its order; what is nowhere stands behind it."""
+"""Groups of options in the help of long commands, in order; other options follow."""
 _GROUPS = {
     word: Group(heading, sort_key=place)
     for place, (heading, words) in enumerate(_HEADINGS.items())
@@ -162,9 +162,9 @@ def takes(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one flag for each field of `models`, in place of its ``**options``.
 
-    Its help has them and its own under headings. Flags are handed over as the user wrote them: the model
-    reads text with units, checks it and says what is wrong. A flag that was not given is not handed over.
-    Those named in `several` may be given several times, and come as a tuple.
+    Its help lists them and its own under headings. Flags are passed as the user typed them: the model parses
+    units, checks values and reports errors. A flag that was not given is not passed. Those named in `several`
+    may be repeated, and arrive as a tuple.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -187,7 +187,7 @@ def takes(
 
 
 def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
-    """Return what the flags of `model` say among all that a command was given.
+    """Return the flags of `model` among all that a command was given.
 
     Raises
     ------
@@ -201,20 +201,20 @@ def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
 
 
 def flag_line(name: str, field: FieldInfo) -> tuple[str, str]:
-    """Return a field as a flag with what it takes, and its line of help: ``--size SIZE``."""
+    """Return a field as a flag with its metavar and help: ``--size SIZE``."""
     takes_value = "" if field.annotation is bool else f" {_metavar(field)}"
     return f"{', '.join(_names(name, field))}{takes_value}", _help(field)
 
 
 def _names(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """Return the names of a flag: ours, and fio's where it is one to one."""
+    """Return the names of a flag: ours, and fio's where they mean the same."""
     return f"--{(field.alias or name).replace('_', '-')}", *(
         f"--{mark.word}" for mark in marks(field, FioName)
     )
 
 
 def own_first(model: type[Frozen]) -> list[tuple[str, FieldInfo]]:
-    """Return the fields of a model; those that others have too come last."""
+    """Return the fields of a model; those shared with other models come last."""
     return sorted(model.model_fields.items(), key=lambda item: item[0] not in model.__annotations__)
 
 
@@ -224,7 +224,7 @@ def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> l
 
 
 def _under_heading(option: inspect.Parameter) -> inspect.Parameter:
-    """Return an option of the command itself under its heading."""
+    """Return one of the command's own options under its heading."""
     if option.name not in _GROUPS or option.kind is not inspect.Parameter.KEYWORD_ONLY:
         return option
     return option.replace(annotation=Annotated[option.annotation, Parameter(group=_GROUPS[option.name])])
@@ -257,7 +257,7 @@ def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Paramet
 
 
 class Typed(str):
-    """The text of an option that has several names, and the one by which it was given."""
+    """The text of an option with several names, and the name it was given by."""
 
     option: str
 
@@ -277,7 +277,7 @@ def _help(field: FieldInfo) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a description as the help has it, beside those of docstrings; a value it begins with stays."""
+    """Return a description for the help, capitalised like docstrings unless it starts with a value."""
     text, bracket, default = text.partition(" [default")
     first, _, rest = text.partition(" ")
     if not first.endswith(":") and not rest.startswith("("):
@@ -294,5 +294,5 @@ def _metavar(field: FieldInfo) -> str:
 
 
 def _text(metavar: str) -> Any:  # noqa: ANN401 - a class
-    """Return a kind of text that the help calls `metavar`: it prints the class's name."""
+    """Return a `str` type that the help prints as `metavar`: it uses the class's name."""
     return type(metavar, (str,), {})

@@ -1,4 +1,4 @@
-"""`ssdlab fleet`: one plan, what carries it out, where its jobs are, and the page of all drives."""
+"""`ssdlab fleet`: plan work for many drives, run it, follow it, and compare the drives."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def plan(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Work out what a fleet is to do: every serial, host, hour and byte. Touches no drive.
+    """Plan work for a fleet: every serial number, host, hour and byte. Touches no drive.
 
-    Drives are those of the inventories in the library (`ssdlab fleet inventory` on each host); where there is
-    none, those of this host. The plan is sealed with your key of this host: `ssdlab fleet run` takes it from
-    you, here, as it is written.
+    Drives come from the inventories in the library (`ssdlab fleet inventory` on each host), else from this
+    host. The plan is sealed with your key on this host: `ssdlab fleet run` takes only an unchanged plan, from
+    you, here.
 
     Parameters
     ----------
     selection
         A TOML file with [[drives]] and [[work]] tables: see docs/fleet.md.
     output
-        File to write the plan to [default: its name with .json, here].
+        File to write the plan to [default: the plan's name with .json, here].
     simulated
-        A simulated drive that counts as one of this host; its text says serial=. May be given several times.
+        Simulated drive to count as one of this host, with a serial=. May be given several times.
     json
         Print the plan as JSON, schema ssdlab.fleet-plan/2.
     """
@@ -73,7 +73,7 @@ def plan(
         print_json({**made.model_dump(mode="json", by_alias=True), "destroyed": made.destroyed})
         return
     print_plan(made)
-    say(f"written: {path}; nothing was touched. Begin it: {made.run_command(path)}")
+    say(f"written: {path}; no drive was touched. Start it: {made.run_command(path)}")
 
 
 def run(
@@ -85,20 +85,20 @@ def run(
     backend: BackendOption = None,
     json: bool = False,
 ) -> int:
-    """Carry a plan out: one run for each job, all results in the plan's library.
+    """Run a plan: one run per job, all results in the plan's library.
 
-    With Slurm it returns when the jobs are submitted; on this host alone it stays until all have ended.
+    With Slurm it returns once the jobs are submitted; on this host alone it waits until all have ended.
 
     Parameters
     ----------
     plan
         The file that `ssdlab fleet plan` wrote.
     destroy_all
-        Consent: the number of drives whose data will be lost, as the plan says it.
+        Consent: the number of drives whose data will be lost, as the plan states it.
     wipe_signatures
-        Let that cover the file systems, partition tables and array members on these drives.
+        Let --destroy-all cover file systems, partition tables and array members on these drives.
     backend
-        Who runs the jobs [default: slurm where this host is part of one, else local].
+        What runs the jobs [default: slurm where this host is part of one, else local].
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
@@ -122,21 +122,21 @@ def resume(
     library: Library = None,
     json: bool = False,
 ) -> int:
-    """Continue a plan: jobs that were cut short are resumed, those not begun are begun.
+    """Continue a plan: resume interrupted jobs and start those that have not started.
 
-    The consent that `ssdlab fleet run` was given holds, for that plan in that folder, for you on this host.
-    Jobs that were refused are tried again.
+    The consent given to `ssdlab fleet run` still holds for that plan in that folder, for you on this host.
+    Refused jobs are tried again.
 
     Parameters
     ----------
     plan
-        The plan: its file, its id or the beginning of it, or `last`.
+        The plan: its file, its id or a prefix of it, or `last`.
     destroy_all
-        Consent given anew: the number of drives whose data will be lost, as the plan says it.
+        Renewed consent: the number of drives whose data will be lost, as the plan states it.
     wipe_signatures
-        Let that cover the file systems, partition tables and array members on these drives.
+        Let --destroy-all cover file systems, partition tables and array members on these drives.
     backend
-        Who runs the jobs [default: who ran them before].
+        What runs the jobs [default: what ran them before].
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
@@ -146,7 +146,7 @@ def resume(
     folder = find_fleet(plan, library_of(library))
     count = continue_plan(folder, backend=backend, destroy_all=destroy_all, wipe_signatures=wipe_signatures)
     if not count:
-        say(f"nothing of {folder.plan.plan_id} is left to begin: its jobs have ended well or are at work")
+        say(f"nothing of {folder.plan.plan_id} is left to start: its jobs have succeeded or are running")
     return _ended(folder, json=json)
 
 
@@ -154,14 +154,15 @@ CANCEL_SCHEMA = "ssdlab.fleet-cancel/1"
 
 
 def cancel(plan: str, /, *, library: Library = None, json: bool = False) -> None:
-    """End the jobs of a plan as Ctrl-C would, and begin no more. `ssdlab fleet resume` continues it.
+    """Stop the jobs of a plan as Ctrl-C would, and start no more. `ssdlab fleet resume` continues it.
 
     Parameters
     ----------
     plan
-        The plan: its file, its id or the beginning of it, or `last`.
+        The plan: its file, its id or a prefix of it, or `last`.
     json
-        Print JSON, schema ssdlab.fleet-cancel/1: `ended` counts jobs that were at work; null, all had ended.
+        Print JSON, schema ssdlab.fleet-cancel/1: `ended` counts jobs that were running; null if all had
+        ended.
     """
     from ssdlab.fleet.carrying_out import cancel as end
     from ssdlab.fleet.fleet_folder import find_fleet
@@ -173,14 +174,14 @@ def cancel(plan: str, /, *, library: Library = None, json: bool = False) -> None
         place = {"plan": name, "library": str(folder.library)}
         print_json({"schema": CANCEL_SCHEMA, **place, "cancelled": folder.cancelled, "ended": count})
     if count is None:
-        say(f"all jobs of {name} have ended well: nothing is left to cancel")
+        say(f"all jobs of {name} have succeeded: nothing is left to cancel")
         return
-    ended = f"{counted(count, 'job')} of {name} told to end" if count else f"nothing of {name} is at work"
-    say(f"{ended}, and no more begin; to continue: {folder.command('resume')}")
+    ended = f"{counted(count, 'job')} of {name} asked to stop" if count else f"no job of {name} is running"
+    say(f"{ended}, and no more will start; to continue: {folder.command('resume')}")
 
 
 def print_plan(made: FleetPlan) -> None:
-    """Print every job of a plan, the sums, and the serials whose data will be lost."""
+    """Print every job of a plan, the totals, and the serial numbers of drives whose data will be lost."""
     times = _times_of(made)
     rows = [
         (
@@ -203,14 +204,14 @@ def print_plan(made: FleetPlan) -> None:
             ("jobs", f"{len(made.jobs)} on {counted(len(made.hosts), 'host')}"),
             (f"{list(times)[-1]} of all jobs together", range_text(lower, upper)),
             ("writes", bytes_text(*written) or "nothing"),
-            ("at once", made.at_once or "as many as the back end has room for"),
+            ("at once", made.at_once or "as many as the back end allows"),
         ]
     )
     print_destroyed(made)
 
 
 def _times_of(made: FleetPlan) -> dict[str, Callable[[FleetJob], str]]:
-    """Return the columns of time: where drives keep time of their own, that and the host's."""
+    """Return the time columns; simulated drives have a drive time and a real time."""
     if all(job.drive_seconds is None for job in made.jobs):
         return {"time": lambda job: range_text(*job.seconds)}
     return {
@@ -220,7 +221,7 @@ def _times_of(made: FleetPlan) -> dict[str, Callable[[FleetJob], str]]:
 
 
 def print_destroyed(made: FleetPlan) -> None:
-    """Print the serials of the drives whose data will be lost."""
+    """Print the serial numbers of the drives whose data will be lost."""
     serials = made.destroyed
     if not serials:
         print_line("destroy: no drive is written")
@@ -252,18 +253,17 @@ def _ended(folder: FleetFolder, *, json: bool) -> int:
 SCHEMA = "ssdlab.fleet-status/1"
 _LOOK_EVERY_S = 2.0
 _LOOK_SHARE = 0.01
-"""Of one processor: what following a plan may take at most, since the runs need them. Of large plans it
-looks less often."""
+"""Maximum share of one processor for following a plan: large plans are polled less often."""
 _LIVE_LINES = 12
 
 
 def status(plan: str = "last", /, *, library: Library = None, json: bool = False) -> None:
-    """Show where each job of a plan is: drive, host, progress, attempts, and why it waits or was refused.
+    """Show the state of each job of a plan: drive, host, progress, attempts, why it waits or was refused.
 
     Parameters
     ----------
     plan
-        The plan: its file, its id or the beginning of it, or `last`.
+        The plan: its file, its id or a prefix of it, or `last`.
     json
         Print it as JSON, schema ssdlab.fleet-status/1.
     """
@@ -276,12 +276,12 @@ def status(plan: str = "last", /, *, library: Library = None, json: bool = False
 
 
 def watch(plan: str = "last", /, *, library: Library = None, json: bool = False) -> None:
-    """Follow a plan until all its jobs have ended. Changes nothing, and may be ended at any time.
+    """Follow a plan until all its jobs end. Changes nothing, and may be stopped at any time.
 
     Parameters
     ----------
     plan
-        The plan: its file, its id or the beginning of it, or `last`.
+        The plan: its file, its id or a prefix of it, or `last`.
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
@@ -378,27 +378,28 @@ def report(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write a page of all drives of one model: their spread, which are unlike the rest, and the likely why.
+    """Write a page that compares all drives of one model: their spread, the outliers, and likely reasons.
 
-    Made of the library's catalogue: of each drive the median of its runs that are alike. By host and rack
-    where `ssdlab fleet inventory` was taken.
+    Each drive shows the median of its comparable runs in the library, by host and rack where inventories
+    exist.
 
     Parameters
     ----------
     output
-        The HTML file to write. An older page of ssdlab is replaced, and nothing else.
+        HTML file to write; only an older ssdlab report is replaced.
     model
-        The model, or a part of its name; may be left out where there is one.
+        The model, or part of its name; optional if there is only one.
     method
         Only runs of this method.
     since
-        Only runs begun then or later: 2026-11-01, 7d, 36h.
+        Only runs started since: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     series
-        Serial of a drive, as the inventories have it, whose interval rows are drawn too. May be repeated.
+        Serial number of a drive, as in the inventories, whose time series is drawn too. May be given several
+        times.
     json
-        Print the drives that are unlike the rest as JSON, schema ssdlab.fleet-report/1.
+        Print the outliers as JSON, schema ssdlab.fleet-report/1.
     """
     from dataclasses import asdict
 
@@ -423,5 +424,5 @@ def report(
         (each.name, each.host, each.unlike[0], "; ".join(each.reasons) or NO_REASON) for each in found.named
     ]
     if rows:
-        print_table(rows, ("drive", "host", "in what", "likely reason"))
+        print_table(rows, ("drive", "host", "figure", "likely reason"))
     print_line(f"{output}: {capacity_text(size_bytes)}")

@@ -1,4 +1,4 @@
-"""`ssdlab fleet check`, `inventory` and `job`: what is done on the host of a drive."""
+"""`ssdlab fleet check`, `inventory` and `job`: the commands that run on a drive's host."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ CHECK_SCHEMA = "ssdlab.fleet-check/1"
 
 
 def check(*, host: Host = None, job: Name | None = None, library: Library = None, json: bool = False) -> int:
-    """Look whether this host's drives are as its inventory says: none mounted, missing or in another slot.
+    """Check this host's drives against its inventory: none mounted, missing or in another slot.
 
-    Ends with 3 if one is not. What was found is kept for `ssdlab fleet status`. Touches no drive.
+    Exit status 3 if one differs. The result is kept for `ssdlab fleet status`. Touches no drive.
 
     Parameters
     ----------
     host
-        What the host is called [default: the name of its Slurm node, else its own].
+        Name of the host [default: its Slurm node name, else its host name].
     job
-        A job of Slurm that is to be ended if it is one of its drives; for the prolog.
+        Slurm job to end if its drive is at fault; for the prolog.
     json
         Print JSON, schema ssdlab.fleet-check/1: `faults` by serial, and why the job was `ended`.
     """
@@ -45,7 +45,7 @@ def check(*, host: Host = None, job: Name | None = None, library: Library = None
     if json:
         print_json({"schema": CHECK_SCHEMA, "host": name, "faults": faults, "ended": ended or None})
     if not faults:
-        say(f"{name}: its drives are as its inventory says")
+        say(f"{name}: its drives match its inventory")
     return HostError.exit_status if faults else 0
 
 
@@ -59,20 +59,20 @@ def inventory(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write what drives this host has into the shared library; run it on each host of a fleet.
+    """Record this host's drives in the shared library; run it on each host of a fleet.
 
     Parameters
     ----------
     simulated
         A simulated drive that counts as one of this host; its text says serial=. May be given several times.
     host
-        What the host is called [default: the name of its Slurm node, else its own].
+        Name of the host [default: its Slurm node name, else its host name].
     rack
-        Where the host stands, as the fleet's page is to group its drives.
+        Rack of the host, by which `fleet report` groups its drives.
     slurm
-        Print the lines for gres.conf and slurm.conf; drives that the guard keeps from writing are left out.
+        Print the lines for gres.conf and slurm.conf, without drives that are protected from writing.
     scripts
-        Folder to write Slurm's health check, prolog and epilog to; prints their lines for slurm.conf.
+        Folder for Slurm's health check, prolog and epilog; prints their lines for slurm.conf.
     json
         Print the inventory as JSON, schema ssdlab.inventory/1.
     """
@@ -113,7 +113,7 @@ def job(
     wipe_signatures: bool = False,
     json: bool = False,
 ) -> int:
-    """Do one job of a plan on this host: see that all is as planned, then run or resume. For back ends.
+    """Run one job of a plan on this host: check that all is as planned, then run or resume. For back ends.
 
     Parameters
     ----------
@@ -122,11 +122,11 @@ def job(
     name
         The job's name in the plan.
     plan
-        SHA-256 of the plan: the one in the folder must be the one that was begun.
+        SHA-256 of the plan that was started, which the one in the folder must match.
     destroy
-        Consent: the serial of the drive whose data will be lost. No file gives it.
+        Consent: serial number of the drive whose data will be lost; never read from a file.
     wipe_signatures
-        Let that cover a file system, partition table or array member on the drive.
+        Let --destroy cover a file system, partition table or array member on the drive.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
@@ -138,7 +138,7 @@ def job(
     from ssdlab.model.errors import Interrupted
     from ssdlab.results.lease import host_name
 
-    os.umask(os.umask(0) | 0o022)  # runs that it begins are resumed only if nobody else can change them
+    os.umask(os.umask(0) | 0o022)  # runs can be resumed only if nobody else can change them
     fleet = FleetFolder(user_path(folder).absolute())
     fleet.check_plan(plan)
     fleet.check_private()
@@ -157,7 +157,7 @@ def job(
     try:
         if fleet.cancelled:
             raise Interrupted(  # noqa: TRY301 - noted as any other end
-                "the plan was cancelled before this job began", f"continue it with: {fleet.command('resume')}"
+                "the plan was cancelled before this job started", f"to continue: {fleet.command('resume')}"
             )
         command = command_of(fleet, planned, attend(fleet, planned), consent)
         say(f"job {name} on {attempt.host}: ssdlab {' '.join(command.words) or '(its run is finished)'}")

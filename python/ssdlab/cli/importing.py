@@ -1,4 +1,4 @@
-"""`ssdlab import`: results of fio as runs of the library."""
+"""`ssdlab import`: fio results as runs of the library."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def import_results(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Make runs of results of fio: JSON, JSON+ or terse output, with the logs that lie beside it.
+    """Import fio results as runs: JSON, JSON+ or terse output, with the logs in the same folder.
 
-    Each file becomes a run, marked "imported, state unproven", which show, report, rank, compare, changes
-    and export take; it is ranked among imports only. All files are read before the first run is written.
-    One that is in the library already is left as it is.
+    Each file becomes a run, marked "imported, state unproven", for show, report, rank, compare, changes and
+    export; it is ranked only among imports. All files are read before the first run is written. Results that
+    are already in the library are skipped.
 
     Parameters
     ----------
     files
-        Results of fio 2.0 to 3.x. Logs are taken from the folder of the result whose options name them.
+        Results of fio 2.0 to 3.x. Logs that their options name are read from the same folder.
     drive
-        What their drive is called; by default its path in the jobs.
+        Name of the drive [default: its path in the jobs].
     name
-        Name of their job: results with the same job name and load are repeats.
+        Name of the job: results with the same job name and load are repeats.
     tag
-        A word for each run to be found by. May be given several times.
+        Tag for each run. May be given several times.
     dry_run
-        Read the files, say what would become of them, and write nothing.
+        Read the files, show what would be imported, and write nothing.
     json
         Print file, run and headline figures of each as JSON, schema ssdlab.import/1.
     """
@@ -54,7 +54,7 @@ def import_results(
     from ssdlab.runs.importing import read_imports, save_import
 
     if not files:
-        raise UsageError("no file is named", "name results of fio: ssdlab import RESULT.json")
+        raise UsageError("no file is named", "name fio results: ssdlab import RESULT.json")
     for word in tag:
         check_tag(word)
     place = library_of(library)
@@ -75,7 +75,7 @@ def import_results(
 
 
 def _line(found: Import, *, dry_run: bool) -> tuple[str, ...]:
-    state = "there already" if found.known else "not written" if dry_run else ""
+    state = "already in the library" if found.known else "not written" if dry_run else ""
     jobs = counted(len({point.job for point in found.result.points}), "job")
     return found.path.name, _run(found), found.manifest.drive.name, jobs, state
 

@@ -34,18 +34,18 @@ def job(
 ) -> None:
     """Run the steps of a TOML file, or the jobs of a fio job file, on a drive.
 
-    Each step is a [[step]] table with `do = "run"` and its options; those of a run step are the options of
-    `ssdlab measure`. Others fill, precondition, idle, trim, flush, set conditions. The whole file is checked
-    before anything is touched.
+    Each [[step]] table has `do` and its options: `do = "run"` takes the options of `ssdlab measure`. Other
+    steps fill, precondition, idle, trim, flush or set conditions. The whole file is checked before the drive
+    is touched.
 
     Parameters
     ----------
     file
-        A TOML file; or one of fio, that ends in .fio or .job or has a section [global]. Its `filename` never
-        says what is written.
+        A TOML file, or a fio job file: one ending in .fio or .job or with a [global] section. fio's
+        `filename` is ignored: DRIVE is used.
     drive
-        A block device such as /dev/nvme0n1, a file (with --size when it must be made), or a simulated
-        drive: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`).
+        A block device such as /dev/nvme0n1, a file (with --size to create it), or a simulated drive:
+        sim:NAME, or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`).
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
@@ -55,13 +55,13 @@ def job(
     from ssdlab.model.errors import UsageError
     from ssdlab.runs.session import start
 
-    advice = "give the path of a TOML file with a [[step]] table for each step, or of a fio job file"
+    advice = "give a TOML file with a [[step]] table for each step, or a fio job file"
     path = user_path(file)
     text = read_document(path, "job", advice)
     if path.suffix in _OF_FIO or _GLOBAL.search(text):
         if given := next((name for name in ("usable", "spare") if options.get(name) is not None), None):
             raise UsageError(
-                f"a job file of fio is laid out on the whole drive, and --{given} leaves some of it",
+                f"a fio job file covers the whole drive, but --{given} uses only part of it",
                 "give size= in the job, or write the job as TOML",
             )
         params = _of_fio(text, path, drive, options.get("size"))
@@ -78,7 +78,7 @@ def job(
 
 
 def _of_fio(text: str, path: Path, drive: str, size: str | None) -> JobParams:
-    """Return the steps of a fio job file for a drive of that capacity, and say what is done otherwise."""
+    """Return the steps of a fio job file for a drive of that capacity, and say what differs from fio."""
     from ssdlab.formats.fio.sections import read_sections
     from ssdlab.formats.fio.stages import read_stages
     from ssdlab.lab.job import steps_of_fio

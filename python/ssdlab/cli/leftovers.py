@@ -1,4 +1,4 @@
-"""What runs that died have left set on this host, named by every command until it is put back."""
+"""Settings that crashed runs left changed on this host: every command names them until they are restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAY_IT_THEMSELVES = (["doctor"], ["conditions", "restore"])
 
 
 def name_leftovers(words: Sequence[str]) -> None:
-    """Print on stderr what is left, but for that of a run which this command resumes.
+    """Print them to stderr, except those of a run that this command resumes.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def name_leftovers(words: Sequence[str]) -> None:
 
 
 def left_set() -> list[dict[str, Any]]:
-    """Return the same for programs, ``left_set`` of what tells of drives; a damaged account comes last."""
+    """Return them as JSON, the ``left_set`` of drive listings; damaged records come last."""
     if not ledger_paths():
         return []
     from ssdlab.runs.conditions.leftovers import leftovers

@@ -21,11 +21,11 @@ VERIFY_SCHEMA = "ssdlab.verify/1"
 PACK_SCHEMA = "ssdlab.pack/1"
 UNPACK_SCHEMA = "ssdlab.unpack/1"
 DAMAGED = Refused.exit_status
-"""What `verify` exits with if a run is damaged: what `show` of it would."""
+"""Exit status of `verify` if a run is damaged, the same as that of `show`."""
 
 
 def rebuild(*, library: Library = None, json: bool = False) -> None:
-    """Make the library's catalogue anew from the runs in it.
+    """Rebuild the library's catalogue from its runs.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def rebuild(*, library: Library = None, json: bool = False) -> None:
 
 
 def verify(*, library: Library = None, json: bool = False) -> int:
-    """Read every run of the library whole, and hold each file against its seal.
+    """Read every run of the library, and check each file against its seal.
 
-    A seal tells damage and careless edits. It is no signature: whoever edits on purpose can seal anew.
+    A seal detects damage and careless edits. It is not a signature: anyone can edit a run and reseal it.
     Exit status 2 if a run is damaged.
 
     Parameters
     ----------
     json
-        Print what was found as JSON, schema ssdlab.verify/1: of each run its seal ("sealed", "unfinished",
-        "not sealed"; null if it is damaged), the damage, the bytes of a torn last record, names that
-        were not sealed with it, and whether its tables are written.
+        Print what was found as JSON, schema ssdlab.verify/1: for each run its seal ("sealed", "unfinished",
+        "not sealed"; null if damaged), the damage, the bytes of an incomplete last record, unsealed files,
+        and whether its tables are written.
     """
     from ssdlab.results.verifying import verify_library
 
@@ -86,7 +86,7 @@ def verify(*, library: Library = None, json: bool = False) -> int:
     else:
         for each in found:
             print_line(f"{each.folder.name}: {_words(each)}", "bad" if each.seal is None else None)
-        left_out = ", left out of rankings until found whole" if damaged else ""
+        left_out = ", left out of rankings until they verify" if damaged else ""
         print_line(f"{folder}: runs: {len(found)}, damaged: {damaged}{left_out}")
     return DAMAGED if damaged else 0
 
@@ -98,17 +98,17 @@ def pack(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write runs as one archive, a gzipped tar of their folders; a suite goes with its runs.
+    """Pack runs into one archive, a gzipped tar of their folders; a suite includes its runs.
 
     Parameters
     ----------
     runs
-        Each a folder, an id, the beginning of an id or of its last letters, or `last`.
+        Run folders, ids or prefixes of ids, or `last`.
     output
-        The archive, which must not exist.
+        Archive to write; it must not exist.
     redact
-        Replace serial numbers and host names by words that nobody can look up. The runs are sealed anew, and
-        a note says so. Other paths and notes of yours stay.
+        Replace serial numbers and host names by pseudonyms that nobody can look up. The runs are resealed,
+        and a note says so. Other paths and your notes stay.
     json
         Print what was packed as JSON, schema ssdlab.pack/1.
     """
@@ -117,7 +117,7 @@ def pack(
     from ssdlab.results.store import find_run
 
     if not runs:
-        raise UsageError("no run is named", "name those to pack; ssdlab runs lists them")
+        raise UsageError("no run is named", "name the runs to pack; ssdlab runs lists them")
     folders = [find_run(run, library_of(library)) for run in runs]
     with OutputFile(output, noun="archive") as file:
         try:
@@ -130,14 +130,14 @@ def pack(
     if json:
         print_json({"schema": PACK_SCHEMA, "archive": str(path), "redacted": redact, "runs": names})
         return
-    print_line(f"{path}: runs: {len(names)}{', redacted and sealed anew' if redact else ''}")
+    print_line(f"{path}: runs: {len(names)}{', redacted and resealed' if redact else ''}")
 
 
 def unpack(archive: Path, /, *, library: Library = None, json: bool = False) -> None:
-    """Put the runs of an archive into the library: all of them, or none.
+    """Unpack an archive of runs into the library: all of them, or none.
 
-    An archive with links, or with names that lead out of its folders, is refused whole, as is one with a
-    damaged run. Runs that the library has already stay as they are.
+    An archive with links, names outside its folders, or a damaged run is refused as a whole. Runs that are
+    already in the library are skipped.
 
     Parameters
     ----------
@@ -155,14 +155,14 @@ def unpack(archive: Path, /, *, library: Library = None, json: bool = False) -> 
         return
     for name in done.written:
         print_line(name)
-    print_line(f"runs: {len(done.written)}, there already: {len(done.there)}")
+    print_line(f"runs: {len(done.written)}, already in the library: {len(done.there)}")
 
 
 def _words(found: Verified) -> str:
     if found.seal is None:
         return f"damaged: {found.damage}"
-    unknown = f"; not sealed with it: {', '.join(found.unknown)}" if found.unknown else ""
-    torn = f"; the last {found.torn_bytes} bytes of its journal are torn and left out"
+    unknown = f"; unsealed files: {', '.join(found.unknown)}" if found.unknown else ""
+    torn = f"; the last {found.torn_bytes} bytes of its journal are incomplete and left out"
     return found.seal + (torn if found.torn_bytes else "") + unknown + _unwritten(found)
 
 
@@ -178,8 +178,8 @@ def _existing(library: Path | None) -> Path:
     folder = library_of(library)
     if not folder.is_dir():
         raise UsageError(
-            f"there is no library at {folder}",
-            "name the folder of runs with --library; a first run makes it",
+            f"no library at {folder}",
+            "give the folder of runs with --library; the first run creates it",
             path=str(folder),
         )
     return folder
@@ -189,16 +189,16 @@ TRASH_SCHEMA = "ssdlab.rm/1"
 
 
 def rm(*runs: RunName, restore: bool = False, library: Library = None, json: bool = False) -> None:
-    """Move runs to the trash of the library, a suite with its runs, or bring them back.
+    """Move runs to the library's trash, a suite with its runs, or restore them.
 
-    Nothing is deleted: the trash is the folder `.trash` in the library, and is emptied by hand.
+    Nothing is deleted: the trash is the folder `.trash` in the library; empty it by hand.
 
     Parameters
     ----------
     runs
-        Each a folder, an id, the beginning of an id or of its last letters, or `last`.
+        Run folders, ids or prefixes of ids, or `last`.
     restore
-        Bring them back from the trash.
+        Restore runs from the trash.
     json
         Print what was moved as JSON, schema ssdlab.rm/1.
     """
@@ -206,7 +206,7 @@ def rm(*runs: RunName, restore: bool = False, library: Library = None, json: boo
     from ssdlab.results.store import find_run
 
     if not runs:
-        raise UsageError("no run is named", "name those to move: ssdlab rm RUN; ssdlab runs lists them")
+        raise UsageError("no run is named", "name the runs to move: ssdlab rm RUN; ssdlab runs lists them")
     place = library_of(library)
     if restore:
         moved = restore_runs(place, [find_run(run, place / TRASH) for run in runs])
@@ -227,4 +227,4 @@ def rm(*runs: RunName, restore: bool = False, library: Library = None, json: boo
     if not restore:
         back = " ".join([*runs] if "last" not in runs else [each.name for each in moved])
         other = "" if library is None else f" --library {place}"
-        print_line(f"bring back: ssdlab rm --restore {back}{other}", "dim")
+        print_line(f"restore: ssdlab rm --restore {back}{other}", "dim")

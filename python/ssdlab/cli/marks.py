@@ -1,4 +1,4 @@
-"""Letters for what is the matter with figures, and their legend: of codes, without the models of a run."""
+"""Marks for the qualifiers of figures, and their legend."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SENTENCES = 4
-"""So many marks are told in a sentence each; more of them by their labels."""
+"""Up to this many marks get a sentence each; beyond that, only their labels."""
 _WHYS = 2
-"""So many reasons of one qualifier are told; each figure of the JSON has its own."""
+"""Maximum reasons shown per qualifier; in the JSON each figure has its own."""
 
 
 class Letters:
-    """A letter for each code of a qualifier, the gravest first: the same in the whole output.
+    """A letter for each qualifier code, the gravest first; the same throughout the output.
 
     Parameters
     ----------
     codes
-        All that is the matter with figures.
+        The qualifier codes of all figures.
     whys
-        What was found, by code.
+        The reasons, by code.
     """
 
     def __init__(self, codes: Iterable[str], whys: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -38,7 +38,7 @@ class Letters:
         self._partly: dict[str, str] = {}
 
     def of(self, qualified: Mapping[str, int], runs: int = 1) -> str:
-        """Return the marks of a figure, such as ``ab``; ``a1/2,b``, where it is of some runs only."""
+        """Return the marks of a figure, such as ``ab``; ``a1/2,b`` if only some runs have one."""
         counts = {self._letters[known(code)]: count for code, count in qualified.items()}
         marks = []
         for letter, count in sorted(counts.items()):
@@ -48,7 +48,7 @@ class Letters:
         return ("," if self._partly.keys() & set(marks) else "").join(marks)
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
-        """Yield letter, label, and what it means, why it was found and what to do."""
+        """Yield letter, label, and the meaning, reasons and advice."""
         for code, letter in self._letters.items():
             kind, whys = kind_of(code), self._whys.get(code, ())
             more = f"; and {len(whys) - _WHYS} more" if len(whys) > _WHYS else ""
@@ -58,11 +58,11 @@ class Letters:
 
     @property
     def partly(self) -> str:
-        """What marks with a share of runs mean; empty: none has one."""
+        """Return what marks with a share of runs mean; empty if none has one."""
         return "; ".join(f"{mark}: {words}" for mark, words in self._partly.items())
 
     def print(self) -> None:
-        """Print what each mark means, why it was found, and what to do."""
+        """Print the meaning, reasons and advice of each mark."""
         if self._letters:
             print_line()
         for letter, label, meaning in self.entries():
@@ -70,7 +70,7 @@ class Letters:
         self._print_partly()
 
     def print_labels(self) -> str:
-        """Print what each mark means, in few lines; returns what to do about the gravest."""
+        """Print each mark's meaning briefly; return the advice for the gravest."""
         kinds = {letter: kind_of(code) for code, letter in self._letters.items()}
         if kinds:
             print_line()
@@ -88,5 +88,5 @@ class Letters:
 
 
 def known(code: str) -> str:
-    """Return a code, or what an unknown one is read as."""
+    """Return a code, or the code that unknown ones map to."""
     return code if code in CATALOGUE else UNKNOWN

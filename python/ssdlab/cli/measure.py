@@ -1,4 +1,4 @@
-"""`ssdlab measure`: one workload now, its live view, and its result in the terminal."""
+"""`ssdlab measure`: one workload, its live view, and its result in the terminal."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from ssdlab.runs.observe import Watcher
 
 TimeBased = Annotated[
-    bool, Parameter(name="--time_based", help="With --runtime, as in fio: measure for all of it.")
+    bool, Parameter(name="--time_based", help="With --runtime, as in fio: run for the whole time.")
 ]
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
-"""The bar's library is loaded only in a phase that lasts."""
+"""Load the bar's library only in a phase longer than this."""
 
 
 def watcher(*, quiet: bool) -> Watcher:
-    """Return who shows the progress of a measurement: on stderr, so that stdout is data only."""
+    """Return the progress display of a measurement, on stderr, so that stdout is data only."""
     from ssdlab.runs.observe import Silent
 
     if on_terminal(sys.stderr):
@@ -58,7 +58,7 @@ def watcher(*, quiet: bool) -> Watcher:
 
 
 class PlainWatcher:
-    """A line at the beginning of each phase that lasts, and one every ten seconds."""
+    """A line at the start of each long phase, and one every ten seconds."""
 
     def __init__(self) -> None:
         self._phase = ""
@@ -66,26 +66,26 @@ class PlainWatcher:
         self._next_ns = _LINE_EVERY_NS
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Take note of a phase; it is announced when it is still there at the first look."""
+        """Note a phase; it is announced if it still runs at the first update."""
         length = f" for {span_text(duration_ns / NS_PER_S)}" if duration_ns else ""
         self._phase = f"{name}{length}"
         self._announced = False
         self._next_ns = _LINE_EVERY_NS
 
     def tick(self, snapshot: _core.Snapshot) -> None:
-        """Show a line if it is time for one."""
+        """Print a line if one is due."""
         with suppress(OSError):
             if not self._announced:
                 self._announced = True
                 say(f"{self._phase} ...")
             if snapshot.elapsed_ns >= self._next_ns:
-                # A phase that begins in mid-run finds its clock well on.
+                # A phase that starts in mid-run finds the clock already advanced.
                 self._next_ns = (snapshot.elapsed_ns // _LINE_EVERY_NS + 1) * _LINE_EVERY_NS
                 say(f"{snapshot.elapsed_ns // NS_PER_S:>5} s  {rates_text(snapshot)}")
 
 
 class TerminalWatcher:
-    """A bar that goes away when its phase is over."""
+    """A progress bar, removed when its phase ends."""
 
     def __init__(self) -> None:
         self._phase = ""
@@ -95,14 +95,14 @@ class TerminalWatcher:
         self._task: TaskID | None = None
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Take away the bar of the phase before."""
+        """Remove the previous phase's bar."""
         self.close()
         self._phase = name
         self._by_time = duration_ns is not None
         self._total = duration_ns or size_bytes or 0
 
     def tick(self, snapshot: _core.Snapshot) -> None:
-        """Move the bar."""
+        """Advance the bar."""
         if snapshot.elapsed_ns < _SHOW_AFTER_NS:
             return
         with suppress(OSError):
@@ -115,7 +115,7 @@ class TerminalWatcher:
             self._progress.update(self._task, completed=done, description=phase, rates=rates_text(snapshot))
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._progress is not None:
             with suppress(OSError):
                 self._progress.stop()
@@ -137,7 +137,7 @@ class TerminalWatcher:
 
 
 def rates_text(snapshot: _core.Snapshot) -> str:
-    """Return what the last interval row did: IOPS, throughput, p99 of its response times."""
+    """Return the last interval row in words: IOPS, throughput, p99 response time."""
     row = snapshot.latest
     if row is None:
         seconds = snapshot.elapsed_ns / NS_PER_S or 1.0
@@ -160,7 +160,7 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
     summary
         `Measurement.summary()`.
     workload
-        What was asked for, if that is to be printed.
+        The workload, if it is to be printed.
     """
     if summary.drive is not None:
         print_line(drive_text(summary.drive), "bold")  # a path is one word, to be copied
@@ -185,7 +185,7 @@ def print_result(result: MeasureResult) -> None:
 
 
 def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
-    """Print warnings with what to do about each."""
+    """Print warnings with their advice."""
     if warnings:
         print_line()
     for warning in warnings:
@@ -227,14 +227,14 @@ def measure(
 ) -> None:
     """Run one workload now and print what was measured.
 
-    4k is 4096 bytes, as in fio; kB, MB and GB are decimal and KiB, MiB and GiB binary, as with fio's
-    kb_base=1000. Times carry a unit or are seconds. Where an option has two names, the second is fio's.
+    4k is 4096 bytes, as in fio; kB, MB and GB are decimal, KiB, MiB and GiB binary (fio's kb_base=1000).
+    Times without a unit are seconds. Where an option has two names, the second is fio's.
 
     Parameters
     ----------
     drive
-        A block device such as /dev/nvme0n1, a file (with --size when it must be made), or a simulated
-        drive: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`).
+        A block device such as /dev/nvme0n1, a file (with --size to create it), or a simulated drive:
+        sim:NAME, or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`).
     json
         Print the result as JSON, schema ssdlab.measurement/1.
     """
@@ -266,27 +266,25 @@ _OF_FIO = {"--readwrite", "--rwmixread", "--numjobs", "--iodepth", "--ioengine",
 
 
 def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
-    """Refuse what fio's names mean in fio and not here, and say what stands for its engine.
+    """Refuse options that mean something else in fio, and name the equivalent of its engine.
 
     Raises
     ------
     UsageError
-        An amount and a time, or clones of a sequence, that fio has otherwise.
+        An amount and a time, or sequential clones, which fio handles differently.
     """
     by = {getattr(value, "option", ""): str(value) for value in options.values()}
     if "--runtime" in by and not time_based and options.get("bytes") is None:
         raise UsageError(
-            "in fio --runtime without --time_based ends at the size, which measure lacks",
-            "add --time_based, or --bytes; or use --seconds",
+            "fio's --runtime without --time_based also ends at size, which measure does not have",
+            "use --seconds, or add --time_based or --bytes",
         )
     if time_based and options.get("bytes") is not None:
-        raise UsageError(
-            "with --time_based fio disregards every amount", "leave out --bytes, or --time_based"
-        )
+        raise UsageError("with --time_based fio ignores amounts", "leave out --bytes, or --time_based")
     order = options.get("rw") or "randread"
     if by.get("--numjobs", "1") != "1" and not order.startswith("rand"):
         raise UsageError(
-            "fio's sequential clones all begin at the start; threads have a part each",
+            "fio's sequential clones all start at offset 0; here each thread has its own part",
             "use --threads for parts, or ssdlab job FILE.fio for clones",
         )
     if (engine := by.get("--ioengine")) is not None and (ours := FIO_ENGINES.get(engine)) is not None:

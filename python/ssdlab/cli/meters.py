@@ -1,4 +1,4 @@
-"""`ssdlab meters`: the power meters that are found, and what they say now."""
+"""`ssdlab meters`: the power meters found, and their present readings."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def meters(
     rig: Rig = None,
     json: bool = False,
 ) -> int:
-    """List power meters and show what each says now: those found here, the usual one, those named.
+    """List power meters and their present readings: those found here, the default one, those named.
 
-    The usual one is that of the rig file or of config.toml. One that was named, here or there, and cannot be
-    had makes an exit status of 2 or 3.
+    The default one is set in the rig file or config.toml. If a named or default meter cannot be used, the
+    exit status is 2 or 3.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def meters(
         )
         return status
     if not shown:
-        print_line("no meter was found here; name one, or put it into the rig file. Kinds:")
+        print_line("no meter found; name one, or add it to the rig file. Kinds:")
         print_table([(kind, what) for kind, what in kinds.items()])
         return status
     print_table([each.row for each in shown], ("meter", "name", "rails", "samples/s", "error", "now"))
@@ -66,19 +66,19 @@ def meters(
 
 @dataclass(frozen=True)
 class _Shown:
-    """A meter and what it says now, for each rail; of one that cannot be had, why."""
+    """A meter and its readings per rail, or why it cannot be used."""
 
     use: str
     info: MeterInfo | None = None
     watts: tuple[float, ...] | None = None
     recorded_s: float | None = None
-    """Of a recording: how long it is; the watts are its mean."""
+    """Length of a recording; the watts are its mean."""
     error: LabError | None = None
     note: str = ""
-    """What can be said of it where there is no reading."""
+    """Remark in place of a reading."""
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON has it."""
+        """Return it as JSON."""
         if self.info is None:
             noted = {"note": self.note} if self.note else {}
             return {"use": self.use, "error": None if self.error is None else self.error.as_dict(), **noted}
@@ -87,10 +87,10 @@ class _Shown:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """Its line of the table."""
+        """Return its line of the table."""
         info = self.info
         if info is None:
-            now = self.note if self.error is None else "cannot be had, see below"
+            now = self.note if self.error is None else "not usable, see below"
             return (self.use, "", "", "", "", now)
         share = "" if info.accuracy is None else fixed_share_text(info.accuracy)
         offset = f"{info.offset_w:g} W" if info.offset_w else ""
@@ -102,7 +102,7 @@ class _Shown:
 
 
 def _look(text: MeterText) -> _Shown:
-    """Return what a meter is and says now; of one that cannot be had, why."""
+    """Return a meter and its readings, or why it cannot be used."""
     from ssdlab.power.collecting import read_once
     from ssdlab.power.kinds import OF_THE_DRIVE, RECORDED, check_kind, open_meter
     from ssdlab.power.recording import read_recording
@@ -110,7 +110,7 @@ def _look(text: MeterText) -> _Shown:
     try:
         check_kind(text)
         if text.kind in OF_THE_DRIVE:
-            return _Shown(text.use, note="what the drive under test says of itself: in its runs")
+            return _Shown(text.use, note="reported by the drive under test, during runs only")
         if text.kind in RECORDED:
             recording = read_recording(text)
             trace = recording.trace

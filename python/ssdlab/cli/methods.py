@@ -24,14 +24,14 @@ _WIDTH = 100
 
 
 def methods(name: MethodName | None = None, /, *, toml: bool = False, json: bool = False) -> None:
-    """List the methods and suites, or tell all of one: its prose, parameters, defaults, units, source.
+    """List the methods and suites, or show one: its description, parameters, defaults, units and source.
 
     Parameters
     ----------
     name
-        One method or suite; without it, all of them.
+        One method or suite [default: list all].
     toml
-        Print the declaration of a suite or review as it stands, to copy and change.
+        Print the TOML declaration of a suite or review, to copy and change.
     json
         Print it as JSON, schema ssdlab.methods/1.
     """
@@ -56,35 +56,35 @@ def methods(name: MethodName | None = None, /, *, toml: bool = False, json: bool
 
 
 def _toml(name: str | None, *, json: bool) -> str:
-    """Return the declaration of one of our suites.
+    """Return the declaration of a built-in suite.
 
     Raises
     ------
     UsageError
-        None is named, or what is named has none of ours; or JSON is asked for too.
+        No suite is named, it has no built-in declaration, or JSON is requested too.
     """
     from ssdlab.lab.found import SUITES, find_method
     from ssdlab.lab.suites import is_path, suite_text
 
     if json:
-        raise UsageError("--toml and --json are two forms of one declaration", "give one of them")
+        raise UsageError("--toml and --json cannot be combined", "give one of them")
     if name in SUITES:
         return suite_text(name)
     having = f"name one that has a declaration: {', '.join(SUITES)}"
     if name is None:
-        raise UsageError("--toml prints one declaration, and none is named", having)
+        raise UsageError("--toml needs the name of a suite", having)
     if is_path(name):
-        raise UsageError(f"{name} is a file already", f"copy that, or {having}", given=name)
+        raise UsageError(f"{name} is already a file", f"copy that, or {having}", given=name)
     find_method(name)
     raise UsageError(
-        f"{name} is a method, which is Python and has no TOML",
+        f"{name} is a method: it is Python and has no TOML",
         f"see its parameters with ssdlab methods {name}, or {having}",
         given=name,
     )
 
 
 def method_help(command: str, name: str) -> bool:
-    """Tell all of the method or suite that a command is asked for help with; False where it names none."""
+    """Show the method or suite that a help request names; False if it names none."""
     if name.startswith("-"):
         return False
     methods(name)
@@ -124,7 +124,7 @@ def _tell_all(*, json: bool) -> None:
 
 
 def _line_of(method: Method) -> tuple[str, bool, str]:
-    """Return the line of a method of another package, which names that."""
+    """Return the line of a method from another package, with the package's name."""
     info = method.info()
     question, _, _ = info.prose.partition("\n")
     return info.name, info.destructive, f"{question} (package {method.package})"
@@ -148,7 +148,9 @@ def _tell_suite(suite: Suite, *, json: bool) -> None:
     print_line(info.prose)
     print_line()
     print_line("Parts, in the order of a real drive (--set part.name=value):")
-    rows = [(f"  {part.label}", f"begins: {part.state}", _words(part.settings)) for part in suite.parts]
+    rows = [
+        (f"  {part.label}", f"initial state: {part.state}", _words(part.settings)) for part in suite.parts
+    ]
     print_table(rows)
     for part in suite.parts:
         if part.inferred:
@@ -156,7 +158,7 @@ def _tell_suite(suite: Suite, *, json: bool) -> None:
     again = [(entry, part) for entry in suite.entries for part in suite.again((entry,))]
     if again:
         print_line()
-        print_line("Done again in variants, of the first drive or those named:")
+        print_line("Repeated in variants, on the first drive or those named:")
         print_table(
             [(f"  {part.label}", _words(part.variant), _drives(entry.drives)) for entry, part in again]
         )

@@ -1,4 +1,4 @@
-"""What `run`, `plan`, `job` and `demo` share: from words to an `Order`, and from a run to its output."""
+"""Shared by `run`, `plan`, `job` and `demo`: from options to an `Order`, and from a run to its output."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class OrderOptions(MeterOptions, ErrorOptions):
     noun: ClassVar[str] = "option of run"
 
     dry_run: bool = Field(
-        False, description="show every command and write that would reach the drive, and do nothing"
+        False, description="show every command and write that would reach the drive, without running anything"
     )
     seed: int | None = Field(
-        None, ge=0, lt=2**64, description="seed of all random draws [default: one is drawn and recorded]"
+        None, ge=0, lt=2**64, description="seed of all random numbers [default: random, and recorded]"
     )
     run_id: Annotated[str, Metavar("ID")] | None = Field(
         None,
-        description="id that the run is to have, for programs that start one and look for it later "
-        "[default: made of time, method and chance]",
+        description="id for the run, for programs that start it and look it up later "
+        "[default: time, method and random letters]",
     )
 
 
@@ -49,34 +49,36 @@ Set = Annotated[
     Parameter(
         name="--set",
         metavar="NAME=VALUE",
-        help="Set a parameter of the method: --set seconds=30; of a suite, of every part that has it, or of "
-        "one: --set qd1.seconds=30. May be given several times.",
+        help="Set a parameter of the method: --set seconds=30; in a suite, of every part that has it, or "
+        "of one: --set qd1.seconds=30. May be given several times.",
     ),
 ]
 Precondition = Annotated[
     Literal["full", "one-pass", "analytic"] | None,
     Parameter(
-        help="How methods of steady random writing bring that about: full, one-pass (a purged drive written "
-        "once at random), analytic (placed into a simulated drive); of a suite, in every part that can."
+        help="Preconditioning of methods of steady random writes: full, one-pass (a purged drive written "
+        "once at random), analytic (set in a simulated drive); in a suite, of every part that can."
     ),
 ]
 Quick = Annotated[
     bool,
-    Parameter(help="Take the method's quick presets: minutes instead of hours, and a result that says so."),
+    Parameter(
+        help="Use the method's quick presets: minutes instead of hours; the result is marked as quick."
+    ),
 ]
 Only = Annotated[
     tuple[str, ...],
     Parameter(
         metavar="PART,...",
-        help="Do these parts of a suite or review alone, each from its own drive state (see `ssdlab methods "
-        "NAME`): --only qd1,mixed-random. What is left out is a departure.",
+        help="Run only these parts of a suite or review, each from its own drive state (see `ssdlab methods "
+        "NAME`): --only qd1,mixed-random. Parts left out are noted as departures.",
     ),
 ]
 Repeat = Annotated[
     int,
     Parameter(
         metavar="N",
-        help="Run it so often: medians with their confidence intervals are shown. Six runs give 95 %.",
+        help="Number of repeats; shows medians with confidence intervals, of 95 % from six runs.",
         converter=whole_number(0, 1_000_000),
         n_tokens=1,
     ),
@@ -84,20 +86,20 @@ Repeat = Annotated[
 
 
 def settings(words: Sequence[str]) -> dict[str, str]:
-    """Split the words of `--set`, each `name=value`.
+    """Split the values of `--set`, each `name=value`.
 
     Raises
     ------
     UsageError
-        A word without `=`, or a name that is set twice.
+        A value without `=`, or a name that is set twice.
     """
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            raise UsageError(f"--set {word} does not say name=value", "write it so: --set seconds=30")
+            raise UsageError(f"--set {word} is not of the form name=value", "write it as --set seconds=30")
         part, dot, own = name.rpartition(".")
-        # A part of a suite has its own name, hyphens and all; of a parameter they may be written for `_`.
+        # A part's name keeps its hyphens; in a parameter's name they may stand for `_`.
         known = f"{part}{dot}{own.replace('-', '_')}"
         if known in found:
             raise UsageError(f"--set {name} is given twice", "give it once")
@@ -106,7 +108,7 @@ def settings(words: Sequence[str]) -> dict[str, str]:
 
 
 def preconditioned(words: Sequence[str], how: str | None) -> tuple[str, ...]:
-    """Add what `--precondition` means to the words of `--set`."""
+    """Add the meaning of `--precondition` to the values of `--set`."""
     return (*words, *(() if how is None else (f"precondition={how}",)))
 
 
@@ -118,7 +120,7 @@ def order(
     quick: bool,
     **options: Any,  # noqa: ANN401 - those of `ordered_with`
 ) -> Order:
-    """Return what is to be run, checked as far as it can be without the drive."""
+    """Return the method to run, checked as far as possible without the drive."""
     from ssdlab.lab.found import find_method
     from ssdlab.runs.conditions.variant import parted, with_own
 
@@ -130,15 +132,15 @@ def order(
 
 
 def _check_preparation(method: Method, own: Mapping[str, str]) -> None:
-    """Refuse `--precondition` of a method that has none, and say which have."""
+    """Refuse `--precondition` for a method without it, and name those with it."""
     if "precondition" not in own or "precondition" in method.params.model_fields:
         return
     from ssdlab.lab.found import all_methods
 
     having = [each.name for each in all_methods() if "precondition" in each.params.model_fields]
     raise UsageError(
-        f"{method.name} has no --precondition: it brings the drive into its state in its own way",
-        f"leave it out; methods that take it: {', '.join(having)}",
+        f"{method.name} has no --precondition: it has its own preconditioning",
+        f"leave it out; methods with it: {', '.join(having)}",
         method=method.name,
     )
 
@@ -151,7 +153,7 @@ def ordered_with(
     variant: Variant | None = None,
     **options: Any,  # noqa: ANN401 - fields of Order
 ) -> Order:
-    """Return what is to be run, on a drive whose text tells the variant where it is simulated."""
+    """Return the method to run, on a drive whose text includes the variant if it is simulated."""
     from ssdlab.runs.conditions.variant import AS_IT_IS, on_text
     from ssdlab.runs.order import Order
 
@@ -160,7 +162,7 @@ def ordered_with(
 
 
 def of_order(options: Mapping[str, Any], rig: Path | None = None) -> dict[str, Any]:
-    """Return the fields of an `Order` that the options of `run`, `plan` and `job` mean.
+    """Return the fields of an `Order` for the options of `run`, `plan` and `job`.
 
     Raises
     ------
@@ -187,12 +189,12 @@ def of_order(options: Mapping[str, Any], rig: Path | None = None) -> dict[str, A
 
 
 def target_of(drive: str, size: str | None) -> Target:
-    """Look at a drive, and return what of it a job file hangs on.
+    """Inspect a drive, and return what a job file depends on.
 
     Raises
     ------
     UsageError, Refused
-        There is no such drive.
+        The drive does not exist.
     """
     from ssdlab.cli.flags import chosen
     from ssdlab.drives import look
@@ -201,7 +203,7 @@ def target_of(drive: str, size: str | None) -> Target:
 
     found = look(drive, size=chosen(DriveOptions, {"size": size}).size_bytes)
     if (identity := found.identity) is None:
-        assert found.reading is not None  # what has no identity is refused
+        assert found.reading is not None  # a drive without an identity is refused
         raise found.reading.error(drive)
     return Target.of(
         identity.capabilities, identity.path, identity.capacity_bytes, identity.logical_block_bytes
@@ -209,7 +211,7 @@ def target_of(drive: str, size: str | None) -> Target:
 
 
 def library_of(library: Path | None) -> Path:
-    """Return the library in use, with what killed commands left of a change brought to its end."""
+    """Return the library in use, after completing changes that killed commands left half done."""
     from ssdlab.host.defaults import CHANGES, library_folder
 
     place = library_folder(library)
@@ -221,11 +223,11 @@ def library_of(library: Path | None) -> Path:
 
 
 def print_run(folder: Path, *, json: bool, require_steady: bool = False, whole: bool = False) -> int:
-    """Print the result of a run, as `ssdlab show` does; returns the exit status that its verdict makes.
+    """Print the result of a run, as `ssdlab show` does; return its exit status.
 
-    `whole`: with all that there is; as JSON it is always whole.
+    `whole`: with all details; JSON always has them.
 
-    With `require_steady` steady state that was not shown, judged or not, is a failed verdict too.
+    With `require_steady`, steady state that was not shown or not assessed is a failed verdict too.
     """
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.lab.outcome import read_result
@@ -245,13 +247,13 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False, whole: 
         say(f"the verdict of {run.manifest.method.name} is a fail: exit status 1")
     if require_steady:
         for where in unsteady(run):
-            say(f"steady state was not shown, and --require-steady asks for it: {where}")
+            say(f"steady state was not shown, but --require-steady demands it: {where}")
             failed = True
     return 1 if failed else 0
 
 
 def unsteady(run: RunFolder) -> list[str]:
-    """Name the figures of a run, or of the runs of a suite, whose state was not shown, and why."""
+    """Name the figures of a run or suite whose steady state was not shown, and why."""
     from ssdlab.lab.outcome import read_result
     from ssdlab.runs.suites.outcome import finished_children
 
@@ -271,7 +273,7 @@ def unsteady(run: RunFolder) -> list[str]:
 
 
 def _unproven(result: ResultBase) -> list[str]:
-    """Return of which figures the state was not shown, and why; those of unlike steps apart."""
+    """Return the figures whose steady state was not shown, and why, grouped by step."""
     found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for figure in result.scalars:
         for each in figure.qualifiers:

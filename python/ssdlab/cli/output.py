@@ -1,6 +1,6 @@
-"""What commands print: plain lines, aligned tables and JSON, on streams that cannot end the work.
+"""What commands print: plain lines, aligned tables and JSON; a failing stream does not stop the work.
 
-Data goes to stdout and talk to stderr, so that a pipe gets data only.
+Data goes to stdout, messages to stderr, so that a pipe gets data only.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _WIDTHS = (20, 1000)
-"""Columns that text is wrapped at: in fewer a word finds no room, and lines are padded to more."""
+"""Bounds of the width that text is wrapped at: words need the lower, and lines are padded to the upper."""
 _LINES = (5, 1000)
 
 
 class ReaderGone(Exception):
-    """The reader of stdout has closed it (``ssdlab ... | head``): no error; nothing more can be printed."""
+    """The reader closed stdout (``ssdlab ... | head``): not an error, but nothing more can be printed."""
 
 
 def prepare() -> None:
-    """Make stdout, stderr and the size of the terminal usable, whatever they are.
+    """Make stdout, stderr and the terminal size usable in any environment.
 
-    What cannot be written to stdout is a `HostError`, once; what cannot be written to stderr is nothing.
+    A failed write to stdout raises `HostError`, once; a failed write to stderr is ignored.
     """
     for name, own, kind in (("stdout", sys.__stdout__, _Strict), ("stderr", sys.__stderr__, _Forgiven)):
         stream = getattr(sys, name)
@@ -41,7 +41,7 @@ def prepare() -> None:
             stream.flush()
             raw = io.BufferedWriter(kind(stream.fileno()))
             by_line = name == "stderr" or stream.isatty()
-            # An encoding without µ shows its number.
+            # An encoding without µ gets an escape.
             made = io.TextIOWrapper(raw, stream.encoding, "backslashreplace", line_buffering=by_line)
             setattr(sys, name, made)
     for name, bounds in (("COLUMNS", _WIDTHS), ("LINES", _LINES)):
@@ -49,12 +49,12 @@ def prepare() -> None:
 
 
 def holds_any_text(stream: TextIO) -> bool:
-    """Say whether a stream takes every character as it is."""
+    """Whether a stream can encode every character."""
     return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 class _Descriptor(io.RawIOBase):
-    """A descriptor to write to, until it fails; from then on what is written is gone."""
+    """A descriptor that discards everything once a write fails."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -79,11 +79,11 @@ class _Descriptor(io.RawIOBase):
         return memoryview(data).nbytes
 
     def _tell(self, error: OSError) -> None:
-        """Raise what the failure means, if anything."""
+        """Raise an error for the failure, if it is one."""
 
 
 class _Forgiven(_Descriptor):
-    """Stderr: a log on a full disk is no reason to end a run."""
+    """Stderr: a log on a full disk must not end a run."""
 
 
 class _Strict(_Descriptor):
@@ -94,15 +94,15 @@ class _Strict(_Descriptor):
             raise ReaderGone from error
         raise HostError(
             f"the output could not be written: {error.strerror}",
-            "make room, or send the output elsewhere",
+            "free some space, or redirect the output",
             errno=error.errno,
         ) from error
 
 
 def _bound(name: str, lower: int, upper: int) -> None:
-    """Keep a size that the environment gives within bounds; what is no number there is left out.
+    """Keep terminal sizes from the environment within bounds, and drop those that are not numbers.
 
-    Libraries that lay out text take it as it stands. Of a terminal that says how small it is, too.
+    Layout libraries use them unchecked; so for a terminal's own size.
     """
     given = os.environ.get(name)
     if given is not None and not (given.isascii() and given.isdecimal()):
@@ -144,7 +144,7 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print data for programs; what JSON does not know is printed as text."""
+    """Print data as JSON; types that JSON lacks become text."""
     plain = not holds_any_text(sys.stdout)
     print(json.dumps(value, ensure_ascii=plain, indent=2, default=str))
 
@@ -155,12 +155,12 @@ def print_line(text: str = "", style: str | None = None) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line of talk to stderr: what goes on, where something was written."""
+    """Print a message to stderr: progress, or where something was written."""
     print(styled(text), file=sys.stderr, flush=True)
 
 
 def warn(what: str, advice: str = "") -> None:
-    """Print a warning and what to do about it, to stderr."""
+    """Print a warning and its advice to stderr."""
     print(styled(f"{paint('warning:', 'warn', sys.stderr)} {what}"), file=sys.stderr)
     if advice:
         print(styled(f"         {advice_text(advice)}"), file=sys.stderr)
@@ -198,7 +198,7 @@ def print_table(
 
 
 def print_fields(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> None:
-    """Print names and values in two columns; those without a value are left out."""
+    """Print names and values in two columns, without empty values."""
     known = [(name, value) for name, value in fields if value not in (None, "", ())]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
@@ -206,5 +206,5 @@ def print_fields(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> No
 
 
 def one_line(text: str) -> str:
-    """Return a cell or a value that cannot begin a line of its own."""
+    """Return a cell or value that cannot start a new line."""
     return "\\n".join(text.split("\n"))

@@ -1,4 +1,4 @@
-"""What is wrong with a command's words, in two lines: the parser's errors, fio's names, own options."""
+"""Errors in a command line: the parser's, fio's option names, and misspelt options."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ _USE = {
     "bssplit": "--bs with weights, such as 4k:70,128k:30",
     "iodepth_batch": "--batch, with --engine uring",
     "iodepth_batch_submit": "--batch, with --engine uring",
-    "rwmixwrite": "--read-pct, which is the share of reads: 100 less that of writes",
+    "rwmixwrite": "--read-pct, the share of reads: 100 minus rwmixwrite",
     "timeout": "--seconds",
     "ramp_time": "--ramp",
     "io_size": "--bytes",
-    "number_ios": "--bytes, as many times the block",
+    "number_ios": "--bytes, the number of I/Os times the block size",
     "offset": "--span, such as 25%..50%",
     "random_distribution": "--pattern",
     "percentage_random": "--write-pattern, with --rw randrw: sequential is fio's 100,0",
-    "rate_iops": "--rate, in all: fio's is of each job and direction",
+    "rate_iops": "--rate, the total: fio's is per job and direction",
     "rate_process": "--arrival, with --rate",
-    "thinktime": "--think, in seconds: fio's 100 is written 100us",
+    "thinktime": "--think, with a unit: fio's 100 is 100us",
     "randseed": "--seed",
     "sync": "--dsync",
     "hipri": "--poll, with --engine uring",
     "cpus_allowed": "--cpus",
     "numa_cpu_nodes": "--numa",
     "buffer_compress_percentage": "--compressible",
-    "filesize": "--size, for a file that is made",
+    "filesize": "--size, to create a file",
     "output_format": "--json",
 }
 _LEAVE_OUT = {
     "direct": "I/O is direct unless --buffered is given",
     "invalidate": "only writes can go through the page cache, with --buffered",
-    "norandommap": "random I/O keeps no map of what it has visited, but with --pattern shuffled",
-    "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
-    "group_reporting": "threads are always told together",
-    "name": "there is one workload, and it needs no name",
-    "refill_buffers": "what is written never repeats; --compressible makes part of it compress",
+    "norandommap": "random I/O keeps no map of visited blocks, but with --pattern shuffled",
+    "randrepeat": "on a device or file each run has a new seed; --seed repeats one",
+    "group_reporting": "threads are always reported as a group",
+    "name": "a single workload needs no name",
+    "refill_buffers": "written data never repeats; --compressible makes part of it compressible",
     "kb_base": "4k is 4096 here, 4kB is 4000 and 4KiB 4096, as with kb_base=1000",
 }
 _FIO_ELSEWHERE = {
-    "filename": "name the drive or the file as a word: ssdlab measure DRIVE",
-    "directory": "name the file as a word: ssdlab measure FILE --size 4GiB",
-    "verify": "measure checks no data; ssdlab run trim-validation reads back what a trim leaves",
+    "filename": "give the drive or file as an argument: ssdlab measure DRIVE",
+    "directory": "give the file as an argument: ssdlab measure FILE --size 4GiB",
+    "verify": "measure does not verify data; ssdlab run trim-validation reads back trimmed blocks",
     "write_lat_log": "--log-ios keeps a record of every I/O",
     "write_iops_log": "--json has the intervals, and --log-ios keeps a record of every I/O",
     "write_bw_log": "--json has the intervals, and --log-ios keeps a record of every I/O",
@@ -70,7 +70,7 @@ _FIO_ELSEWHERE = {
 
 
 def of_fio(option: str) -> str | None:
-    """Return what to do instead of an option of fio's name such as ``--numjobs``; None: it has none."""
+    """Return advice for a fio option such as ``--numjobs``; None if there is none."""
     name = option.lstrip("-").replace("-", "_")
     if name in _USE:
         use, _, more = _USE[name].partition(",")
@@ -92,7 +92,7 @@ def _in_job_files(name: str) -> str | None:
     return f"leave it out: {rule.why}"
 
 
-# Advice in the words of the command that is running: options by its own definition, or by who has them.
+# Advice in terms of the running command: its own options, or the command that has them.
 #
 # An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may
 # end another command, which says it otherwise (a job's step has the key `rate`, a method the parameter
@@ -107,7 +107,7 @@ _ELSEWHERE = re.compile(r"ssdlab (?P<command>[a-z]+(?: [a-z]+)?)[^;:`]*$")
 
 @cache
 def _flags(command: str) -> dict[str, Parameter]:
-    """Return the options of a command by all their names, without their hyphens in front."""
+    """Return the options of a command by all their names, without leading hyphens."""
     module, _, function = COMMANDS[command].place.partition(":")
     found = signature(getattr(import_module(module), function), eval_str=True).parameters.values()
     return {name: each for each in found if each.kind is Parameter.KEYWORD_ONLY for name in _names_of(each)}
@@ -121,13 +121,13 @@ def _names_of(option: Parameter) -> list[str]:
 
 @cache
 def options_of(command: str) -> frozenset[str]:
-    """Return the options of a command without their hyphens in front, from its definition."""
+    """Return the options of a command, without leading hyphens, from its definition."""
     return frozenset({*_flags(command), "help"})
 
 
 @cache
 def choices_of(command: str, option: str) -> frozenset[str]:
-    """Return the values that an option of a command takes, where they are a list; else nothing."""
+    """Return the values of an option that takes one of a list; else nothing."""
     parameter = _flags(command)[option]
     annotation: object = parameter.annotation
     if command == "measure":  # its options are the fields of a model
@@ -148,20 +148,20 @@ def _literals(annotation: object) -> Iterator[str]:
 
 
 def command_of(words: Sequence[str]) -> str | None:
-    """Return the command that the words of a command line call; None where they call none."""
+    """Return the command that a command line calls; None if it calls none."""
     known = (name for name in COMMANDS if tuple(words[: name.count(" ") + 1]) == tuple(name.split()))
     return next(known, None)
 
 
 def in_own_words(words: Sequence[str], advice: str) -> str:
-    """Return advice as the command that was called can take it.
+    """Return advice in terms that fit the called command.
 
     Parameters
     ----------
     words
         Of the command line.
     advice
-        May name options, and other commands with theirs: those stay.
+        May name options, and other commands with their options: these are kept.
     """
     command = command_of(words)
     if command is None or "--" not in advice:
@@ -196,13 +196,13 @@ def in_own_words(words: Sequence[str], advice: str) -> str:
 
 
 def _elsewhere(before: str) -> bool:
-    """Whether what stands before an option names the command that it is of."""
+    """Whether the text before an option names its command."""
     named = _ELSEWHERE.search(before)
     return named is not None and command_of(named["command"].split()) is not None
 
 
 def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
-    """Return what is set by name: keys of a job's steps, parameters of the method that is run."""
+    """Return what is set by name: keys of a job's steps, parameters of the method."""
     from ssdlab.model.errors import LabError
 
     if command == "job":
@@ -220,7 +220,7 @@ def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
 
 
 def _takes(command: str, name: str, value: str) -> bool:
-    """Whether a command takes a word behind an option: any, or one of its list; a word of no list is none."""
+    """Whether an option of a command takes this value: any, or one of its list."""
     listed = choices_of(command, name)
     of_others = any(value in choices_of(each, name) for each in COMMANDS if name in options_of(each))
     return not listed or value in listed or not of_others
@@ -239,18 +239,18 @@ def _options_of(names: Sequence[str], who: str) -> str:
 
 
 _OTHER_WORDS = {"ls": "runs", "list": "runs", "delete": "rm", "remove": "rm", "diff": "compare"}
-"""Commands of other programs, and ours that does it."""
+"""Commands of other programs, and our equivalents."""
 _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
-"""Ends of options: who meant another must not be led to the loss of data."""
+"""Parts of options never suggested for a misspelt one: they allow the loss of data."""
 _NEARLY = 0.7
-"""Of `nearest`: one letter in three may be another. At one half fio's --numjobs is like --numa."""
+"""For `nearest`: one letter in three may differ. At one half, fio's --numjobs resembles --numa."""
 _A_LETTER_OFF = 0.9
-"""Of `nearest`: so near is no name of fio's that was meant."""
+"""For `nearest`: a word this close to one of ours is not an option of fio's."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
 
 
 def usage_error(error: exceptions.CycloptsError) -> UsageError:
-    """Return what the parser found wrong as an error of ours."""
+    """Return a parser error as an ssdlab error."""
     chain = [word for word in error.command_chain or () if word != "ssdlab"]
     see = f"see `{' '.join(['ssdlab', *chain, '--help'])}`"
     match error:
@@ -267,15 +267,15 @@ def usage_error(error: exceptions.CycloptsError) -> UsageError:
             return UsageError(f"{option} is given more than once", f"give it once; {see}", parameter=option)
         case exceptions.UnusedCliTokensError():
             word = excerpt(" ".join(error.unused_tokens or ()))
-            return UsageError(f"there is nothing that {word!r} could mean here", see, given=word)
+            return UsageError(f"unexpected argument {word!r}", see, given=word)
         case exceptions.CoercionError():
             return _not_of_its_kind(error, see)
-    text = " ".join(str(error).split()).rstrip(".") or "the command line cannot be read"
+    text = " ".join(str(error).split()).rstrip(".") or "the command line cannot be parsed"
     return UsageError(text[:1].lower() + text[1:], see)
 
 
 def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], see: str) -> UsageError:
-    """Return the error for a command that is not there; the parser's own text would import every command."""
+    """Return the error for an unknown command; the parser's own text would import every command."""
     word = next(iter(error.unused_tokens or ()), "")
     if word.startswith("-"):
         return UsageError(f"there is no option {excerpt(word)}", see, given=word, nearest=None)
@@ -287,7 +287,7 @@ def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], se
 
 
 def _meant(chain: list[str], words: list[str]) -> str | None:
-    """Return what to type for another program's word, or for a method that stands where a command does."""
+    """Return what to type for another program's command, or for a method in place of a command."""
     from ssdlab.lab.folders import REGISTRY
     from ssdlab.lab.found import SUITES, methods_of_others
 
@@ -301,7 +301,7 @@ def _meant(chain: list[str], words: list[str]) -> str | None:
     if name in {**REGISTRY, **SUITES, **methods_of_others().methods}:
         if any(not each.startswith("-") for each in drives):
             return f"run it: {_line('run', name, *drives)}"
-        return f"run it: {_line('run', name, 'DRIVE', *drives)}; or read of it: ssdlab methods {name}"
+        return f"run it: {_line('run', name, 'DRIVE', *drives)}; or read about it: ssdlab methods {name}"
     return None
 
 
@@ -320,16 +320,16 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
     from ssdlab.drives.simulated.text import EXAMPLES  # only where a word was wrong
 
     if (part := named.removeprefix("--")) in EXAMPLES:
-        drive = f"it is part of a simulated drive: sim:PROFILE,{part}={EXAMPLES[part]}"
+        drive = f"it is an option of a simulated drive: sim:PROFILE,{part}={EXAMPLES[part]}"
         return UsageError(
             f"there is no option {excerpt(named)}", f"{drive} ({see})", given=named, nearest=None
         )
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
     shares = guess == "--read-pct" or named.endswith("pct")
-    if shares and "writ" in named.casefold():  # like it by its letters, and the reverse
+    if shares and "writ" in named.casefold():  # similar in letters, opposite in meaning
         return UsageError(
             f"there is no option {excerpt(named)}",
-            f"use --read-pct, the share of reads: 100 less that of writes ({see})",
+            f"use --read-pct, the share of reads: 100 minus that of writes ({see})",
             given=named,
             nearest=None,
         )
@@ -357,7 +357,7 @@ def _has(option: str) -> bool:
 
 
 def _option_like(word: str, options: list[str], at_least: float = _NEARLY) -> str | None:
-    """Return the long option that a word is nearly; the dashes, which all have, make none of them nearer."""
+    """Return the long option closest to a word, ignoring the dashes."""
     names = {name.lstrip("-"): name for name in options if name.startswith("--")}
     guess = nearest(word.lstrip("-"), names, at_least=at_least) if len(word) > 2 else None
     return None if guess is None else names[guess]
@@ -375,13 +375,13 @@ def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:
 
 
 def _number_after(option: str, words: Sequence[str]) -> str | None:
-    """Return the negative number that follows an option, which the parser takes for an option: ``-4k``."""
+    """Return the negative number after an option, such as ``-4k``, which the parser takes for an option."""
     after = [word for before, word in pairwise(words) if before == option]
     return next((excerpt(word) for word in after if re.match(r"-\.?\d", word)), None)
 
 
 def _needed(error: exceptions.MissingArgumentError) -> list[str]:
-    """Return all that a command needs where it was given nothing; else nothing."""
+    """Return all that a command needs if it was given nothing; else nothing."""
     words = len(error.command_chain or ())
     if error.target is None or len(error.root_input_tokens or ()) > words:
         return []
@@ -404,7 +404,7 @@ def _not_of_its_kind(error: exceptions.CoercionError, see: str) -> UsageError:
         if name.startswith("-"):
             wrong.what = f"{name}: {wrong.what}"
         return wrong
-    kind = _KINDS.get(error.target_type, "value that fits here")
+    kind = _KINDS.get(error.target_type, "valid value")
     what = f"{name} is {excerpt(given)!r}, not a {kind}".replace("not a yes or no", "neither yes nor no")
     return UsageError(what, see, parameter=name, given=given)
 
@@ -416,5 +416,5 @@ def _choices(kind: object) -> list[str]:
 
 
 def _name(argument: object, keyword: str | None) -> str:
-    """Return what the user knows an argument by: the option as it was written, or the word in the help."""
-    return keyword or str(getattr(argument, "name", "a word of the command"))
+    """Return the user's name for an argument: the option as typed, or its metavar."""
+    return keyword or str(getattr(argument, "name", "an argument"))

@@ -30,28 +30,28 @@ def figures(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Write the charts of one or more runs as pictures that are complete in themselves.
+    """Write the charts of one or more runs as self-contained pictures.
 
-    Each has a title, the drives, method, block sizes, depth, version, date and a legend. Pictures of ssdlab
-    with the same names are replaced, and nothing else.
+    Each has a title, the drives, method, block sizes, depth, version, date and a legend. Only older ssdlab
+    pictures of the same name are replaced.
 
     Parameters
     ----------
     runs
-        Run folders, or ids or their beginnings; a suite brings all its runs.
+        Run folders, ids or prefixes of ids; a suite includes all its runs.
     output
-        The folder to write into; it is made where it is missing.
+        Folder to write to; created if missing.
     chart
-        Only this chart, by its name on the page: peak-random-read-throughput. May be given several times.
+        Only this chart, by its name in the report: peak-random-read-throughput. May be given several times.
     format
         png, svg (the same bytes for the same runs) or pdf.
     size
-        Width and height in pixels, by default the theme's, or 1200x675; a chart that would not be legible
-        becomes higher.
+        Width and height in pixels [default: the theme's, or 1200x675]; a chart that would be illegible
+        becomes taller.
     every_view
-        Write every view that the page has a button for, not only the first.
+        Write every view that the report has a button for, not only the first.
     name
-        What a drive is called, by its identifier as the page has it. May be given several times.
+        Name to show for a drive, given by its identifier in the report. May be given several times.
     json
         Print the pictures as JSON, schema ssdlab.figures/1.
     """

@@ -1,4 +1,4 @@
-"""`ssdlab plan` and `--dry-run`: what a run would do, of one drive or several, and nothing done."""
+"""`ssdlab plan` and `--dry-run`: what a run would do on one drive or several, without doing it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Planned = tuple["SuiteOrder", "SuitePlan"]
 
 
 def plan_several(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> None:
-    """Print what a suite does on each drive, and on all of them together."""
+    """Print what a suite does on each drive, and the totals."""
     plans = _plans(orders, library)
     if json:
         print_json(_as_json(plans))
@@ -67,11 +67,11 @@ def plan_several(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> 
     _print(plans, effects=False)
     for asked, planned in plans:
         if (objection := planned.objection) is not None:
-            warn(f"as things stand {asked.drive} would be refused: {objection.what}", objection.advice)
+            warn(f"{asked.drive} would be refused now: {objection.what}", objection.advice)
 
 
 def show_several_effects(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> None:
-    """Print what would be done to each drive, and raise what would stop it.
+    """Print what would be done to each drive, and raise the error that would stop it.
 
     Raises
     ------
@@ -109,15 +109,15 @@ def _print(plans: Sequence[Planned], *, effects: bool) -> None:
     print_fields(
         [
             ("drives", len(plans)),
-            ("drive time of all" if keeps_time else "time of all", seconds_text(seconds)),
-            ("real time of all", seconds_text(real_seconds) if keeps_time else None),
-            ("writes of all", writes_text(written) or "nothing"),
+            ("total drive time" if keeps_time else "total time", seconds_text(seconds)),
+            ("total real time", seconds_text(real_seconds) if keeps_time else None),
+            ("total writes", writes_text(written) or "nothing"),
         ]
     )
 
 
 def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds, Bounds]:
-    """Return seconds, by the drives' clocks and by ours, and bytes written of all drives together."""
+    """Return total seconds, by the drives' clocks and by the host's, and total bytes written."""
     seconds = sum((planned.seconds for _, planned in plans), NOTHING)
     real_seconds = sum((planned.real_seconds for _, planned in plans), NOTHING)
     return seconds, real_seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
@@ -155,34 +155,34 @@ def plan(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
-    """Tell what a method or suite does on drives, how long it takes and what it writes; touch nothing.
+    """Show what a method or suite does on drives, how long it takes and what it writes; touch nothing.
 
-    How fast the drive is, is taken from its link, its ratings and earlier runs of it; where none of them says
-    it, the bounds are those of any drive.
+    The drive's speed is estimated from its link, its ratings and its earlier runs; without these, the bounds
+    assume any drive.
 
     Parameters
     ----------
     name
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
-        Block devices such as /dev/nvme0n1, a file (with --size when it would have to be made), or simulated
-        drives: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`); or identifiers of drives
-        in the library, of which what is missing is planned. A variant of one drive alone stands behind its
-        name: /dev/nvme1n1,spare=25%.
+        Block devices such as /dev/nvme0n1, a file (with --size to create it), or simulated drives: sim:NAME,
+        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). For the identifier of a drive in the
+        library, only missing runs are planned. A variant of one drive follows its name:
+        /dev/nvme1n1,spare=25%.
     probe
-        Measure the drive first, for 30 s at most: reads only, unless --destroy says that its data may be
-        lost. Of a method, not of a suite.
+        Measure the drive first, for at most 30 s: reads only, unless --destroy allows writes. For a method,
+        not a suite.
     fio
-        Print the steps that read, write or trim as a job file of fio instead, of one drive.
+        Print the steps that read, write or trim on one drive as a fio job file instead.
     json
-        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` of the
-        drive's time, `real_seconds` of the host's. They differ for a simulated drive.
+        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` by the
+        drive's clock, `real_seconds` by the host's. They differ for a simulated drive.
     """
     from ssdlab.cli.suites import in_library, one_consent, one_drive, orders, suite_order
     from ssdlab.runs.order import plan_order
 
     if fio and json:
-        raise UsageError("a job file of fio is no JSON", "leave out --json, or --fio")
+        raise UsageError("a fio job file is not JSON", "leave out --json, or --fio")
     consents = options.pop("destroy", ())
     set = preconditioned(set, precondition)
     if len(drives) > 1 or (
@@ -190,7 +190,7 @@ def plan(
     ):
         _check_no_probe(probe)
         if fio:
-            raise UsageError("--fio is of one drive", "give one drive, by its path")
+            raise UsageError("--fio takes one drive", "give one drive, by its path")
         given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents, "only": only}
         made = orders(name, drives, set, library_of(library), **given)
         plan_several(made, library_of(library), json=json)
@@ -218,11 +218,11 @@ def plan(
         return
     print_plan(planned)
     if planned.objection is not None:
-        warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
+        warn(f"the run would be refused now: {planned.objection.what}", planned.objection.advice)
 
 
 def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]) -> None:
-    """Print the steps of plans as a fio job file, and name those that are no work of fio's."""
+    """Print the steps of plans as a fio job file, and name those that fio cannot do."""
     from ssdlab.formats.fio import job_file
 
     steps = [
@@ -235,14 +235,16 @@ def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]
     print_line(job_file(work, target_of(drive, options.get("size"))))
     for label, request in steps:
         if request.workload is None and request.verb != "conditions":
-            print_line(f"# {label}: {request.verb}, which is no job of fio")
+            print_line(f"# {label}: {request.verb}, which fio cannot do")
         elif getattr(request.asked, "until", None) is not None:
-            print_line(f"# {label}: it may end early, by a condition that fio lacks")
+            print_line(f"# {label}: it may end early, by a condition that fio does not have")
 
 
 def _check_no_probe(probe: bool) -> None:
     if probe:
-        raise UsageError("a suite is planned without a probe", "leave --probe out, or plan its methods")
+        raise UsageError(
+            "--probe is for a method, not a suite", "leave out --probe, or plan its methods one by one"
+        )
 
 
 def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:
@@ -256,11 +258,11 @@ def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:
         return
     print_suite_plan(several, planned)
     if (objection := planned.objection) is not None:
-        warn(f"as things stand the suite would be refused: {objection.what}", objection.advice)
+        warn(f"the suite would be refused now: {objection.what}", objection.advice)
 
 
 def print_plan(planned: Plan) -> None:
-    """Print the steps of a plan with their times and writes, and the sums."""
+    """Print the steps of a plan with their times and writes, and the totals."""
     rows: list[tuple[object, ...]] = [
         (
             line.number,
@@ -273,16 +275,14 @@ def print_plan(planned: Plan) -> None:
     ]
     if planned.preparation_bytes:
         written = units.capacity_text(planned.preparation_bytes)
-        rows.insert(
-            0, ("", "layout", "the file is made and written", seconds_text(planned.preparation), written)
-        )
+        rows.insert(0, ("", "layout", "create and fill the file", seconds_text(planned.preparation), written))
     print_table(rows, ("step", "verb", "label", "time", "writes"), right=(0,))
     print_fields(
         [
             *times_of(planned),
-            ("known by", known_by_text(planned.planning.pace.sources)),
+            ("based on", known_by_text(planned.planning.pace.sources)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
-            ("steady state", steady_text(planned)),
+            ("preconditioning", steady_text(planned)),
             ("cannot show", cannot_show_text(planned)),
             ("endurance", endurance_text(planned)),
         ]
@@ -328,19 +328,19 @@ def plan_as_json(ordered: Order, planned: Plan) -> PlanDocument:
 
 # `--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
 #
-# It says what `ssdlab plan` says, and step by step what reaches the drive. It ends as the run would begin:
-# with the refusal, if it would be refused, which as JSON is part of the plan.
+# Prints what `ssdlab plan` prints, and step by step what reaches the drive. Ends as the run would start:
+# with the refusal, if any, which is part of the plan in JSON.
 
 
 def dry_run(order: Order, *, json: bool) -> None:
-    """Print what a run would do, and raise what would stop it.
+    """Print what a run would do, and raise the error that would stop it.
 
     Raises
     ------
     UsageError, Refused
         As the run itself would.
     InDocument
-        Likewise, where the JSON that was printed says so.
+        The same, if the printed JSON has it.
     """
     from ssdlab.runs.order import plan_order
 
@@ -354,7 +354,7 @@ def dry_run(order: Order, *, json: bool) -> None:
 
 
 def dry_run_of_suite(several: SuiteOrder, *, json: bool) -> None:
-    """Print what each run of a suite would do, and raise what would stop it.
+    """Print what each run of a suite would do, and raise the error that would stop it.
 
     Raises
     ------
@@ -381,9 +381,9 @@ def _end_as_it_would(objection: LabError | None, *, json: bool) -> None:
 def _print_effects(order: Order, planned: Plan) -> None:
     print_line()
     print_line("what reaches the drive", "dim")
-    print_line(f"     claims {order.drive} for as long as the run lasts")
+    print_line(f"     claims {order.drive} for the duration of the run")
     if planned.preparation_bytes:
-        print_line(f"     makes the file and writes all of its {bytes_text(planned.preparation_bytes)}")
+        print_line(f"     creates the file and writes all of its {bytes_text(planned.preparation_bytes)}")
     for found in planned.signatures:
         print_line(f"     wipes {found.words}: {bytes_text(found.length)} at byte {found.offset}")
     for step in planned.steps:

@@ -1,4 +1,4 @@
-"""A plan in lines and as JSON: a round in one line, the tries of a search in one, a suite with its sums."""
+"""A plan in lines and as JSON: one line per round or search; a suite with its totals."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def seconds_text(bounds: Bounds) -> str:
 
 
 def writes_text(bounds: Bounds) -> str:
-    """Return a range of bytes written; nothing for none."""
+    """Return a range of bytes written; empty for none."""
     return bytes_text(bounds.lower, bounds.upper)
 
 
 def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield how long it takes, of a simulated drive in its time and in ours; `beside`: parts at a time."""
+    """Yield how long it takes; for a simulated drive also by the host's clock. `beside`: parts at a time."""
     if planned.keeps_time:
         yield "drive time", seconds_text(planned.seconds)
         together = f", {beside} parts at a time" if beside > 1 else ""
@@ -50,19 +50,19 @@ def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, 
 
 
 def steady_text(planned: Plan | SuitePlan) -> str:
-    """Return what of the upper bounds is writing to steady state, whose end no plan knows; empty for none."""
+    """Return the upper bound of the time to write to steady state, which ends when steady; empty for none."""
     plans = (planned,) if isinstance(planned, Plan) else planned.plans
     steps = [step for plan in plans for step in plan.steps if step.verb == _TO_STEADY]
     longest = sum(step.seconds.upper for step in steps if step.seconds.lower < step.seconds.upper / 2)
     if not longest:
         return ""
-    return f"up to {units.span_text(longest)} of the time is writing to it, and ends once a drive gets there"
+    return f"at most {units.span_text(longest)}, stops when steady"
 
 
 def cannot_show_text(planned: Plan | SuitePlan) -> str:
-    """Return which figures will not be known to be of steady state, and why; empty: any may be.
+    """Return which figures cannot be shown to be of steady state, and why; empty if none.
 
-    Of a suite it says in which parts.
+    Names the parts of a suite.
     """
     parts: dict[str, list[str]] = {}
     plans = [("", planned)] if isinstance(planned, Plan) else planned.by_part
@@ -74,37 +74,37 @@ def cannot_show_text(planned: Plan | SuitePlan) -> str:
 
 
 def say_what_cannot_be_shown(planned: Plan | SuitePlan) -> None:
-    """Say it before a run, as `cannot_show_text` has it; nothing where any figure may be shown."""
+    """Print `cannot_show_text` before a run, unless it is empty."""
     if text := cannot_show_text(planned):
         say(f"this run cannot show {text}; its figures are marked {kind_of(UNKNOWN).label}")
 
 
 def known_by_text(sources: Sequence[str]) -> str:
-    """Return by what the bounds are known."""
-    return ", ".join(sources) or "nothing: bounds are those of any drive"
+    """Return what the bounds are based on."""
+    return ", ".join(sources) or "bounds assume any drive: nothing is known of this one"
 
 
 def endurance_text(planned: Plan | SuitePlan) -> str:
-    """Return what share of the rated endurance is written, or what is done where none is on record."""
+    """Return the share of the rated endurance that is written, or what applies without a rating."""
     written, rated = planned.bytes_written, planned.endurance_bytes
     if rated is None and planned.keeps_time:
-        return "of no account: the drive is simulated"
+        return "not counted (simulated drive)"
     if rated is None:
-        unknown = "share not known: the drive's rating is not on record"
+        unknown = "share unknown: the drive has no rating on record"
         if planned.cap_bytes is None:
-            return f"{unknown}, and nothing ends the run for it"
+            return f"{unknown}, and no cap ends the run"
         if written.upper <= planned.cap_bytes:
             return unknown
         cap = units.capacity_text(planned.cap_bytes)
-        return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
+        return f"{unknown}; the run ends after {cap} unless --endurance-cap allows more, such as 200TB"
     shares = units.ends_text(units.share_text(written.lower / rated), units.share_text(written.upper / rated))
     return f"{shares} of the rated {units.capacity_text(rated)}"
 
 
 STEPS_OF_A_TRY = 4
-"""A rest or a fill, the load, the verdict."""
+"""Steps of a round: rest or fill, load, verdict."""
 TRIES_IN_ONE = 5
-"""Fewer are told one by one."""
+"""Fewer are listed singly."""
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -115,13 +115,13 @@ class PlanLine:
     Attributes
     ----------
     number
-        Of its first step, from 1.
+        Number of its first step, from 1.
     verb, label
-        Of the step, or of the steps that it stands for.
+        Of the step, or of the steps it summarises.
     steps
-        How many it stands for.
+        How many steps it summarises.
     seconds, bytes_written
-        Of all of them, in the drive's time: what the host adds is in the sums of a plan alone.
+        Of all of them, by the drive's clock: the host's share is only in a plan's totals.
     """
 
     number: int
@@ -132,7 +132,7 @@ class PlanLine:
     bytes_written: Bounds
 
     def as_dict(self) -> PlannedLine:
-        """Return it as the JSON of a plan has it."""
+        """Return it as in a plan's JSON."""
         return {
             "step": self.number,
             "verb": self.verb,
@@ -144,7 +144,7 @@ class PlanLine:
 
 
 def lines_of(steps: Sequence[PlannedStep]) -> list[PlanLine]:
-    """Return a line for each step; one for all steps of a round, and one for the tries of a search."""
+    """Return a line per step, per kind of step in rounds, and per search."""
     first = next((at for at, step in enumerate(steps) if step.verb == Stretch.verb), len(steps))
     rounds = (line for stretch in _stretches(steps[first:]) for line in _round(stretch))
     return [*_searched(steps[:first]), *rounds]
@@ -160,7 +160,7 @@ def _round(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
 
 
 def _searched(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
-    """Yield a line for each step, and one for each search."""
+    """Yield a line per step, and one per search."""
     at = 0
     while at < len(steps):
         count = _tries(steps[at:])
@@ -170,9 +170,9 @@ def _searched(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
 
 
 def _tries(steps: Sequence[PlannedStep]) -> int:
-    """Return how many of the first steps are tries of one search; 0 for none.
+    """Return how many of the first steps belong to one search; 0 for none.
 
-    Each of them may be left out or end at once, and those of one try after another differ only in figures.
+    Each may be left out or end at once, and their labels differ only in figures.
     """
     possible = list(takewhile(lambda step: step.seconds.lower == 0, steps))
     likes = [_like(step) for step in possible]
@@ -185,7 +185,7 @@ def _tries(steps: Sequence[PlannedStep]) -> int:
 
 
 def _label_of_tries(steps: Sequence[PlannedStep]) -> str:
-    """Return what is tried: the first and the last label of those that a figure tells apart."""
+    """Return what is searched: the first and last of labels that differ in a figure."""
     named = next((step for step in steps if _FIGURE.search(step.label)), steps[0])
     last = next(step.label for step in reversed(steps) if _like(step) == _like(named))
     return named.label if last == named.label else f"{named.label} ... {last}"
@@ -196,7 +196,7 @@ def _like(step: PlannedStep) -> str:
 
 
 def _stretches(steps: Sequence[PlannedStep]) -> Iterator[Sequence[PlannedStep]]:
-    """Yield the steps between marks, of which the first is one."""
+    """Yield groups of steps, each starting at a mark."""
     begun = [at for at, step in enumerate(steps) if step.verb == Stretch.verb]
     for at, after in pairwise([*begun, len(steps)]):
         yield [step for step in steps[at:after] if step.verb != Stretch.verb]
@@ -217,18 +217,18 @@ PLAN_SCHEMA: Final = "ssdlab.plan/1"
 
 
 def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
-    """Print what each run of a suite will do, a line for each, and the sums."""
+    """Print what each run of a suite will do, a line for each, and the totals."""
     rows = [_row(each, several.drive, keeps_time=planned.keeps_time) for each in planned.children]
     times = ("drive time", "real time") if planned.keeps_time else ("time",)
     print_table(rows, ("part", "begins", "steps", *times, "writes", ""), right=(2,))
-    layout = f"{units.capacity_text(planned.preparation_bytes)}, the file is made and written"
+    layout = f"{units.capacity_text(planned.preparation_bytes)}, create and fill the file"
     print_fields(
         [
             ("layout", layout if planned.preparation_bytes else None),
             *times_of(planned, planned.at_once),
-            ("known by", known_by_text(planned.known_by)),
+            ("based on", known_by_text(planned.known_by)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
-            ("steady state", steady_text(planned)),
+            ("preconditioning", steady_text(planned)),
             ("cannot show", cannot_show_text(planned)),
             ("endurance", endurance_text(planned)),
         ]
@@ -238,7 +238,7 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
 def _row(each: PlannedChild, drive: str, *, keeps_time: bool) -> tuple[object, ...]:
     blank = ("",) * (2 if keeps_time else 1)
     if each.plan is None:
-        stands = f"stands in the library: {short_id(each.child.run_id)}"
+        stands = f"in the library: {short_id(each.child.run_id)}"
         why = stands if each.child.standing else f"left out: {each.child.left_out}"
         return (each.child.part, each.child.state, "", *blank, "", why)
     plan = each.plan

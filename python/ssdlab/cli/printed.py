@@ -1,6 +1,6 @@
-"""What commands print with `--json`, as types: mypy holds commands to them, `ssdlab schema` tells of them.
+"""What commands print with `--json`, as types: mypy checks commands by them, `ssdlab schema` prints them.
 
-What was dumped from a model or a dataclass has its shape (`As`). Shares are 0 to 1.
+Dumped models and dataclasses keep their shape (`As`). Shares are 0 to 1.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 CLOSED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-"""A document has no key beyond these."""
+"""A document has no other keys."""
 
 
 @dataclass(frozen=True)
 class As:
-    """In an annotation: of what type in JSON the value is that was dumped."""
+    """In an annotation: the JSON type of a dumped value."""
 
     of: Any
 
@@ -51,7 +51,7 @@ NAMES = {
     "LeftOut": LeftOut,
     "Shift": Shift,
 }
-"""What annotations of dataclasses name that their modules import for them alone."""
+"""Names in annotations of dataclasses that their modules import only for type checking."""
 Dumped = dict[str, Any]
 Bounds = Annotated[list[float], As(tuple[float, float])]
 """Lower and upper."""
@@ -64,19 +64,19 @@ class ComparedSide(TypedDict):
     """One of two sets of runs."""
 
     given: str
-    """As it was named."""
+    """As named by the user."""
     runs: tuple[str, ...]
     methods: tuple[str, ...]
     drives: tuple[str, ...]
     serials: tuple[str, ...]
     firmwares: tuple[str, ...]
     software: tuple[str, ...]
-    """What measured the runs."""
+    """The software that measured the runs."""
 
 
 @with_config(CLOSED)
 class ComparisonDocument(TypedDict):
-    """Two sets of runs, figure by figure, and what the rules of a gate made of it."""
+    """Two sets of runs, figure by figure, and the verdicts of the gate's rules."""
 
     schema: Literal["ssdlab.compare/1"]
     base: ComparedSide
@@ -93,7 +93,7 @@ class ComparisonDocument(TypedDict):
 
 
 class QualifiedFigures(TypedDict):
-    """Which figures of a part have a qualifier."""
+    """The figures of a part that have a qualifier."""
 
     part: NotRequired[str]
     drive: NotRequired[str]
@@ -101,13 +101,13 @@ class QualifiedFigures(TypedDict):
 
 
 class QualifiedParts(TypedDict, total=False):
-    """Of a suite alone."""
+    """Only for a suite."""
 
     of: Annotated[list[Dumped], As(list[QualifiedFigures])]
 
 
 class QualifierEntry(QualifiedParts):
-    """A qualifier, by its code, and which figures have it."""
+    """A qualifier, by its code, and the figures that have it."""
 
     label: str
     sentence: str
@@ -117,7 +117,7 @@ class QualifierEntry(QualifiedParts):
 
 
 class RatedFigure(TypedDict):
-    """A headline figure beside what the drive is rated for."""
+    """A headline figure and the drive's rating."""
 
     part: NotRequired[str]
     drive: NotRequired[str]
@@ -126,16 +126,16 @@ class RatedFigure(TypedDict):
     unit: str
     """Of the value."""
     metric: str
-    """What is rated, with its unit."""
+    """The rating, with its unit."""
     rated: float
     state: str | None
     source: str
     share: float | None
-    """Figure / rating; null: no rating is of the figure's drive state."""
+    """Figure / rating; null: no rating for the figure's drive state."""
 
 
 class Remark(TypedDict):
-    """A departure or a warning, and the parts that it is of."""
+    """A departure or a warning, and its parts."""
 
     kind: str
     what: str
@@ -143,10 +143,10 @@ class Remark(TypedDict):
 
 
 class DriveFigure(TypedDict):
-    """What one drive has of a figure."""
+    """A figure of one drive."""
 
     value: float | None
-    """null: it is withheld."""
+    """null: withheld."""
     state: str
     qualifiers: dict[str, int]
     """By code, in how many of the runs."""
@@ -164,7 +164,7 @@ class FigureSideBySide(TypedDict):
 
 
 class SuiteFacts(TypedDict):
-    """What is told of a suite alone; of several drives with their figures side by side."""
+    """What only a suite has; for several drives with their figures side by side."""
 
     rated: Annotated[list[Dumped], As(list[RatedFigure])]
     remarks: NotRequired[list[Remark]]
@@ -172,7 +172,7 @@ class SuiteFacts(TypedDict):
 
 
 class ShownStep(TypedDict):
-    """A finished step that counts; ordinals are from 0."""
+    """A finished step that counts; ordinals start at 0."""
 
     ordinal: int
     attempt: int
@@ -191,14 +191,14 @@ class VoidedStep(TypedDict):
 
 
 class TelemetryFinding(TypedDict):
-    """What the drive's own counters say, and in which steps."""
+    """What the drive's own counters show, and in which steps."""
 
     says: str
     steps: list[int]
 
 
 class Telemetry(TypedDict):
-    """What the drive's own counters say of the steps."""
+    """Findings from the drive's own counters, by step."""
 
     findings: list[TelemetryFinding]
     changes: dict[str, float]
@@ -206,7 +206,7 @@ class Telemetry(TypedDict):
 
 
 class ShownNote(Note):
-    """A dated note; of a suite also those of its parts."""
+    """A dated note; a suite includes those of its parts."""
 
     part: str = ""
     drive: str = ""
@@ -222,7 +222,7 @@ class ShowDocument(SuiteFacts):
     status: ActualStatus
     seal: SealState
     torn_bytes: int
-    """Of a journal line that a kill has cut short."""
+    """Bytes of an incomplete last line of the journal."""
     result: dict[str, JsonValue] | None
     """As `ssdlab schema result` has it; null until the run is finished."""
     qualifiers: dict[str, QualifierEntry]
@@ -237,7 +237,7 @@ class ShowDocument(SuiteFacts):
 
 
 class Unreadable(TypedDict):
-    """A run without an end that is damaged, or that a newer ssdlab wrote."""
+    """An unfinished run that is damaged, or written by a newer ssdlab."""
 
     run: str
     why: str
@@ -258,18 +258,18 @@ class RunsDocument(TypedDict):
     schema: Literal["ssdlab.runs/1"]
     library: str
     total: int
-    """How many there are of those that were asked for."""
+    """Number of runs that match, listed or not."""
     runs: Annotated[tuple[Dumped, ...], As(list[RunLine])]
     unreadable: list[Unreadable]
 
 
 class LeftOutEntry(TypedDict):
-    """Runs that have the figure and are not like those that were looked at."""
+    """Runs that have the figure but are not comparable with the selected ones."""
 
     runs: int
     drives: int
     differs: dict[str, tuple[Any, Any]]
-    """By what they differ in: theirs, and ours."""
+    """What differs: theirs, and ours."""
     why: str
 
 
@@ -283,7 +283,7 @@ class FiguresDocument(TypedDict):
 
 
 def _printed(of: type, schema: str, **others: Any) -> type[BaseModel]:  # noqa: ANN401 - types
-    """Return what is printed of a dataclass: its fields, `others` in their place, and whence they are."""
+    """Return the printed type of a dataclass: its fields, with `others` replacing some, and its origin."""
     hints = {**get_type_hints(of, localns=NAMES), **others, "library": str}
     fields: dict[str, Any] = {name: (hint, ...) for name, hint in hints.items()}
     fields["schema_version"] = (Literal[schema], Field(..., alias="schema"))
@@ -311,14 +311,14 @@ class MeasurementDocument(Summary):
 
 
 class Layout(TypedDict):
-    """What making the file of a drive takes."""
+    """Cost of creating a drive's file."""
 
     bytes: int
     seconds: Bounds
 
 
 class PlannedStepEntry(TypedDict):
-    """A step that a run would do."""
+    """A planned step."""
 
     ordinal: int
     verb: str
@@ -326,11 +326,11 @@ class PlannedStepEntry(TypedDict):
     seconds: Bounds
     bytes_written: Bounds
     effects: list[str]
-    """What would reach the drive."""
+    """Effects on the drive."""
 
 
 class PlanTotals(TypedDict):
-    """The sums of a plan, as [lower, upper]."""
+    """The totals of a plan, as [lower, upper]."""
 
     schema: Literal["ssdlab.plan/1"]
     seconds: Bounds
@@ -338,21 +338,21 @@ class PlanTotals(TypedDict):
     real_seconds: Bounds
     bytes_written: Bounds
     left_set: list[dict[str, JsonValue]]
-    """Settings that runs which died have left on this host."""
+    """Settings that crashed runs left changed on this host."""
 
 
 class PlanOfOneDrive(PlanTotals):
-    """What is planned for one drive."""
+    """The plan for one drive."""
 
     drive: str
     layout: Layout
     known_by: list[str]
-    """Where the drive's pace is taken from."""
+    """Sources of the drive's estimated speed."""
     endurance_bytes: int | None
-    """Rated; null: not known."""
+    """Rated; null if not known."""
     endurance_share: Bounds | None
     objection: dict[str, JsonValue] | None
-    """Why the run would be refused as things stand: an error, as `--json` prints it."""
+    """Why the run would be refused now: an error, as `--json` prints it."""
 
 
 @with_config(CLOSED)
@@ -365,11 +365,11 @@ class PlanDocument(PlanOfOneDrive):
     wipes: Annotated[list[Dumped], As(list[Signature])]
     """File systems and the like that would be lost."""
     cannot_show: list[str]
-    """Which steady state surely will not be shown, and why."""
+    """Which steady state cannot be shown, and why."""
 
 
 class PlannedLine(TypedDict):
-    """A line of a plan: a step, or several that it stands for."""
+    """A line of a plan: a step, or several it summarises."""
 
     step: int
     """The number of its first, from 1."""
@@ -386,12 +386,12 @@ class PlannedPart(TypedDict):
     part: str
     method: str
     state: str
-    """Drive state that it begins in."""
+    """Initial drive state."""
     drive: str
     left_out: str | None
-    """Why it is not done on this drive."""
+    """Why it is left out on this drive."""
     standing: str | None
-    """The run that stands in the library for it."""
+    """The run in the library that replaces it."""
     steps: int
     lines: list[PlannedLine]
     effects: list[str]

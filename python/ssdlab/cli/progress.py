@@ -1,4 +1,4 @@
-"""How a command shows that it goes on: a live line on a terminal, a plain line now and then elsewhere.
+"""Progress of a command: a live line on a terminal, an occasional plain line elsewhere.
 
 Everything goes to stderr, so that stdout is data. On a terminal (and not `TERM=dumb`) two lines are
 redrawn; colours are left out under `NO_COLOR`. Elsewhere there is one line for each change of phase and one
@@ -36,13 +36,13 @@ class Display(Protocol):
     """Where progress is shown."""
 
     def update(self, lines: tuple[str, ...]) -> None:
-        """Show the present state in place of the one before."""
+        """Show the present state in place of the previous one."""
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
 
     def close(self) -> None:
-        """Take the live part away."""
+        """Remove the live part."""
 
 
 class LiveDisplay:
@@ -75,7 +75,7 @@ class LiveDisplay:
         self._live.console.print(styled(text), markup=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Take the live lines away."""
+        """Remove the live lines."""
         self._live.stop()
 
 
@@ -99,11 +99,11 @@ class PlainDisplay:
         self._next = time.monotonic() + self._every_s
 
     def close(self) -> None:
-        """Nothing is to be taken away."""
+        """Nothing to remove."""
 
 
 def display(*, at_once: bool = False) -> Display:
-    """Return the display that fits where stderr goes; `at_once`: the first state is not waited for."""
+    """Return the display that fits stderr; `at_once`: show the first state at once."""
     return LiveDisplay() if on_terminal(sys.stderr) else PlainDisplay(at_once=at_once)
 
 
@@ -117,9 +117,9 @@ class RunProgress:
     shown
         Where; what fits stderr by default.
     keep
-        Leave the display open at the end of a run: others follow.
+        Leave the display open at the end of a run, for the next one.
     lines
-        What the live lines are; by default `status_lines`.
+        Makes the live lines; by default `status_lines`.
     """
 
     def __init__(
@@ -134,10 +134,10 @@ class RunProgress:
         self._lines = lines or status_lines
         self._outlook = ""
         self._left = 0
-        """Steps of the plan behind the one that was begun last."""
+        """Steps of the plan after the one that started last."""
 
     def began(self, progress: Progress) -> None:
-        """Say that a step starts, and before it what is expected, if that has changed."""
+        """Print that a step starts, and first the expectations, if they have changed."""
         if progress.outlook not in ("", self._outlook):
             self._display.say(f"{_place(progress)} {progress.outlook}")
         self._outlook = progress.outlook
@@ -146,23 +146,21 @@ class RunProgress:
         self._display.update(self._lines(progress))
 
     def tick(self, progress: Progress) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         self._display.update(self._lines(progress))
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
-        """Say what a step yielded."""
+        """Print a step's result."""
         if read_back:
             self._display.say(f"{_place(progress)} {step.label}: finished before")
         elif (text := outcome(step)) is not None:
             self._display.say(f"{_place(progress)} {step.label}: {text}")
 
     def ended(self, status: Status) -> None:
-        """Say why the plan had more steps, and take the live lines away."""
+        """Print how many optional steps were skipped, and remove the live lines."""
         if status == "finished" and self._left > 0:
             step = "step" if self._left == 1 else "steps"
-            self._display.say(
-                f"finished: {self._left} more {step} of the plan would have been done if needed"
-            )
+            self._display.say(f"finished early ({self._left} optional {step} skipped)")
         if not self._keep:
             self._display.close()
 
@@ -199,11 +197,11 @@ def outcome(step: Step) -> str | None:
 
 
 def _of(slowest: str, known: int, directions: int) -> str:
-    """Return which direction a time is of, where there are several; one with too few I/Os has none."""
+    """Return the direction of a time, if there are several; one with too few I/Os has no time."""
     if directions == 1:
         return ""
     if known < directions:
-        return f" ({slowest}s alone)" if known == 1 else f" ({slowest}s)"
+        return f" ({slowest}s only)" if known == 1 else f" ({slowest}s)"
     return f" ({slowest}s, the {'slower' if directions == 2 else 'slowest'})"
 
 
@@ -212,7 +210,7 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
     phase = f", {progress.phase}" if progress.phase else ""
     first = (
         f"{_place(progress)} {progress.label}{phase} {units.span_text(round(progress.step_elapsed_s, 1))}; "
-        f"{range_text(progress.remaining_least_s, progress.remaining_most_s)} left in all"
+        f"{range_text(progress.remaining_least_s, progress.remaining_most_s)} left in total"
     )
     if progress.outlook:
         first += f"; {progress.outlook}"
@@ -222,15 +220,15 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
     tails = (("p50", progress.p50_ns), ("p99", progress.p99_ns), ("p99.9", progress.p999_ns))
     parts += [f"{name} {units.latency_text(value)}" for name, value in tails if value is not None]
     if progress.slowest_of > 1:
-        parts.append(f"(each of the slowest of {progress.slowest_of} kinds of I/O)")
+        parts.append(f"(of the slowest of {progress.slowest_of} kinds of I/O each)")
     if progress.failed:
         parts.append(f"{progress.failed} failed")
     return first, "      " + "  ".join(parts)
 
 
 def range_text(min_s: float, max_s: float) -> str:
-    """Return a range of time: `4 min 10 s to 6 min 00 s`, or one figure where both ends are near."""
-    # Rounded outward: a run that ends within its bounds ends within what is told of them.
+    """Return a range of time: `4 min 10 s to 6 min 00 s`, or one figure if the ends are close."""
+    # Rounded outward: a run that ends within its bounds ends within the printed ones.
     lower, upper = units.span_text(_whole(min_s, floor)), units.span_text(_whole(max_s, ceil))
     if max_s - min_s <= _SAME_SHARE * max_s:
         return upper
@@ -238,7 +236,7 @@ def range_text(min_s: float, max_s: float) -> str:
 
 
 def _whole(seconds: float, rounded: Callable[[float], int]) -> float:
-    """Round to what `units.span_text` prints of so long a time: tenths of seconds, seconds or minutes."""
+    """Round as `units.span_text` does for such a time: to tenths of seconds, seconds or minutes."""
     if seconds < 10:
         return rounded(10 * seconds) / 10
     return rounded(seconds) if seconds < units.MINUTES_FROM_S else 60 * rounded(seconds / 60)
@@ -262,5 +260,5 @@ def _place(progress: Progress) -> str:
     number, steps = (each - progress.own_steps for each in (progress.ordinal + 1, progress.steps))
     if not progress.steps or number < 1:
         return "[before]"
-    # A run that was resumed may do steps again, and comes to more than its plan has.
+    # A resumed run may repeat steps, and have more than its plan.
     return f"[{number}/{steps}]" if number <= steps else f"[{number}]"

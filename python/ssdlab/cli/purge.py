@@ -1,4 +1,4 @@
-"""`ssdlab purge`: a drive back to its fresh state, proven."""
+"""`ssdlab purge`: erase a drive to its fresh state, and verify it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def purge(
     dry_run: bool = False,
     json: bool = False,
 ) -> None:
-    """Erase a drive to its fresh state by the strongest method it has, and prove it by reading back.
+    """Erase a drive to its fresh state by its strongest method, and verify by reading back.
 
-    A sanitize that goes on in the drive already is followed. What is done is kept in a file, also when it
+    A sanitize that is already running is followed to its end. A record is kept in a file, even if the purge
     fails.
 
     Parameters
@@ -43,17 +43,17 @@ def purge(
     drive
         A block device such as /dev/nvme0n1.
     destroy
-        Identifier of the drive whose data is lost (see `ssdlab drives`); once more for each other namespace
-        that may lose its data too.
+        Identifier of the drive whose data is lost (see `ssdlab drives`); repeat it for each other namespace
+        that may lose its data.
     wipe_signatures
         Consent to losing a file system, partition table or array member on it.
     method
-        How, by name: see --dry-run for the drive's methods.
+        Name of the purge method: --dry-run lists the drive's methods.
     limit
-        How long it may take: 90min, 6h. By default twice what the drive expects, and ten minutes.
+        Time limit: 90min, 6h [default: twice the drive's estimate plus ten minutes].
     dry_run
-        Print every command and write, and why each other method is not used; ends with the refusal, if the
-        purge would be refused. Nothing is changed.
+        Print every command and write, why other methods are not used, and any reason for refusal. Changes
+        nothing.
     json
         Print JSON, schema ssdlab.purge/1.
     """
@@ -93,13 +93,15 @@ def _limit_s(text: str) -> float:
         seconds = units.parse_duration(text) / units.NS_PER_S
     if not 0 < seconds <= _MAX_S:
         raise UsageError(
-            f"--limit {text} is no limit of time", "give one of up to 30 days, such as 6h", given=text
+            f"--limit {text} is not a valid time limit",
+            "give a time of up to 30 days, such as 6h",
+            given=text,
         )
     return seconds
 
 
 def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callable[[PurgeProgress], None]]:
-    """Return the method that was reported last, and what shows how far it is."""
+    """Return the last reported method, and a function that shows progress."""
     last_method: list[str] = []
 
     def tell(progress: PurgeProgress) -> None:
@@ -112,17 +114,17 @@ def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callabl
 def _left(drive: str, last_method: list[str]) -> Interrupted:
     method = last_method[0] if last_method else ""
     by_host = method in {"", "discard", "zero-fill"}
-    what = "nothing more is erased" if by_host else "the drive goes on by itself"
+    what = "erasing has stopped" if by_host else "the drive continues by itself"
     return Interrupted(
-        f"the purge of {drive} was left by a signal: {what}",
-        f"run the same command again: {'it begins anew' if by_host else 'a sanitize is followed to its end'}",
+        f"the purge of {drive} was interrupted by a signal: {what}",
+        f"run the same command again: {'it starts over' if by_host else 'a sanitize is followed to its end'}",
         method=method,
     )
 
 
 def _say_kept(path: object) -> None:
     if path is not None:
-        say(f"kept: {path}")
+        say(f"record: {path}")
 
 
 def _print_record(path: str, record: PurgeRecord, *, as_json: bool) -> None:
@@ -133,11 +135,11 @@ def _print_record(path: str, record: PurgeRecord, *, as_json: bool) -> None:
     print_fields(
         [
             ("method", record.method + (", a substitute: spare blocks keep their data" * record.substitute)),
-            ("followed", "it was going on already" if record.followed else None),
+            ("followed", "it was already running" if record.followed else None),
             ("proof", _proof(record)),
             ("drive's log", record.drive_log),
             ("time", units.span_text(record.elapsed_s)),
-            ("erased too", ", ".join(record.siblings)),
+            ("also erased", ", ".join(record.siblings)),
         ],
         indent=2,
     )
@@ -152,7 +154,7 @@ def _proof(record: PurgeRecord) -> str:
     kinds = (("zeroes", found.zero), ("FFh", found.ones), ("other data", found.other))
     now = ", ".join(f"{count} {name}" for name, count in (*kinds, ("unreadable", found.unreadable)) if count)
     if not found.marked:
-        return f"the drive's log alone: no marks were written before; {found.samples} samples read: {now}"
+        return f"drive's log only: no marks were written before; {found.samples} samples read: {now}"
     return f"{found.marked} marks written before, none left; {found.samples} samples read: {now}"
 
 
@@ -166,17 +168,17 @@ def _print_plan(found: DryRun, *, as_json: bool) -> None:
     if as_json:
         print_json({"schema": SCHEMA, "dry_run": True, **found.as_dict()})
         return
-    print_line(f"{found.drive}: nothing is changed by this", "bold")
+    print_line(f"{found.drive}: dry run, nothing is changed", "bold")
     sample = units.bytes_text(found.sample_bytes)
     print_fields(
         [
             ("would follow", found.following),
             ("would use", found.method),
-            ("erased too", ", ".join(found.siblings)),
+            ("also erased", ", ".join(found.siblings)),
             ("time limit", None if found.limit_s is None else units.span_text(found.limit_s)),
             (
                 "marks",
-                f"{found.marks} samples of {sample} written and read back first",
+                f"{found.marks} samples of {sample}, written and read back first",
             ),
         ],
         indent=2,
@@ -185,8 +187,8 @@ def _print_plan(found: DryRun, *, as_json: bool) -> None:
         print_line(f"  sends: {command}")
     print_line()
     rows: list[tuple[Any, ...]] = [
-        (each.method, each.obstacle or each.note or "can be used") for each in found.ways
+        (each.method, each.obstacle or each.note or "available") for each in found.ways
     ]
     print_table(rows, ("method", ""))
     for objection in found.objections[1:]:
-        warn(f"as things stand it would be refused: {objection.what}", objection.advice)
+        warn(f"the purge would be refused now: {objection.what}", objection.advice)

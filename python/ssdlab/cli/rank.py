@@ -38,31 +38,30 @@ def rank(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Rank drives by a headline figure, best first; a drive's is the median of its runs.
+    """Rank drives by a headline figure, best first, by the median of each drive's runs.
 
-    Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
-    kind of drive, scale, part of the drive used and departures, all quick or none. A variant of a drive is an
-    entry of its own; another spare area is remarked, and so is other software. Latencies of a depth sweep are
-    ranked only at one depth, and no figure that is marked as unfit for it, such as throttled. The others that
-    have it are left out, and it is said why.
+    Only comparable runs are ranked: same method and version, parameters, engine, kind of drive, scale, span
+    and departures, all quick or none. A variant of a drive is a separate entry; differences in spare area or
+    software are noted. Latencies of a depth sweep are ranked only at one depth, and unusable figures, such as
+    throttled ones, are not ranked. Runs left out are listed with the reason.
 
     Parameters
     ----------
     figure
-        Name of the figure, such as qd1_random_read_iops, or a part that one name alone has. Without it the
-        figures that the library has are listed.
+        Name of the figure, such as qd1_random_read_iops, or a part of it that fits only one [default: list
+        the library's figures].
     drive
         Only drives with this in their identifier or name.
     method
         Only runs of this method.
     since
-        Only runs begun then or later: 2026-11-01, 7d, 36h.
+        Only runs started since: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     like
-        Rank the runs that are like this one; by default the largest group is ranked.
+        Rank the runs comparable with this one [default: the largest comparable group].
     limit
-        So many drives; by default 40 in words, and all as JSON.
+        Maximum drives (default 40; JSON: all).
     json
         Print the ranking, or the names, as JSON, schema ssdlab.rank/1.
     """
@@ -98,7 +97,7 @@ def _list(names: Sequence[str], folder: Path, *, json: bool) -> None:
 
 
 def _folder_of(run: str, library: Path) -> str:
-    from ssdlab.results.store import find_run  # with the models of a run: a ranking does without
+    from ssdlab.results.store import find_run  # imports a run's models, which a ranking does not need
 
     return find_run(run, library).name
 
@@ -108,7 +107,7 @@ def _print(found: Ranking) -> None:
     print_text(found.common, "dim", "  ")
     letters = Letters(code for line in found.lines for code in line.marks)
     rows = []
-    varied = any(", " in plain_drive(line.drive_name) for line in found.lines)  # told at the end of a name
+    varied = any(", " in plain_drive(line.drive_name) for line in found.lines)  # shown at the end of a name
     for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
         spread = "" if line.runs == 1 else ends_text(low, high)
@@ -123,7 +122,7 @@ def _print(found: Ranking) -> None:
         table, titles = fitted(table, titles, line_width(), shortened=shortened)
     print_table(table, titles, right=(0, 3, 4))
     if found.drives > len(found.lines):
-        say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
+        say(f"showing the best {len(found.lines)} of {found.drives} drives; more with --limit")
     letters.print()
     for remark in found.remarks:
         print_text(one_line(remark), indent="  ")
@@ -131,7 +130,7 @@ def _print(found: Ranking) -> None:
 
 
 def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
-    """Return the groups of runs that were left out, as JSON has them."""
+    """Return the groups of runs that were left out, as JSON."""
     return [
         {
             "runs": each.runs,

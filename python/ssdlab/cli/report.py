@@ -1,4 +1,4 @@
-"""`ssdlab report`: the page of one or more finished runs."""
+"""`ssdlab report`: the report page of one or more finished runs."""
 
 from __future__ import annotations
 
@@ -43,35 +43,34 @@ def report(
     library: Library = None,
     json: bool = False,
 ) -> int:
-    """Write the report page of one or more runs: one HTML file that holds everything and loads nothing.
+    """Write the report of one or more runs: one self-contained HTML file.
 
     Several runs are compared on one page; each drive keeps its colour.
 
     Parameters
     ----------
     runs
-        Run folders, or ids or their beginnings; a suite brings all its runs.
+        Run folders, ids or prefixes of ids; a suite includes all its runs.
     output
-        The file to write, by default RUN.html here. An older page of ssdlab is replaced, and nothing else.
+        File to write [default: RUN.html here]; only an older ssdlab report is replaced.
     title
         Title of the page.
     name
-        What a drive is called, by its identifier as the page has it. May be given several times.
+        Name to show for a drive, given by its identifier in the report. May be given several times.
     text
-        Markdown for a chapter (by its title), a section or a chart (by its id, as its link has it). May be
+        Markdown text for a chapter (by title), or for a section or chart (by the id in its link). May be
         given several times.
     declaration
-        A review's TOML: its title, chapters and tiles instead of those that the run had.
+        A review's TOML: its title, chapters and tiles replace those of the run.
     claims
-        A file of your own sentences, with figure and bound: marked true, false or not measured, here and
-        on the page. The exit status is 1 if one is false.
+        A file of your own claims, each with figure and bound: marked true, false or not measured, here and on
+        the page. Exit status 1 if one is false.
     pdf
-        Print it instead: a PDF of what stands open, each chart in one unit. Needs Chromium and the extra
-        `figures`.
+        Write a PDF of the opened charts instead, each in one unit. Needs Chromium and the extra `figures`.
     full
-        Open every chart; in a PDF also every view, tables, headers and how each run was measured.
+        Open every chart; in a PDF also every view, table, header and measurement description.
     overview
-        Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
+        For many drives: a page of their headline figures, and a folder with a page for each drive.
     json
         Print path, size and runs of the page as JSON.
     """
@@ -79,7 +78,7 @@ def report(
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
-    engine.ready()  # before all else, since it goes on beside it
+    engine.ready()  # first, as it runs in parallel
     from ssdlab.results import tables
 
     tables.ready()  # as well
@@ -90,7 +89,7 @@ def report(
     edition = replace(_edition(title, name, text, declaration, claims, full=full), theme=themed(theme))
     if pdf and overview:
         raise UsageError(
-            "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
+            "an overview links to other pages and cannot be a PDF", "leave out --pdf or --overview"
         )
     if output is None:
         first = find_run(runs[0], library_of(library))
@@ -118,7 +117,7 @@ def report(
     else:
         print_line(f"{output}: {capacity_text(size_bytes)}, {', '.join(ids)}")
         for run_id in cut:
-            print_line(f"mind: run {run_id} ended before its last step: of it the page has what was finished")
+            print_line(f"note: run {run_id} did not finish: the page has its completed steps")
         for each in marked:
             print_line(f"{each.mark}: {each.sentence} ({each.figure} {each.bound}; {each.found})")
     return int(any(each.mark == "false" for each in marked))
@@ -165,14 +164,14 @@ def _ended(folder: Path, run: Reported) -> bool:
 
 
 def _check_name(output: Path, *, pdf: bool) -> None:
-    """Refuse a name that says the other of page and PDF."""
+    """Refuse a file name whose extension contradicts --pdf."""
     other = (".html", ".htm") if pdf else (".pdf",)
     if output.suffix.lower() in other:
         is_one, name = (
             ("a PDF", output.with_suffix(".pdf")) if pdf else ("a page", output.with_suffix(".html"))
         )
-        advice = f"name it {name}, or leave --pdf out" if pdf else f"name it {name}, or add --pdf"
-        raise UsageError(f"what is written is {is_one}, and {output} is the name of another thing", advice)
+        advice = f"name it {name}, or leave out --pdf" if pdf else f"name it {name}, or add --pdf"
+        raise UsageError(f"the output is {is_one}, but {output} has another extension", advice)
 
 
 def _overview(folders: list[Path], output: Path, theme: Theme | None, json: bool) -> None:

@@ -28,27 +28,27 @@ def resume(
     library: Library = None,
     json: bool = False,
 ) -> int:
-    """Resume a run that was interrupted, where it stopped; or do parts of a finished review again.
+    """Resume an interrupted run where it stopped, or repeat parts of a finished review.
 
-    The drive must be the one that the run began on. Consent that was given on this host for that very drive
-    still holds; else it is asked for again, for example of a folder that was copied.
+    The drive must be the one that the run started on. Consent given on this host for that drive still holds;
+    otherwise it is needed again, for example for a copied folder.
 
     Parameters
     ----------
     run
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     redo
-        A part of a finished suite or review that is to be done again, with its parameters and seed; of
-        several drives on each that has it. The new run takes the place of the old one, and both are kept.
-        What writes needs --destroy as a new run does. May be given several times.
+        A part of a finished suite or review to repeat with its parameters and seed, on each drive that has
+        it. The new run replaces the old one, and both are kept. Writes need --destroy as in a new run. May be
+        given several times.
     destroy
-        Consent given again: identifier of the drive whose data may all be lost (see `ssdlab drives`).
+        Renewed consent: identifier of the drive whose data may all be lost (see `ssdlab drives`).
     wipe_signatures
         Consent to losing a file system, partition table or array member on the drive as well.
     endurance_cap
-        Share of its rated endurance, or bytes, that may be written, where consent is given again: 50%.
+        With renewed consent: share of the rated endurance, or bytes, that may be written: 50%.
     require_steady
-        Exit with status 1 where steady state was asked for and not shown; by default that is a result.
+        Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
@@ -64,15 +64,15 @@ def resume(
 
     if destroy is None and (wipe_signatures or endurance_cap is not None):
         raise UsageError(
-            "--wipe-signatures and --endurance-cap go with consent that is given again",
-            "add --destroy and the drive's identifier (ssdlab drives shows it), or leave them out",
+            "--wipe-signatures and --endurance-cap need renewed consent",
+            "add --destroy and the drive's identifier (see ssdlab drives), or leave them out",
         )
     cap = None if endurance_cap is None else cap_in(endurance_cap)
     renewal = None if destroy is None else Renewal(destroy, wipe_signatures, cap)
     folder = find_run(run, library_of(library))
     kept = RunFolder(folder)
     if torn := kept.read_journal().torn_bytes:
-        warn(f"the last {torn} bytes of the journal are torn, by a kill or a power cut, and are cut off")
+        warn(f"the last {torn} bytes of the journal are incomplete (a kill or power cut) and are removed")
     if redo:
         ask_again(folder, redo, renewal=renewal, on_wait=warn)
         renewal = None  # it is on record

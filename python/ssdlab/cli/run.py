@@ -45,22 +45,22 @@ def run(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> int:
-    """Run a method, a suite or a review on one or more drives, and keep it in the library.
+    """Run a method, a suite or a review on one or more drives, and store it in the library.
 
-    Stopped by Ctrl-C, a kill or a crash, it continues with `ssdlab resume`; nothing finished is done twice.
-    Several drives are run one after the other, and reported on one page.
+    After Ctrl-C, a kill or a crash, `ssdlab resume` continues it; finished work is not repeated. Several
+    drives run one after the other, and share one report.
 
     Parameters
     ----------
     name
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
-        Block devices such as /dev/nvme0n1, a file (with --size when it must be made), or simulated drives:
-        sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`). An identifier of a drive in
-        the library stands for its runs: only what is missing of it is run, if it is attached. A variant
-        of one drive alone stands behind its name: /dev/nvme1n1,spare=25%.
+        Block devices such as /dev/nvme0n1, a file (with --size to create it), or simulated drives: sim:NAME,
+        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). For the identifier of a drive in the
+        library, only missing runs are done, if it is attached. A variant of one drive follows its name:
+        /dev/nvme1n1,spare=25%.
     require_steady
-        Exit with status 1 where steady state was asked for and not shown; by default that is a result.
+        Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
@@ -131,7 +131,7 @@ def _run_several(
     json: bool,
     require_steady: bool,
 ) -> int:
-    """Run a suite on several drives, or on one of which parts stand in the library."""
+    """Run a suite on several drives, or on one with parts already in the library."""
     from ssdlab.cli.plan import show_several_effects
     from ssdlab.cli.plan_lines import say_what_cannot_be_shown
     from ssdlab.cli.suites import SuiteProgress, orders

@@ -41,31 +41,30 @@ def runs(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """List the runs of the library, newest first; a review is one line, which counts its parts.
+    """List the runs of the library, newest first; a review is one line, with its number of parts.
 
-    Parts have lines of their own where their review is none of the runs that are asked for.
+    Parts have their own lines if their review does not match.
 
-    A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all of it,
-    its cells parted by tabs, so that the longest name widens no other line.
+    A narrow terminal gets fewer columns and shortened names; a pipe gets the whole table, separated by tabs.
 
     Parameters
     ----------
     drive
-        Only of drives with this in their identifier or name.
+        Only drives with this in their identifier or name.
     method
-        Only of this method.
+        Only runs of this method.
     since
-        Only those begun then or later: 2026-11-01, 7d, 36h.
+        Only runs started since: 2026-11-01, 7d, 36h.
     tag
-        Only those with this tag.
+        Only runs with this tag.
     status
-        Only those that are so.
+        Only runs with this status.
     limit
-        So many; by default 40 in words, and all as JSON.
+        Maximum rows (default 40; JSON: all).
     parts
-        List the parts of reviews too.
+        Also list the parts of reviews.
     json
-        Print them as JSON, schema ssdlab.runs/1: parts too, each with the run_id of its review as `suite`.
+        Print them as JSON, schema ssdlab.runs/1: with parts, each with the run_id of its review as `suite`.
     """
     from ssdlab.library.choosing import Choice, list_runs, since_of
     from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
@@ -92,13 +91,13 @@ def runs(
         warn(f"{name} is left out: {why}")
     if not found.runs:
         asked = choice != Choice()
-        print_line(f"{folder}: no run is so" if asked else f"{folder}: no run yet; ssdlab run makes one")
+        print_line(f"{folder}: no matching run" if asked else f"{folder}: no run yet; ssdlab run makes one")
     elif found.total > len(found.runs):
-        say(f"the newest {len(found.runs)} of {found.total}; more with --limit")
+        say(f"showing the newest {len(found.runs)} of {found.total}; more with --limit")
 
 
 def _print(found: Listing) -> None:
-    """Print a table of runs: on a terminal no wider than it is, elsewhere with tabs between its cells."""
+    """Print a table of runs: fitted to a terminal, elsewhere separated by tabs."""
     rows = [_cells(line, *found.parts.get(line["run_id"], (0, 0))) for line in found.runs]
     if not rows:
         return
@@ -110,7 +109,7 @@ def _print(found: Listing) -> None:
 
     from ssdlab.cli.fitting import fitted
 
-    # The name of a run begins with its time, and `show` of it has the identifier of its drive.
+    # A run's name starts with its time, and `show` has its drive's identifier.
     print_table(
         *fitted(
             rows,
@@ -143,14 +142,14 @@ LAST_SCHEMA = "ssdlab.last/1"
 
 
 def last(*, library: Library = None, json: bool = False) -> None:
-    """Print the folder of the run that was begun last; of a suite that of the suite.
+    """Print the folder of the newest run; for a suite, that of the suite.
 
-    The word `last` means the same wherever a run is named: `ssdlab show last`.
+    `last` names this run in every command: `ssdlab show last`.
 
     Parameters
     ----------
     json
-        Print what it is as JSON, schema ssdlab.last/1.
+        Print it as JSON, schema ssdlab.last/1.
     """
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import LAST, actual_status, find_run
@@ -181,12 +180,12 @@ def show(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Show on one screen what a run came to, or how far it came: at most six figures, of a review its tiles.
+    """Show a run's result or progress on one screen: at most six figures, or a review's tiles.
 
     Parameters
     ----------
     run
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     all
         Show everything: parts, points, all figures, ratings, departures, notes.
     json

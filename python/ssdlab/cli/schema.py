@@ -1,4 +1,4 @@
-"""`ssdlab schema`: JSON Schemas of what ssdlab reads and writes, made of the models that do so."""
+"""`ssdlab schema`: JSON Schemas of what ssdlab reads and writes, from the models that do so."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ SCHEMA = "ssdlab.schemas/1"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Mode = Literal["validation", "serialization"]
 _SEAL = Field(
-    None, description="checksum over all bytes before it, in a file; what is printed has none, nor old files"
+    None,
+    description="checksum over all bytes before it, in a file; absent in printed output and in old files",
 )
 _ATTRIBUTES = re.compile(r"\n+Attributes\n-+\n(.*?)(?:\n\n|$)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", re.MULTILINE)
 
 
 def schema(name: str | None = None, /, *, json: bool = False) -> None:
-    """Print the JSON Schema (2020-12) of a document; without a name, list the documents.
+    """Print the JSON Schema (2020-12) of a document, or list the documents.
 
-    Schemas are made of the models that ssdlab itself reads and writes by. A TOML file is held against its
-    schema as the JSON of the same tables; text such as "4k" is checked further when it is read.
+    Schemas come from the models that ssdlab itself reads and writes. Validate a TOML file as the JSON of the
+    same tables; text such as "4k" is checked further when it is read.
 
     Parameters
     ----------
     name
-        Which document: manifest, show, job, ...
+        Document: manifest, show, job, ... [default: list all].
     json
         Print the list as JSON, schema ssdlab.schemas/1; a schema is JSON in any case.
     """
@@ -52,7 +53,7 @@ def schema(name: str | None = None, /, *, json: bool = False) -> None:
 
 
 def identifier(name: str) -> str:
-    """Return the name that a schema has for good: it counts up with the document's own number."""
+    """Return the permanent name of a schema: its number follows the document's."""
     return f"urn:ssdlab:schema:{name}:{DOCUMENTS[name].number}"
 
 
@@ -62,7 +63,7 @@ def schema_of(name: str) -> JsonSchemaValue:
     Raises
     ------
     UsageError
-        There is none of that name.
+        There is no such document.
     """
     if name not in DOCUMENTS:
         raise unknown("document", name, DOCUMENTS)
@@ -77,7 +78,7 @@ def schema_of(name: str) -> JsonSchemaValue:
 
 
 class Document(NamedTuple):
-    """A document and what it is read or written by.
+    """A document and the type that reads or writes it.
 
     Attributes
     ----------
@@ -99,13 +100,13 @@ class Document(NamedTuple):
 
 class _Generator(GenerateJsonSchema):
     def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: ANN401 - pydantic's own
-        """Return whether a key is always there: what tells kinds apart is, though it has a default."""
+        """Return whether a key is always present: discriminators are, despite their default."""
         inner = field["schema"]
         tag = inner["type"] == "default" and len(inner["schema"].get("expected", ())) == 1
         return (tag and self.mode == "serialization") or super().field_is_required(field, total)
 
     def function_before_schema(self, schema: Any) -> JsonSchemaValue:  # noqa: ANN401 - pydantic's own
-        """Return the schema of what is read from text too, such as 4k, or from a number of seconds."""
+        """Return the schema of a value that may also be text, such as 4k, or a number of seconds."""
         inner = super().function_before_schema(schema)
         if self.mode == "serialization":
             return inner
@@ -113,7 +114,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _describe_fields(made: JsonSchemaValue) -> None:
-    """Put what a class says of its attributes to the properties that it speaks of."""
+    """Copy the descriptions of a class's attributes to the properties."""
     found = _ATTRIBUTES.search(made.get("description", ""))
     if found is None:
         return
@@ -163,7 +164,7 @@ def _job() -> type[BaseModel]:
             for key, field in options.items()
             for spelt in dict.fromkeys((key.replace("_", "-"), key))
         }
-        fields |= {"do": (Literal[do], ...), "label": (str, Field("", description="what reports call it"))}
+        fields |= {"do": (Literal[do], ...), "label": (str, Field("", description="name in reports"))}
         return create_model(f"{do.title()}Step", __base__=Frozen, __doc__=f"A {do} step.", **fields)
 
     steps = _any_of((step(do, options) for do, options in step_options().items()), "do")
@@ -183,7 +184,7 @@ def _plan() -> Any:  # noqa: ANN401 - a type
 def _claims() -> type[BaseModel]:
     from ssdlab.report.claims import UserClaim
 
-    about = "Sentences of a page's author, each with the figure and the bound that it rests on."
+    about = "Claims of a page's author, each with its figure and bound."
     return create_model(
         "Claims", __base__=Frozen, __doc__=about, claim=(list[UserClaim], Field(min_length=1))
     )
@@ -193,7 +194,7 @@ _PRINTED = "ssdlab.cli.printed:"
 _WRITTEN: Mode = "serialization"
 DOCUMENTS: dict[str, Document] = {
     "manifest": Document(
-        "manifest.json of a run: what was run, on what, and what it showed",
+        "manifest.json of a run: what was run, on which drive, and the result",
         _sealed("ssdlab.results.schema:Manifest"),
         2,
         _WRITTEN,
@@ -225,18 +226,14 @@ DOCUMENTS: dict[str, Document] = {
     "review": Document(
         "a review or suite, TOML: `ssdlab run FILE`", "ssdlab.lab.suites.declaration:Declaration"
     ),
-    "theme": Document("a house style, TOML: --theme", "ssdlab.report.theme_file:ThemeText"),
-    "claims": Document("sentences with figure and bound, TOML: `ssdlab report --claims`", _claims),
-    "drive-record": Document(
-        "what a person knows of a drive, TOML", "ssdlab.drives.drive_record:DriveRecord"
-    ),
+    "theme": Document("a theme, TOML: --theme", "ssdlab.report.theme_file:ThemeText"),
+    "claims": Document("claims with figure and bound, TOML: `ssdlab report --claims`", _claims),
+    "drive-record": Document("a drive's record, by a person, TOML", "ssdlab.drives.drive_record:DriveRecord"),
     "ratings": Document(
-        "what a drive is rated for, TOML: `ssdlab sim check --ratings`", "ssdlab.drives.ratings:Ratings"
+        "a drive's ratings, TOML: `ssdlab sim check --ratings`", "ssdlab.drives.ratings:Ratings"
     ),
     "rig": Document("the rig file, TOML: --rig", "ssdlab.host.platform:Rig"),
-    "selection": Document(
-        "what a fleet is to do, TOML: `ssdlab fleet plan`", "ssdlab.fleet.selection:Selection"
-    ),
+    "selection": Document("work for a fleet, TOML: `ssdlab fleet plan`", "ssdlab.fleet.selection:Selection"),
     "trace-columns": Document(
         "the columns of a trace, TOML: `ssdlab trace show --columns`", "ssdlab.formats.traces.columns:Columns"
     ),

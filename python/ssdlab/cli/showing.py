@@ -1,4 +1,4 @@
-"""A run as a reader sees it in a terminal, and as `--json` gives it."""
+"""A run as text in a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "ssdlab.show/1"
 _NOTES = 3
-"""Of a person, that stand on one screen."""
-_REDOING = "being done again"
+"""Maximum notes by people on one screen."""
+_REDOING = "being repeated"
 _KINDS: dict[Level, str] = {"alarm": "warning", "note": "note"}
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
 
@@ -94,19 +94,19 @@ def _of_run(run: RunFolder) -> SuiteFacts:
 
 
 def _of_suite(run: RunFolder) -> SuiteFacts:
-    """Return what the parts of a suite say that is done."""
+    """Return the findings of a finished suite's parts."""
     from ssdlab.cli.showing_suite import suite_json
 
     return suite_json(run) if run.manifest.result is not None else {"rated": [], "remarks": []}
 
 
 def torn_bytes(run: RunFolder, status: str) -> int:
-    """Return the length of what a kill left of a last record; of a run that goes on it is being written."""
+    """Return the length of an incomplete last record; 0 for a running run, which may be writing it."""
     return 0 if status == "running" else run.read_journal().torn_bytes
 
 
 def print_result(run: RunFolder, *, whole: bool = False) -> None:
-    """Print a run: header, result, what to know about it; `whole`: with all figures, tables and notes."""
+    """Print a run: header, result, remarks; `whole`: with all figures, tables and notes."""
     manifest = run.manifest
     status = actual_status(run.path, manifest)
     of = "" if manifest.several_drives else f": {manifest.drive_names}"
@@ -147,7 +147,7 @@ def _print_whole(run: RunFolder, result: ResultBase | None, status: str) -> None
 
 
 def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
-    """Print what a kind of result says and shows, without the table of the headline figures."""
+    """Print the findings and tables of a result, without the headline figures."""
     print_line()
     for claim in findings_of(kind, result):
         print_text(sentence(claim), "bold", "  ")
@@ -156,24 +156,24 @@ def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
 
 
 def _print_figures(result: ResultBase, marks: Marks) -> None:
-    """Print the headline figures, and those that say why they have no value."""
+    """Print the headline figures, and those that have a reason for no value."""
     found = shown_metrics("", result.scalars)
     if found:
         Figures({"value": found}, marks).print(("figure", "value"))
     elif result.scalars:
         print_line()
-        print_line("No headline figure.")
+        print_line("No headline figures.")
 
 
 _SEALS = {
     "sealed": None,
     "unfinished": None,
-    "not sealed": "not sealed: it was made before there were seals, so damage would not show",
+    "not sealed": "not sealed: made by a version without seals, so damage cannot be detected",
 }
 
 
 _BRIEF = ("run", "drive", "variant", "power limit", "seal", "quick", "verdict")
-"""What stands above the figures on one screen; what they were taken with stands in `--all`."""
+"""The header fields on one screen; `--all` has the rest."""
 
 
 def _header(manifest: Manifest, status: str, result: ResultBase | None) -> list[tuple[str, object]]:
@@ -189,13 +189,13 @@ def _header(manifest: Manifest, status: str, result: ResultBase | None) -> list[
         ("power limit", limit_words(manifest)),
         ("begun", manifest.created),
         ("seal", _SEALS[manifest.seal_state]),
-        ("quick", "yes: shorter than the method asks for" if manifest.quick else None),
+        ("quick", "indicative only: shorter than the method requires" if manifest.quick else None),
         ("verdict", None if passed is None else "passed" if passed else "failed"),
     ]
 
 
 def _drives(manifest: Manifest) -> list[tuple[str, object]]:
-    """Name the drive, and the drives of a review that it is not of; those of a comparison follow."""
+    """Name the drive, and a review's absent drives; those of a comparison follow."""
     drive = manifest.drive
     several = [child.drive for child in manifest.children if child.suite]
     known = "" if drive.id == drive.text else f", {drive.id}"
@@ -208,13 +208,13 @@ def _drives(manifest: Manifest) -> list[tuple[str, object]]:
 def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
     if manifest.member is not None or not manifest.review:
         return ()
-    from ssdlab.lab.suites.suite import absent_drives  # what a single method's run does not load
+    from ssdlab.lab.suites.suite import absent_drives  # not loaded for a single method's run
 
     return absent_drives(manifest.review, texts)
 
 
 def _variant(variant: VariantInfo) -> str:
-    """Say what was made of the drive, and by what its spare."""
+    """Describe the variant of the drive, and its spare area."""
     words, usable = list(variant.words), variant.usable
     if usable is not None:
         size = units.capacity_text(usable.length)
@@ -235,7 +235,7 @@ def _print_unfinished(run: RunFolder, status: str, *, whole: bool) -> None:
         counted = "1 step is" if finished == 1 else f"{finished} steps are"
         print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
-        print_text(f"It stopped: {run.manifest.failure.what}", indent="  ")
+        print_text(f"Stopped: {run.manifest.failure.what}", indent="  ")
     if whole and status != "running" and not run.manifest.children:
         from ssdlab.lab.job import finished_steps  # with all that a job can be made of
 
@@ -247,7 +247,7 @@ def _print_unfinished(run: RunFolder, status: str, *, whole: bool) -> None:
 
 
 def _notes(run: RunFolder) -> Iterator[tuple[dict[str, str], Note]]:
-    """Yield the notes of a run; of a suite also those of its parts, each with the part, and the drive."""
+    """Yield the notes of a run and, for a suite, of its parts, each with part and drive."""
     yield from (({}, note) for note in run.notes())
     own = "drive" if run.manifest.several_drives else "part"
     for child in run.manifest.children:
@@ -257,7 +257,7 @@ def _notes(run: RunFolder) -> Iterator[tuple[dict[str, str], Note]]:
 
 
 def _replaced(run: RunFolder) -> Iterator[tuple[dict[str, str], Replaced]]:
-    """Yield the parts of a suite before they were done again; of several drives each with the drive."""
+    """Yield the earlier runs of repeated parts of a suite; for several drives, each with the drive."""
     yield from (({}, each) for each in run.manifest.replaced)
     for child in run.manifest.children if run.manifest.several_drives else ():
         folder = run.path.parent / child.run_id
@@ -283,7 +283,7 @@ def _print_proofs(run: RunFolder) -> None:
 
 
 def _print_drive(run: RunFolder) -> None:
-    """Print what happened to the drive, by what it told of itself."""
+    """Print what happened to the drive, by its own counters."""
     found = drive_findings(run.steps())
     if found:
         print_line()
@@ -291,13 +291,13 @@ def _print_drive(run: RunFolder) -> None:
 
 
 def _remarks(run: RunFolder) -> list[tuple[str, str]]:
-    """Return what is to be known beside the figures, a line for each kind of warning, with its steps."""
+    """Return the remarks on a result, a line per kind of warning, with its steps."""
     manifest = run.manifest
     shown = manifest.result is not None and bool(manifest.children)
     lines = [
         ("departure", departure_text(each))
         for each in gathered_departures(manifest)
-        # A table tells what was left out; of several drives all was said with the drive that it is of.
+        # A table lists what was left out; for several drives each remark is printed with its drive.
         if not shown or (each.code != "left-out" and not manifest.several_drives)
     ]
     lines += [(_KINDS[level_of(w.code)], w.line) for w in warned_steps(warned_of(run), run.steps())]
@@ -307,18 +307,18 @@ def _remarks(run: RunFolder) -> list[tuple[str, str]]:
 
 
 def _noted(run: RunFolder) -> list[tuple[str, str]]:
-    """Return the notes of a run and of its parts, a line for each."""
+    """Return the notes of a run and of its parts, one line each."""
     return [("note", _note_text(whose, note)) for whose, note in _notes(run)]
 
 
 def _broken(run: RunFolder) -> list[tuple[str, str]]:
-    """Return what is wrong with the record of a run, and how it is mended."""
+    """Return faults in a run's record, and how to fix them."""
     lines = [(NOT_WRITTEN, continue_words(run.path))] if run.lacks_tables else []
     if run.manifest.redoing:
         parts = ", ".join(child.part for child in run.manifest.redoing)
         lines.append((_REDOING, f"{parts}; {continue_words(run.path)}"))
     if torn := torn_bytes(run, actual_status(run.path, run.manifest)):
-        lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
+        lines.append(("torn", f"the journal ends with {torn} bytes of an incomplete record; left out"))
     return lines
 
 
@@ -327,7 +327,7 @@ def _print_remarks(lines: Sequence[tuple[str, str]]) -> None:
         print_line()
     for kind, text in lines:
         shown = f"{paint(kind + ':', 'warn')} {text}"
-        if kind in (NOT_WRITTEN, _REDOING):  # a command is not broken
+        if kind in (NOT_WRITTEN, _REDOING):  # commands must not be wrapped
             print_line(one_line(shown))
         else:
             print_text(shown, indent="  ")

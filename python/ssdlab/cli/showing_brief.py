@@ -1,4 +1,4 @@
-"""What a run came to, on one screen: its state, six figures at most with a legend, alarms, what is next."""
+"""A run on one screen: its state, at most six figures with a legend, alarms, what to do next."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ FIGURES = 6
 """As many as a page has tiles."""
 _FINDINGS, _ALARMS = 4, 3
 _LINES = 2
-"""Of a finding; the whole of it is in `--all`."""
+"""Maximum lines of a finding; `--all` has all of it."""
 _NAME = 14
-"""Columns of a drive's name at least: two lines hold most names then, and three drives stand side by side."""
+"""Minimum columns of a drive's name: two lines hold most names, and three drives fit side by side."""
 _PLAIN_LABELS = ("IOPS", "throughput")
-"""Labels that say no more than the unit of the value does."""
+"""Labels that add nothing to the value's unit."""
 _LABEL = 32
-"""Columns that the labels of figures keep."""
+"""Columns reserved for the labels of figures."""
 
 
 class _Row(NamedTuple):
-    """A figure of every column: of each drive, or of the one run."""
+    """A figure in every column: for each drive, or for the one run."""
 
     label: str
     figures: Sequence[Shown | None]
 
 
 def print_brief(run: RunFolder, result: ResultBase) -> str:
-    """Print what a finished run says, below its header; returns what to do about the gravest of it."""
+    """Print a finished run below its header; return the advice for the gravest remark."""
     advice = ""
     if SUITE.holds(result):
         advice = _print_suite(run, result)
@@ -86,7 +86,7 @@ def print_brief(run: RunFolder, result: ResultBase) -> str:
 
 
 def print_more(run: RunFolder, status: str, advice: str) -> None:
-    """Print what to do next, and how to see the rest and how much of it there is."""
+    """Print what to do next, and how to see the rest."""
     short = short_id(run.manifest.run_id)
     runs = [each for _, each in runs_of(run)]
     departures = {departure_text(each) for own in (run, *runs) for each in gathered_departures(own.manifest)}
@@ -119,7 +119,7 @@ def _short(text: str) -> list[str]:
 def _telling(figures: Iterable[Metric]) -> list[str]:
     """Return names of figures: first the first of each load, then the second of each, and so on.
 
-    The figures of one load say one after another less of it; a tail of too few I/Os says nothing.
+    The figures of one load are in order of importance; a percentile of too few I/Os comes last.
     """
     places: dict[tuple[int, ...], int] = {}
     found = []
@@ -130,7 +130,7 @@ def _telling(figures: Iterable[Metric]) -> list[str]:
 
 
 def _print_suite(run: RunFolder, result: SuiteResult) -> str:
-    """Print the figures that the review names, of each drive; returns what to do about them."""
+    """Print the figures that the review names, for each drive; return the advice."""
     suites = parts_of(run) if run.manifest.several_drives else {"": run}
     shown = [{(each.part, each.name): each for each in shown_of(suite)} for suite in suites.values()]
     titles = _titles(suites.values())
@@ -155,7 +155,7 @@ def _print_suite(run: RunFolder, result: SuiteResult) -> str:
 def _chosen(
     run: RunFolder, suites: Iterable[RunFolder], shown: Sequence[Mapping[tuple[str, str], Shown]]
 ) -> list[tuple[str, str]]:
-    """Return which figures are shown, by part and name: the review's tiles, else the first of each part."""
+    """Return the figures to show, by part and name: the review's tiles, else the first of each part."""
     every = dict.fromkeys(key for own in shown for key in own)
     tiles = run.manifest.review.get("tiles") or ()
     assert isinstance(tiles, list | tuple)
@@ -177,7 +177,7 @@ def _chosen(
 
 
 def _titles(suites: Iterable[RunFolder]) -> dict[str, str]:
-    """Return what parts are called: as their methods, where each has one of its own; one alone needs none."""
+    """Return titles of parts: their methods, if all differ; a single part needs none."""
     found = {child.label: child.title for suite in suites for child in suite.manifest.children}
     if len(found) == 1:
         return dict.fromkeys(found, "")
@@ -193,7 +193,7 @@ def _label(figure: Shown, titles: Mapping[str, str]) -> str:
 
 
 def _drive_names(suites: Mapping[str, RunFolder]) -> list[str]:
-    """Return what drives are called, each otherwise."""
+    """Return distinct names of drives."""
     names = []
     for suite in suites.values():
         first = next((each for _, each in runs_of(suite)), suite)  # a simulated one has its name only there
@@ -205,14 +205,14 @@ def _drive_names(suites: Mapping[str, RunFolder]) -> list[str]:
 
 
 def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
-    """Print figures below the names of their columns, with a short legend; returns what to do about them.
+    """Print figures below the names of their columns, with a short legend; return the advice.
 
     Parameters
     ----------
     rows
         The figures.
     columns
-        By the name of each what its run is called; empty: it is that of the header.
+        The run of each column, by name; empty if it is that of the header.
     """
     print_line()
     if not rows:
@@ -246,14 +246,14 @@ def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
 
 
 def _head(name: str, cells: Sequence[str]) -> list[str]:
-    """Return the name of a column in two lines at most, no wider than need be."""
+    """Return the name of a column in at most two lines, as narrow as possible."""
     width = max(_NAME, *map(visible_length, cells))
     first, *rest = wrapped(name, width)
     return [first, *([cut(" ".join(rest), width)] if rest else ())]
 
 
 def _print_alarms(run: RunFolder) -> None:
-    """Print a line for each kind of alarm: what the first says, and how many parts have it."""
+    """Print a line for each kind of alarm: the text of the first, and how many parts have it."""
     found: dict[str, list[str]] = {}
     runs = [each for _, each in runs_of(run)]
     for each in runs:
@@ -270,7 +270,7 @@ def _print_alarms(run: RunFolder) -> None:
 
 
 def _levels(run: RunFolder) -> dict[Level, list[tuple[str, str]]]:
-    """Return what a run warns of by its level: a code, and what is said first under it."""
+    """Return a run's warnings by level: each code, and its first text."""
     found: dict[Level, list[tuple[str, str]]] = {"alarm": [], "note": []}
     for each in warned_steps(warned_of(run), run.steps()):
         found[level_of(each.code)].append((each.code, each.worded[0].what))

@@ -1,4 +1,4 @@
-"""Headline figures in the terminal: a line for each, marks for what is the matter, and a legend of them."""
+"""Headline figures in the terminal: a line for each, marks for their qualifiers, and a legend."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """A headline figure of a part; of repeats the median, with what else is told of it."""
+    """A headline figure of a part; for repeats the median, with its interval and qualifiers."""
 
     part: str
     name: str
@@ -37,18 +37,18 @@ class Shown(NamedTuple):
     text: str
     state: str
     qualified: Mapping[str, int]
-    """In how many of its `runs` it has each qualifier, by code."""
+    """How many of its `runs` have each qualifier, by code."""
     runs: int = 1
     more: tuple[str, ...] = ()
     apart: str = ""
-    """In what the repeats are not comparable, so that there is no median."""
+    """How the repeats differ, so that there is no median."""
 
 
 class Marks(Letters):
-    """Letters for qualifiers of figures, with what was found of each."""
+    """Letters for the qualifiers of figures, with the reasons."""
 
     def __init__(self, found: Iterable[Qualifier]) -> None:
-        """Give letters to what is the matter with figures."""
+        """Give letters to the qualifiers of figures."""
         whys: dict[str, dict[str, None]] = {}
         for each in found:
             own = whys.setdefault(known(each.code), {})
@@ -63,11 +63,11 @@ class Figures:
     Parameters
     ----------
     columns
-        The figures of each, by what it is called.
+        The figures of each column, by its name.
     marks
-        Of all that is the matter with them.
+        For all their qualifiers.
     headings
-        Lines above the figures of a part, by its name; of a part that is not named there none.
+        Headings above the figures of a part, by its name; other parts have none.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Figures:
         ]
 
     def tables(self, titles: Sequence[str]) -> list[list[int]]:
-        """Return which columns stand in each of the tables that lines have room for."""
+        """Return the columns of each table that fits the width."""
         return by_columns(self._rows, titles, line_width())
 
     def print(self, titles: Sequence[str]) -> None:
-        """Print them below the titles of all columns."""
+        """Print them below the column titles."""
         for columns in self.tables(titles):
             lines = table(
                 [[row[at] for at in columns] for row in self._rows],
@@ -120,7 +120,7 @@ class Figures:
 
 
 def nested(labels: Sequence[str]) -> Iterator[str]:
-    """Yield labels; below ``random read`` that of its latency is ``mean latency``."""
+    """Yield labels; below ``random read`` its latency is just ``mean latency``."""
     above = None
     for label in labels:
         if above is not None and label.startswith(above):
@@ -131,7 +131,7 @@ def nested(labels: Sequence[str]) -> Iterator[str]:
 
 
 def marked_cells(figures: Sequence[Shown | None], marks: Letters) -> list[str]:
-    """Return a column: values one below the other, their marks behind them; a dash makes room for more."""
+    """Return a column of values followed by their marks; a dash for none."""
     found = [
         ("", NOTHING) if each is None else (marks.of(each.qualified, each.runs), each.text)
         for each in figures
@@ -144,7 +144,7 @@ def marked_cells(figures: Sequence[Shown | None], marks: Letters) -> list[str]:
 
 
 def parts_of(suite: RunFolder) -> dict[str, RunFolder]:
-    """Return the finished runs of a suite that are still there, by the names of their parts."""
+    """Return the finished runs of a suite that still exist, by part."""
     from ssdlab.runs.suites.outcome import finished_children
 
     names = {child.run_id: child.part for child in suite.manifest.children}
@@ -153,7 +153,7 @@ def parts_of(suite: RunFolder) -> dict[str, RunFolder]:
 
 
 def metrics_of(run: RunFolder) -> Iterator[Metric]:
-    """Yield the headline figures of a run; of a suite those of its parts."""
+    """Yield the headline figures of a run, or of a suite's parts."""
     if run.manifest.children:
         for each in parts_of(run).values():
             yield from metrics_of(each)
@@ -162,13 +162,13 @@ def metrics_of(run: RunFolder) -> Iterator[Metric]:
 
 
 def qualifiers_of(run: RunFolder) -> Iterator[Qualifier]:
-    """Yield all that is the matter with figures of a run, or of the parts of a suite."""
+    """Yield all qualifiers of figures of a run, or of the parts of a suite."""
     for figure in metrics_of(run):
         yield from figure.qualifiers
 
 
 def runs_of(run: RunFolder) -> Iterator[tuple[dict[str, str], RunFolder]]:
-    """Yield the runs that figures are of, each with the part, and of several drives the drive, that it is."""
+    """Yield the runs of the figures, each with its part and, for several drives, its drive."""
     if not run.manifest.children:
         yield {}, run
         return
@@ -179,7 +179,7 @@ def runs_of(run: RunFolder) -> Iterator[tuple[dict[str, str], RunFolder]]:
 
 
 def qualifiers_json(run: RunFolder) -> dict[str, QualifierEntry]:
-    """Return by code what the qualifiers of a run's figures mean, and which have it; of a suite of what."""
+    """Return by code the meaning of a run's qualifiers and the figures with them; for a suite, by part."""
     figures = [(whose, one) for whose, each in runs_of(run) for one in metrics_of(each)]
     found = united(own for _, figure in figures for own in figure.qualifiers)
     return {
@@ -196,7 +196,7 @@ def qualifiers_json(run: RunFolder) -> dict[str, QualifierEntry]:
 
 
 def _having(code: str, figures: Sequence[tuple[dict[str, str], Metric]]) -> QualifiedParts:
-    """Return which parts, of which drives, have a qualifier, with the figures; nothing of a single run."""
+    """Return which parts and drives have a qualifier, with the figures; empty for a single run."""
     found: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for whose, one in figures:
         if whose and code in one.codes:
@@ -205,7 +205,7 @@ def _having(code: str, figures: Sequence[tuple[dict[str, str], Metric]]) -> Qual
 
 
 def shown_of(suite: RunFolder) -> list[Shown]:
-    """Return the headline figures of a suite by part; of what was repeated the medians."""
+    """Return the headline figures of a suite by part; medians for repeats."""
     result = read_result(suite)
     if result is not None and SUITE.holds(result) and result.repeated:
         return shown_repeated(suite, result)
@@ -213,7 +213,7 @@ def shown_of(suite: RunFolder) -> list[Shown]:
 
 
 def shown_metrics(part: str, figures: Iterable[Metric]) -> list[Shown]:
-    """Return figures of a part that have a value or say why they have none."""
+    """Return figures of a part that have a value or a reason for having none."""
     return [
         Shown(
             part,
@@ -231,7 +231,7 @@ def shown_metrics(part: str, figures: Iterable[Metric]) -> list[Shown]:
 
 
 def shown_repeated(suite: RunFolder, result: SuiteResult) -> list[Shown]:
-    """Return the medians of a suite, and the figures that have none where it is said why."""
+    """Return the medians of a suite, and the figures with a reason for having none."""
     shown = (each for each in result.repeated if each.median is not None or each.apart or each.qualified)
     found = [_median(each) for each in shown]
     known = {(each.part, each.name) for each in found}
@@ -271,7 +271,7 @@ def _median(each: RepeatedFigure) -> Shown:
 
 
 def print_apart(columns: Mapping[str, Sequence[Shown]]) -> None:
-    """Print which figures have no median as their repeats are not comparable, and in what."""
+    """Print which figures have no median because their repeats differ, and how."""
     found: dict[str, list[str]] = {}
     for column, figures in columns.items():
         for each in figures:
@@ -282,7 +282,7 @@ def print_apart(columns: Mapping[str, Sequence[Shown]]) -> None:
 
 
 def ratings_of(run: RunFolder) -> tuple[RatedShare | OtherRating, ...]:
-    """Return the headline figures of a run beside what the drive is rated for."""
+    """Return the headline figures of a run with the drive's ratings."""
     result = read_result(run)
     if result is None:
         return ()
@@ -291,12 +291,12 @@ def ratings_of(run: RunFolder) -> tuple[RatedShare | OtherRating, ...]:
 
 
 def rating_text(each: RatedShare | OtherRating) -> str:
-    """Tell a result as a share of its rating, or why it is none."""
+    """Return a result as a share of its rating, or why there is none."""
     figure, source = figure_text(each.in_unit, each.unit), each.rated.source
     if isinstance(each, OtherRating):
         return f"{figure}, {each.words} ({source})"
     share, rated = share_text(each.share), figure_text(each.rated.value, each.unit)
-    state = each.rated.state or "state not said"
+    state = each.rated.state or "state not given"
     return f"{figure}, {share} of the rated {rated}{each.direction} ({state}, {source})"
 
 
@@ -315,7 +315,7 @@ def rating_json(each: RatedShare | OtherRating) -> RatedFigure:
 
 
 def print_ratings(parts: Mapping[str, RunFolder], marks: Marks) -> None:
-    """Print each result that has a rating as a share of it, by the name of its part."""
+    """Print each rated result as a share of its rating, by part."""
     fields = []
     for part, run in parts.items():
         for each in ratings_of(run):

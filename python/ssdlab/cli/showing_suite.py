@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("departure", "warning")
 _OF_FIGURES = ("throttled", "failed", "caveat")
-"""Warnings without which the figures of a part are read as something else."""
+"""Warnings without which the figures of a part would be misread."""
 
 
 def print_suite(run: RunFolder, result: SuiteResult) -> None:
@@ -68,11 +68,11 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     _print_remarks(run, done, names)
     print_line()
     shown = _only_run(next(iter(done.values()))).manifest.run_id
-    print_line(f"All of one part: ssdlab show {short_id(shown)}", "dim")
+    print_line(f"Details of one part: ssdlab show {short_id(shown)}", "dim")
 
 
 def _print_parts(result: SuiteResult, done: Mapping[str, RunFolder], marks: Marks) -> None:
-    """Print the figures of each part below its name; of one without figures what it found."""
+    """Print the figures of each part below its name, or its findings if it has none."""
     figures: list[Shown] = []
     headings: dict[str, list[str]] = {}
     for each in result.outcomes:
@@ -117,7 +117,7 @@ def _by_part(figures: Iterable[Shown]) -> dict[str, list[str]]:
 
 
 def _print_drives(run: RunFolder, done: Mapping[str, RunFolder], marks: Marks) -> dict[str, str]:
-    """Print drives and their figures side by side; returns by part what each drive is called."""
+    """Print drives and their figures side by side; return each drive's name by part."""
     columns = {part: [each._replace(more=()) for each in shown_of(suite)] for part, suite in done.items()}
     found = Figures(columns, marks, _by_part(each for own in columns.values() for each in own))
     names = _heads(done, found)
@@ -130,30 +130,30 @@ def _print_drives(run: RunFolder, done: Mapping[str, RunFolder], marks: Marks) -
     )
     found.print(("figure", *names.values()))
     if any(each.runs > 1 for own in columns.values() for each in own):
-        print_text("Values are medians over the runs of a drive; marks say of how many runs they are.", "dim")
+        print_text("Values are medians over a drive's runs; marks show how many runs they apply to.", "dim")
     print_apart({names.get(part, part): own for part, own in columns.items()})
     return names
 
 
 def _heads(done: Mapping[str, RunFolder], figures: Figures) -> dict[str, str]:
-    """Return by part what drives are called: by short names where they differ and need no further table."""
+    """Return drive names by part: short ones if they differ and save a table."""
     short = [one_line(short_drive(each.manifest.drive.name)) for each in done.values()]
     more = len(figures.tables(("figure", *short))) > len(figures.tables(("figure", *done)))
     return dict(zip(done, done if more or len(set(short)) < len(short) else short, strict=True))
 
 
 def _drive(child: Child) -> str:
-    """Name a drive: a simulated one as it was given, which says all."""
+    """Name a drive; a simulated one as it was given."""
     return child.drive if child.drive.startswith(SIMULATED_PREFIX) else f"{child.title}, {child.drive}"
 
 
 def _made(drive: Child, suite: RunFolder | None) -> str:
-    """Say of one drive of a comparison which run it is and how much of it there is."""
+    """Return the run of one drive in a comparison, and how much of it is done."""
     if suite is None:
         return f"left out, {drive.left_out}"
     children = suite.manifest.children
     counts = {
-        "stood in the library": sum(child.standing for child in children),
+        "from the library": sum(child.standing for child in children),
         "left out": sum(child.left_out is not None for child in children),
     }
     words = [short_id(_only_run(suite).manifest.run_id), counted(len(children), "part")]
@@ -161,22 +161,22 @@ def _made(drive: Child, suite: RunFolder | None) -> str:
 
 
 def _only_run(suite: RunFolder) -> RunFolder:
-    """Return the run of a drive's suite where it has one alone, which has all to be read; else the suite."""
+    """Return the only run of a drive's suite, or the suite if it has several."""
     runs = list(parts_of(suite).values())
     return runs[0] if len(runs) == 1 else suite
 
 
 def _instead(run: RunFolder) -> str:
-    """Return what a run says that has no headline figure, as of a mix without the share that is compared."""
+    """Return the finding of a run without headline figures, such as a mix without the compared share."""
     found = read_result(run)
     claims = () if found is None else findings_of(shown_by(found, run.manifest.method.name), found)
     return next(map(sentence, claims), "no headline figure was measured")
 
 
 def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping[str, str]) -> None:
-    """Print limits, departures and warnings of the parts, each once with the parts it is of.
+    """Print limits, departures and warnings of the parts, each once with its parts.
 
-    That a whole suite is quick is in its header, and what it says itself stands below.
+    The suite's header shows that it is quick; its own warnings follow below.
     """
     own = {("departure", departure_text(each)) for each in gathered_departures(run.manifest)}
     found = [each for each in _gathered(done, quick=not run.manifest.quick) if each[0] not in own]
@@ -189,7 +189,7 @@ def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping
 
 
 def _scope(whose: Sequence[str], names: Mapping[str, str]) -> str:
-    """Say of which drives, or of which parts of them, something is."""
+    """Name the drives, or their parts, that something applies to."""
     drives: dict[str, list[str]] = {}
     for each in whose:
         drive, _, part = each.partition(", ")
@@ -202,7 +202,7 @@ def _scope(whose: Sequence[str], names: Mapping[str, str]) -> str:
 
 
 def suite_json(run: RunFolder) -> SuiteFacts:
-    """Return ratings and remarks of a suite's parts, and of several drives the figures side by side."""
+    """Return ratings and remarks of a suite's parts, and for several drives the figures side by side."""
     parts = parts_of(run)
     rated = [{**whose, **rating_json(share)} for whose, each in runs_of(run) for share in ratings_of(each)]
     remarks: list[Remark] = [
@@ -213,7 +213,7 @@ def suite_json(run: RunFolder) -> SuiteFacts:
 
 
 def _beside_json(suites: Mapping[str, RunFolder]) -> list[FigureSideBySide]:
-    """Return for each figure what every drive has of it: null where it is withheld."""
+    """Return each figure for every drive; null if withheld."""
     found: dict[tuple[str, str], dict[str, Shown]] = {}
     for drive, suite in suites.items():
         for each in shown_of(suite):
@@ -255,7 +255,7 @@ def _gathered(
 
 
 def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFolder]]:
-    """Yield of one drive of several the parts that have no headline figure: they say why there is a dash."""
+    """Yield the parts of one of several drives that have no headline figure: they explain a dash."""
     for part, run in parts_of(suite).items():
         result = read_result(run)
         if result is not None and all(figure.value is None for figure in result.scalars):
@@ -263,7 +263,7 @@ def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFol
 
 
 def _remarks(run: RunFolder, *, quick: bool) -> Iterator[tuple[str, str]]:
-    """Yield what must be known of a part beside its figures; all else is in its own run."""
+    """Yield the essential remarks on a part; all others are in its own run."""
     for departure in gathered_departures(run.manifest):
         if quick or departure.code != "quick":
             yield "departure", departure_text(departure)
@@ -273,7 +273,7 @@ def _remarks(run: RunFolder, *, quick: bool) -> Iterator[tuple[str, str]]:
 
 
 def print_suite_state(run: RunFolder, *, whole: bool = True) -> None:
-    """Print how far the runs of an unfinished suite are; not `whole`: how many are how far."""
+    """Print the states of an unfinished suite's runs; not `whole`: how many are in each state."""
     states = [_state(child, run.path.parent / child.run_id) for child in run.manifest.children]
     if not whole:
         counts = Counter(each.partition(":")[0] for each in states)

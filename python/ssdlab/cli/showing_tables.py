@@ -1,4 +1,4 @@
-"""Tables of a result in the terminal, as wide as that is."""
+"""Tables of a result, fitted to the terminal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, each below its caption; of a wide one the columns that it names for a terminal.
+    """Print tables, each below its caption; of a wide one only the columns it names for a terminal.
 
-    Columns and tables in which nothing stands are left out.
+    Empty columns and tables are left out.
     """
     for table in (each.filled for each in tables):
         if table.rows:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def list_profiles(*, json: bool = False) -> None:
-    """List the profiles that ssdlab brings along; each is a drive: sim:NAME.
+    """List the built-in profiles; each is a drive: sim:NAME.
 
     Parameters
     ----------
@@ -36,23 +36,23 @@ def list_profiles(*, json: bool = False) -> None:
         )
         for profile in known
     ]
-    print_table(rows, ("profile", "capacity", "what it stands for"), right=(1,))
+    print_table(rows, ("profile", "capacity", "represents"), right=(1,))
 
 
 def show(profile: str, /, *, json: bool = False, toml: bool = False) -> None:
-    """Print a profile: every figure with its unit and where it comes from, and what a drive of it is.
+    """Show a profile: every value with its unit and source, and the drive it makes.
 
-    A profile of your own begins with the text of one: ssdlab sim show tiny-test --toml > mine.toml. Give it
-    another name and change its figures; the drive is then sim:./mine.toml.
+    To write your own profile, copy one: ssdlab sim show tiny-test --toml > mine.toml. Give it another name
+    and change its values; the drive is then sim:./mine.toml.
 
     Parameters
     ----------
     profile
-        Name of a profile, or the path of one; with the options of a drive's text, as tiny-test,spare=25%.
+        Name or path of a profile, optionally with drive options, as in tiny-test,spare=25%.
     json
         Print JSON, schema ssdlab.profile/1.
     toml
-        Print the profile's own text as it is.
+        Print the profile's TOML text unchanged.
     """
     from ssdlab.drives.simulated.energy import OperationEnergy
     from ssdlab.drives.simulated.profiles import check_profile, profile_text
@@ -88,28 +88,28 @@ def show(profile: str, /, *, json: bool = False, toml: bool = False) -> None:
 
 
 def _check_toml(text: SimulatedText, *, json: bool) -> None:
-    """Refuse what a profile's own text cannot show.
+    """Refuse options that a profile's TOML text cannot show.
 
     Raises
     ------
     UsageError
-        JSON is asked for too, or options of a drive.
+        JSON or drive options are given too.
     """
     from ssdlab.drives.simulated.text import SimulatedText
 
     if json:
-        raise UsageError("--toml and --json are two forms of one profile", "give one of them")
+        raise UsageError("--toml and --json cannot be combined", "give one of them")
     if text != SimulatedText(text.profile):
         raise UsageError(
-            "--toml prints the profile's own text, which the options of a drive do not change",
-            f"leave --toml out to see that drive, or write: ssdlab sim show {text.profile} --toml",
+            "--toml prints the profile's own text, which drive options do not change",
+            f"leave out --toml to see that drive, or use: ssdlab sim show {text.profile} --toml",
         )
 
 
 def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tables of a profile with their figures: those outside any table first, tables in tables.
+    """Yield the tables of a profile with their values: top-level values first, then nested tables.
 
-    One of several is called by its name, or numbered where it has none.
+    Tables of an array have their name, or a number.
     """
     figures = {name: value for name, value in profile.items() if _is_figure(value)}
     if figures:
@@ -146,7 +146,7 @@ _UNITS = {
     "_s": "s",
     "_c": "°C",
 }
-"""Unit of a figure by the end of its key, longer ends first."""
+"""Unit of a value by the suffix of its key, longer suffixes first."""
 
 
 def _figure(name: str, figure: Mapping[str, Any]) -> str:
@@ -172,8 +172,8 @@ def _value(value: object) -> str:
 
 
 def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield what a drive of a profile is, as a reader sees it."""
-    yield "scale", f"1/{scale}" if scale > 1 else "1, its own size"
+    """Yield the properties of a drive of a profile, for readers."""
+    yield "scale", f"1/{scale}" if scale > 1 else "1 (full size)"
     yield "capacity", capacity_text(made["capacity_bytes"])
     yield "medium", capacity_text(made["raw_bytes"])
     yield "superblocks", _superblocks(made)
@@ -189,11 +189,11 @@ def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _superblocks(made: Mapping[str, Any]) -> int | str | None:
-    """Say how many there are, and whether they are those of the drive or cut."""
+    """Return the number of blocks, and whether blocks are cut."""
     count: int | None = made["superblocks"]
     if count is None or made["blocks_cut"] == 1:
         return count
-    return f"{count}, each block cut into {made['blocks_cut']} so that there are enough"
+    return f"{count}, each block cut into {made['blocks_cut']} to have enough"
 
 
 def _generation(generation: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`ssdlab sim check`: a profile's ratings against what its simulated drive does."""
+"""`ssdlab sim check`: a profile's simulated drive against its ratings."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def check(
     junit: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     json: bool = False,
 ) -> int:
-    """Measure each rating of a profile on its simulated drive, in the drive state that the rating speaks of.
+    """Measure each rating of a profile on its simulated drive, in the rating's drive state.
 
-    Throughput, latency and power are met within 10 %; ratings of random writes are floors, rated maxima of
-    power bounds. A rating that the profile was fitted to shows that the fit was done, one that is predicted
-    that the model is right. The exit status is 1 if a rating is missed and nothing says why.
+    Throughput, latency and power must match within 10 %; random-write ratings are minima, and rated power
+    maxima are upper bounds. Ratings used to fit the profile check the fit; predicted ones test the model.
+    Exit status 1 if a rating is missed without a stated reason.
 
     Parameters
     ----------
     profile
-        Name of a profile, or the path of one. How small the drive is made is chosen for it.
+        Name or path of a profile. The scale of the drive is chosen automatically.
     ratings
-        File with the ratings, instead of those that ssdlab brings along for a profile of that name.
+        File with ratings [default: the built-in ratings of that profile].
     quick
-        A smaller drive and shorter measurements: a few seconds, for a first look.
+        Use a smaller drive and shorter measurements: a few seconds, for a first look.
     junit
-        Also write the verdicts here, a test case for each rating, as CI systems read them. An older report is
-        replaced, and nothing else.
+        Also write the verdicts to this JUnit XML file, a test case per rating. Only an older report is
+        replaced.
     json
         Print JSON, schema ssdlab.sim-check/1.
     """
@@ -55,8 +55,8 @@ def check(
     if "," in profile and not is_path(profile):
         name, _, options = profile.partition(",")
         raise UsageError(
-            f"a check is of a profile, and {options} is of a drive",
-            f"write {name.removeprefix('sim:')} alone: how small the drive is made is chosen for the check",
+            f"sim check takes a profile, and {options} is an option of a drive",
+            f"write {name.removeprefix('sim:')} alone: the check chooses the scale",
             profile=profile,
         )
     effort = QUICK if quick else FULL
@@ -80,15 +80,15 @@ def _say(rating: Rating) -> None:
 
 
 def _print(checked: Checked, *, shared: bool) -> None:
-    """Print a check; `shared`: the user's own profile is held against ratings of the drive it is named as."""
+    """Print a check; `shared`: a user's profile is checked against the built-in ratings of its name."""
     print_line(checked.profile, "bold")
     if shared:
         print_line(
-            f"your profile beside the ratings that ssdlab brings along for {checked.profile}: "
-            "if it is another drive, give it another name, and its ratings with --ratings"
+            f"your profile is checked against the built-in ratings of {checked.profile}: "
+            "if it is another drive, rename it, and give its ratings with --ratings"
         )
     print_line(
-        f"simulated at 1/{checked.scale} of its size" if checked.scale > 1 else "simulated at its size"
+        f"simulated at 1/{checked.scale} of its size" if checked.scale > 1 else "simulated at full size"
     )
     print_line()
     headings = ("rating", "state", "rated", "model", "ratio", "", "limited by", "use", "verdict")

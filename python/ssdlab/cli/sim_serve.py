@@ -39,30 +39,32 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.model.summary import Pause
 
-# Where `ssdlab sim serve` listens and keeps contents, looked at before a drive is laid out.
+# Where `ssdlab sim serve` listens and keeps contents, checked before a drive is laid out.
 #
-# The server looks again when it opens them; here nothing is made.
+# The server checks again when it opens them; nothing is created here.
 
 SOCKET_PATH_BYTES = 107
-"""As `sockaddr_un` has it, less its final zero."""
+"""Of `sockaddr_un`, without the final zero."""
 
 
 def socket_place(path: Path) -> Path:
-    """Return where a socket can be made.
+    """Return a path where a socket can be created.
 
     Raises
     ------
     UsageError, Refused, HostError
-        Something else is there already, or there is no folder in which we may make it; its path is too long.
+        Something else exists there, the folder is missing or not writable, or the path is too long.
     """
     place = followed(path)
     if os.path.lexists(place) and not _left_behind(place):
         raise Refused(
-            f"{place} is there already", "name another path, or end what listens there", path=str(place)
+            f"{place} already exists",
+            "name another path, or stop the server that listens there",
+            path=str(place),
         )
     if (length := len(os.fsencode(place))) > SOCKET_PATH_BYTES:
         raise UsageError(
-            f"{place} is too long for a socket: {length} bytes, and {SOCKET_PATH_BYTES} are possible",
+            f"{place} is too long for a socket: {length} bytes; the limit is {SOCKET_PATH_BYTES}",
             "name a shorter path",
             path=str(place),
         )
@@ -71,22 +73,22 @@ def socket_place(path: Path) -> Path:
 
 
 def _left_behind(place: Path) -> bool:
-    """Whether it is a socket of ours whose server was killed: the server makes its own instead."""
+    """Whether it is our socket of a killed server, which the new server replaces."""
     found = place.lstat()
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         return False
-    # Of another type, so that who listens is not disturbed: the kernel says only that, or that nobody does.
+    # Another socket type does not disturb a listener: the kernel only reports whether there is one.
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
         return probe.connect_ex(os.fspath(place)) == errno.ECONNREFUSED
 
 
 def check_port(port: int) -> None:
-    """Refuse a port of 127.0.0.1 that cannot be listened on now; 0 is any that is free.
+    """Refuse a port of 127.0.0.1 that cannot be listened on now; 0 is any free port.
 
     Raises
     ------
     Refused
-        Another program has it, or it is not for this user.
+        Another program uses it, or this user may not.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
@@ -96,19 +98,19 @@ def check_port(port: int) -> None:
         except OSError as error:
             raise Refused(
                 f"127.0.0.1:{port} cannot be listened on: {error.strerror}",
-                "name another port, or 0 for one that is free",
+                "name another port, or 0 for a free one",
                 port=port,
                 errno=error.errno,
             ) from error
 
 
 def data_place(path: Path, capacity_bytes: int) -> Path:
-    """Return the file for a drive's contents, which is new or of the drive's size.
+    """Return the file for a drive's contents, which is new or has the drive's size.
 
     Raises
     ------
     UsageError, Refused, HostError
-        It is something else, or there is no folder in which we may make it.
+        Something else exists there, or the folder is missing or not writable.
     """
     place = followed(path)
     try:
@@ -120,7 +122,7 @@ def data_place(path: Path, capacity_bytes: int) -> Path:
         raise of_os(error, f"{place} cannot hold the contents", "name another file") from error
     if not stat.S_ISREG(found.st_mode) or found.st_size != capacity_bytes:
         raise Refused(
-            f"{place} is there, and is not a file of {bytes_text(capacity_bytes)}",
+            f"{place} exists, but is not a file of {bytes_text(capacity_bytes)}",
             "name the file of this drive's contents, or a new one",
             path=str(place),
         )
@@ -129,18 +131,20 @@ def data_place(path: Path, capacity_bytes: int) -> Path:
 
 def _check_folder(place: Path) -> None:
     if not place.parent.is_dir():
-        raise UsageError(f"there is no folder {place.parent}", "make it, or name another", path=str(place))
+        raise UsageError(
+            f"folder {place.parent} does not exist", "create it, or name another", path=str(place)
+        )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise Refused(
-            f"nothing can be made in {place.parent}", "name a folder that is yours", path=str(place)
+            f"no file can be created in {place.parent}", "name a folder where you may write", path=str(place)
         )
 
 
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5
-"""Beyond half of what a null drive reaches, waiting for the server shows in a client's figures."""
+"""Above half of a null drive's rate, waiting for the server shows in a client's figures."""
 TRUSTED_LATE_PCT = 1.0
-"""With more replies late than this, a client's 99th percentile is that of the host."""
+"""With more late replies than this, a client's 99th percentile measures the host."""
 _COUNTED = ("host_bytes_read", "host_bytes_written", "nand_bytes_written", "moved_bytes", "erases")
 
 
@@ -160,33 +164,33 @@ def serve(
 ) -> None:
     """Serve a simulated drive over NBD, in real time, until Ctrl-C or SIGTERM.
 
-    Any program that speaks NBD can use it: fio, nbdcopy, qemu. A reply is held until the drive has completed
-    the command on the wall clock, less what serving itself was measured to cost.
+    Any NBD client can use it: fio, nbdcopy, qemu. A reply is held until the drive completes the command by
+    the wall clock, minus the measured cost of serving.
 
     Parameters
     ----------
     profile
-        A simulated drive: PROFILE[,scale=S][,spare=SHARE][,power=LIMIT][,seed=N], and
-        likewise write-cache=off, trim=ignored, serial=TEXT, firmware=TEXT and state=FILE (`ssdlab sim list`).
+        A simulated drive: PROFILE[,scale=S][,spare=SHARE][,power=LIMIT][,seed=N]; also write-cache=off,
+        trim=ignored, serial=TEXT, firmware=TEXT and state=FILE (`ssdlab sim list`).
     socket
-        Where clients connect: a path where nothing is yet, or a socket that a killed server left. Only its
-        owner can; it is removed at the end. By default PROFILE.sock in the present folder.
+        Unix socket for clients: a new path, or the socket of a killed server. Only its owner can connect; it
+        is removed at the end [default: PROFILE.sock in the current folder].
     tcp
-        A port of 127.0.0.1 instead, which everybody on this host can reach; 0 for one that is free.
+        A port of 127.0.0.1 instead, open to every user of this host; 0 for a free one.
     data
-        Keep the contents in this sparse file, which stays, rather than in memory.
+        Keep the contents in this sparse file, not in memory; the file remains afterwards.
     contents
-        kept: what is written is read back. seeded: reads give data made up from the drive's seed and their
-        offset, and writes are forgotten, so that no room is taken.
+        kept: reads return written data. seeded: reads return data generated from the drive's seed and the
+        offset, and writes are discarded, which needs no memory.
     memory
-        Most that contents in memory may take, with data on its way to them; a write beyond it fails.
+        Maximum memory for contents, including data in flight; a write beyond it fails.
     early
-        Send replies so long before they are due, such as 60us, instead of what was measured: the latency that
-        a client shows with --null.
+        Send replies this long before they are due, such as 60us, instead of the measured time: use a client's
+        latency with --null.
     null
-        Complete every command at once, without a drive: what a client reaches then is the most that it can.
+        Complete every command at once, without a drive: shows the maximum a client can reach.
     allow_unwritten
-        Leave the drive as it comes from the factory instead of writing it once from end to end.
+        Leave the drive in factory state instead of writing it once from end to end.
     json
         Print what was served as JSON, schema ssdlab.serve/1.
     """
@@ -196,9 +200,9 @@ def serve(
     from ssdlab.runs.observe import Heartbeat
 
     if socket is not None and tcp is not None:
-        raise UsageError("--socket and --tcp contradict each other", "give one of them")
+        raise UsageError("--socket and --tcp cannot be combined", "give one of them")
     if data is not None and contents == "seeded":
-        raise UsageError("--data keeps contents, and seeded ones are not kept", "leave out one of them")
+        raise UsageError("--data cannot be combined with seeded contents", "leave out one of them")
     text = SimulatedText.parse(
         profile if profile.startswith(SIMULATED_PREFIX) else SIMULATED_PREFIX + profile
     )
@@ -238,7 +242,7 @@ def serve(
 
 
 def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> SimulatedDrive:
-    """Make the drive, written once from end to end unless it is to stay as it comes."""
+    """Create the drive, written once from end to end unless it stays in factory state."""
     from ssdlab.cli.measure import TerminalWatcher, watcher
     from ssdlab.drives.simulated.drive import SimulatedDrive
 
@@ -252,7 +256,7 @@ def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> Sim
 
 
 class _Started:
-    """What was so when serving began, and what came of it."""
+    """The state when serving started, and the results."""
 
     def __init__(self, identity: Identity, text: SimulatedText, native: _core.SimulatedDrive | None) -> None:
         self._identity = identity
@@ -263,7 +267,7 @@ class _Started:
         self._ready: dict[str, Any] = {}
 
     def ready(self, ready: dict[str, Any]) -> None:
-        """Tell where clients connect, and what serving costs here."""
+        """Print where clients connect, and the cost of serving here."""
         self._ready = ready
         what = f"{self._text}" if self._native else f"a null drive of the size of {self._text}"
         ceiling, alone = count_text(ready["ceiling_iops"]), count_text(ready["depth_1_iops"])
@@ -271,25 +275,23 @@ class _Started:
         say(f"a null drive reaches {alone} reads of 4 KiB a second here at depth 1, {ceiling} at depth 32")
         if self._native:
             maximum = count_text(TRUSTED_SHARE * ready["ceiling_iops"])
-            say(
-                f"above {maximum} I/Os a second, half of what this host serves, figures may be the host's own"
-            )
+            say(f"above {maximum} I/Os a second, half of what this host serves, figures may show the host")
             if not ready["processors_kept_awake"]:
-                say("processors rest here and wake some 10 µs late; only root may keep them awake")
-            say(f"replies are sent {_early(ready)} early, for the way to the client; end it with Ctrl-C")
+                say("idle processors wake about 10 µs late; only root can keep them awake")
+            say(f"replies are sent {_early(ready)} early, to cover the transfer to clients; stop with Ctrl-C")
 
     def idle(self, count: int) -> None:
-        """Tell that clients were dropped because others waited."""
+        """Warn that clients were dropped because others waited."""
         limit_s, connections = self._ready["idle_limit_ns"] / NS_PER_S, self._ready["max_connections"]
         clients = "an idle client was dropped" if count == 1 else f"{count} idle clients were dropped so far"
         warn(
             f"{clients}: while others wait for one of the {connections} connections, a client may be idle "
             f"for {limit_s:g} s",
-            "close connections that are not in use, or start another server",
+            "close unused connections, or start another server",
         )
 
     def record(self, served: dict[str, Any], pauses: Sequence[Pause]) -> dict[str, Any]:
-        """Return all that there is to say at the end."""
+        """Return the record of the whole session."""
         ready = self._ready
         record = {
             "schema": SCHEMA,
@@ -329,7 +331,7 @@ class _Started:
 
 
 def _early(ready: dict[str, Any]) -> str:
-    """Return how early replies are sent: to a client that is awake, and to one that has slept."""
+    """Return how early replies are sent: to a busy client, and to one that was idle."""
     minimum, maximum = latency_text(ready["cost_ns"]), latency_text(ready["cost_after_pauses"][-1]["cost_ns"])
     return ends_text(minimum, maximum)
 
@@ -351,7 +353,7 @@ def _print(record: dict[str, Any]) -> None:
         ("written", capacity_text(record["written_bytes"])),
         ("busiest second", f"{count_text(record['peak_iops'])} I/Os"),
         ("requests refused", record["refused"] or None),
-        ("replies never sent", record["dropped"] or None),
+        ("replies not sent", record["dropped"] or None),
         ("connections", _connections(record)),
         ("served for", span_text(record["elapsed_ns"] / NS_PER_S)),
     ]
@@ -359,7 +361,7 @@ def _print(record: dict[str, Any]) -> None:
         fields += [
             ("drive time", span_text(record["drive_time_ns"] / NS_PER_S)),
             ("late replies", late),
-            ("sent after their moment", _lateness(record)),
+            ("lateness", _lateness(record)),
         ]
         amplification = record["flash"]["write_amplification"]
         fields.append(("write amplification", None if amplification is None else f"{amplification:.3g}"))
@@ -389,22 +391,22 @@ def _lateness(record: dict[str, Any]) -> str | None:
 
 
 def _warn(record: dict[str, Any]) -> None:
-    """Say where a client's figures are those of the server rather than of the drive."""
+    """Warn if a client's figures show the server rather than the drive."""
     if record["null"] or record["trusted"]:
         return
     ceiling = record["calibration"]["ceiling_iops"]
     if record["pauses"]:
         still_s = sum(each["length_ns"] for each in record["pauses"]) / NS_PER_S
-        what = f"the server stood still for {span_text(still_s)}: it was stopped, or its host suspended"
+        what = f"the server was paused for {span_text(still_s)}: it was stopped, or its host suspended"
     elif record["peak_iops"] > TRUSTED_SHARE * ceiling:
         what = (
             f"{count_text(record['peak_iops'])} I/Os in the busiest second are more than half of the "
             f"{count_text(ceiling)} that a null drive reaches here"
         )
     else:
-        what = f"{share_text(record['late_pct'] / 100)} of the replies were sent after the drive's own moment"
+        what = f"{share_text(record['late_pct'] / 100)} of the replies were late"
     warn(
         what,
-        "a client measured this host, in part, and not the drive; run the workload in virtual time: "
+        "clients partly measured this host; run the workload in virtual time: "
         f"ssdlab measure {record['drive']['path']}",
     )

@@ -1,4 +1,4 @@
-"""How far a suite is: its parts by drive and number with live figures, and one estimate of the whole."""
+"""Progress of a suite: its parts by drive and number with live figures, and an estimate of the whole."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ssdlab.results.progress import Progress
 
 _ALIKE = (0.5, 2.0)
-"""How much shorter or longer a part takes than the same part of another drive: drives differ in speed ..."""
+"""How much the time of a part varies between drives, which differ in speed ..."""
 _OTHERS = (0.2, 5.0)
-"""... and than the other parts on average: reads take minutes where steady writes take hours."""
+"""... and between parts: reads take minutes, steady writes hours."""
 
 
 class Place(NamedTuple):
-    """A part of a suite: of which drive (empty: there is one alone), which of how many, and its name."""
+    """A part of a suite: its drive (empty if there is only one), its number of how many, and its name."""
 
     drive: str
     number: int
@@ -30,12 +30,12 @@ class Place(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As lines begin: ``DC500M 3.84 TB, 3 of 6: steady-random-write``."""
+        """The start of a line: ``DC500M 3.84 TB, 3 of 6: steady-random-write``."""
         return f"{self.drive}{', ' if self.drive else ''}{self.number} of {self.total}: {self.part}"
 
 
 class Left(NamedTuple):
-    """Seconds that the whole still takes: the best estimate, and its range."""
+    """Seconds left for the whole: the best estimate, and its range."""
 
     best_s: float
     min_s: float
@@ -45,16 +45,16 @@ class Left(NamedTuple):
 def left_of(
     running: Sequence[Progress], waiting: Sequence[int], took: Mapping[int, Sequence[float]]
 ) -> Left | None:
-    """Return how long a suite still takes; None where nothing tells.
+    """Return the time left for a suite; None if it cannot be estimated.
 
     Parameters
     ----------
     running
-        Of the parts that go on.
+        Of the running parts.
     waiting
-        The numbers of those to come, within their drives.
+        The numbers of waiting parts, within their drives.
     took
-        What finished parts took in seconds, by their numbers: the same part of other drives says most.
+        Seconds that finished parts took, by their numbers: the same part of other drives predicts best.
     """
     at_once = max(len(running), 1)
     own = [Left(_middle(each), each.remaining_least_s, each.remaining_most_s) for each in running]
@@ -74,17 +74,17 @@ def left_of(
 def live_lines(
     running: Mapping[Place, Progress], waiting: Sequence[int], took: Mapping[int, Sequence[float]]
 ) -> tuple[str, ...]:
-    """Return a line for each part that goes on, and one of the whole."""
+    """Return a line for each running part, and one for the whole."""
     lines = [f"{place.words}: {_of_part(progress)}" for place, progress in running.items()]
     left = left_of([*running.values()], waiting, took)
     if left is not None:
         span = units.span_text(round(left.best_s))
-        lines.append(f"the whole: about {span} left ({range_text(left.min_s, left.max_s)})")
+        lines.append(f"total: about {span} left ({range_text(left.min_s, left.max_s)})")
     return tuple(lines)
 
 
 def _of_part(progress: Progress) -> str:
-    """Return how far a part is, and what its last interval row measured."""
+    """Return the progress of a part, and its last interval row."""
     whole_s = progress.run_elapsed_s + _middle(progress)
     parts = [fixed_share_text(round(progress.run_elapsed_s / whole_s, 2)) if whole_s else "", progress.label]
     if progress.iops is not None:
@@ -97,7 +97,7 @@ def _of_part(progress: Progress) -> str:
 
 
 def _middle(progress: Progress) -> float:
-    """Return the geometric mean of what is left at least and at most; of what may be nothing a tenth."""
+    """Return the geometric mean of the bounds; if the lower is near zero, a tenth of the upper counts."""
     max_s = progress.remaining_most_s
     return max(sqrt(progress.remaining_least_s * max_s), max_s / 10)
 

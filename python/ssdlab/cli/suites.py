@@ -1,4 +1,4 @@
-"""From the words of a command to the orders of suites, and of several drives; and how they are followed."""
+"""From a command's arguments to orders of suites and several drives; and their progress."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def suite_order(
     as_suite: bool = False,
     **options: Any,  # noqa: ANN401 - those of `order`
 ) -> SuiteOrder | None:
-    """Return what is to be run, if that is a suite or a method several times; None for a single run.
+    """Return a suite, or a repeated method, to run; None for a single run.
 
-    With `as_suite` a single run is a suite too, of one part, and its drive one of several.
+    With `as_suite` a single run is a suite of one part, and its drive one of several.
 
     Raises
     ------
     UsageError
-        A parameter that no part has, a value that does not fit, or a part that there is not.
+        A parameter that no part has, an invalid value, or an unknown part.
     """
     from ssdlab.lab.found import find_method
     from ssdlab.lab.suites import find_suite
@@ -62,7 +62,7 @@ def suite_order(
         params = suite_params(suite, given, quick=quick, drive=drive)
     elif only:
         find_method(name)
-        raise UsageError(f"{name} is a method, and has no parts that --only could choose", "leave --only out")
+        raise UsageError(f"{name} is a method, and has no parts for --only to choose", "leave out --only")
     elif repeat > 1 or as_suite:
         method = find_method(name)
         suite, params = repeated(method, method.params.build(given, quick=quick), repeat)
@@ -78,15 +78,15 @@ def suite_order(
 
 
 def _say_unused(made: Sequence[SuiteOrder]) -> None:
-    """Say which variants are of none of the drives: a name may be misspelt."""
+    """Print which variants match none of the drives: a name may be misspelt."""
     for entry in made[0].suite.entries:
         if not any(entry.is_of(each.position, each.names) for each in made):
             drives = and_listed(list(map(str, entry.drives)))
-            say(f"variant {entry.name} is left out: none of the drives is {drives}")
+            say(f"variant {entry.name} is left out: no drive matches {drives}")
 
 
 def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
-    """Return the parts that the words of `--only` name, each one name or several with commas.
+    """Return the parts that `--only` names, singly or separated by commas.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
 
 
 class SuiteProgress:
-    """Shows a suite: which run begins and ends, how far those are that go on, and the whole.
+    """Shows a suite: starts and ends of runs, and the progress of running ones and of the whole.
 
     A context manager.
     """
@@ -115,7 +115,7 @@ class SuiteProgress:
         self._drive, self._drives_left, self._total, self._last = "", 0, 0, 0
 
     def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
-        """Say that a run begins, or the suite of a drive; the observer is for a run in this process."""
+        """Print that a run starts, or a drive's suite; return the observer of a run in this process."""
         self._began[child.part] = time.monotonic()
         if child.suite:
             self._drive, self._drives_left, self._last = plain_drive(child.title), total - number, 0
@@ -128,11 +128,11 @@ class SuiteProgress:
         return [RunProgress(self._display, keep=True, lines=lambda own: self._lines({child.part: own}))]
 
     def look(self, running: Mapping[str, Progress]) -> None:
-        """Show how far the runs in other processes are."""
+        """Show the progress of runs in other processes."""
         self._display.update(self._lines(running))
 
     def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
-        """Say that a run is finished."""
+        """Print that a run is finished."""
         name = f"drive {number} of {total}: {plain_drive(child.title)}"
         if not child.suite:
             name = Place(self._drive, number, total, child.part).words
@@ -146,7 +146,7 @@ class SuiteProgress:
         self._display.say(f"{name}: finished in {units.span_text(round(took_s))}")
 
     def _lines(self, running: Mapping[str, Progress]) -> tuple[str, ...]:
-        """Return the live lines; drives to come have as many parts as this one, as far as is known."""
+        """Return the live lines; waiting drives are assumed to have as many parts as this one."""
         waiting = [*range(self._last + 1, self._total + 1)]
         waiting += [*range(1, self._total + 1)] * self._drives_left
         return live_lines({self._places[part]: own for part, own in running.items()}, waiting, self._took)
@@ -159,9 +159,9 @@ class SuiteProgress:
 
 
 def in_library(drive: str, library: Path, size: object) -> DriveInfo | None:
-    """Return a drive that is named by an identifier of the library, and not as something attached.
+    """Return a drive that is named by its identifier in the library, not by a path.
 
-    An NVMe drive's has a slash within: its serial number, and the number of the namespace.
+    An NVMe drive's identifier contains a slash: serial number, and namespace number.
     """
     if drive.startswith((SIMULATED_PREFIX, "/", ".", "~")) or size is not None or Path(drive).exists():
         return None
@@ -187,7 +187,7 @@ def orders(
     Raises
     ------
     UsageError
-        A value does not fit, or consent names none of the drives.
+        A value is invalid, or consent names none of the drives.
     """
     from ssdlab.lab.suites.suite import titled
     from ssdlab.runs.conditions.variant import parted, with_own
@@ -215,7 +215,7 @@ def orders(
 
 
 def _standing(order: SuiteOrder, known: DriveInfo, library: Path, attached: bool) -> SuiteOrder:
-    """Return an order with what stands in the library of its drive, and say what is missing."""
+    """Return an order with its drive's parts in the library, and print what is missing."""
     from ssdlab.runs.suites.standing import more_points, standing_parts
 
     standing = standing_parts(
@@ -234,23 +234,26 @@ def _standing(order: SuiteOrder, known: DriveInfo, library: Path, attached: bool
     for label, run in found.items():
         for each in more_points(run.manifest, order.params_of(parts[label])) or ():
             had = ", ".join(map(str, cast("Any", run.manifest.params[each.name])))
-            unlike = "; figures chosen among them, or of all, are not ranked beside the others'"
-            say(f"{known.name}: {label} stands with more {each.name}: {had}{unlike * (each.points == 'all')}")
+            unlike = "; figures chosen among them, or over all, are not ranked with the others'"
+            say(
+                f"{known.name}: {label} in the library has more {each.name}: "
+                f"{had}{unlike * (each.points == 'all')}"
+            )
     if missing:
         what = "is run now" if attached else "is left out: the drive is not attached"
-        stand = f"{len(found)} of {len(asked)} parts stand in the library"
+        stand = f"{len(found)} of {len(asked)} parts are already in the library"
         say(f"{known.name}: {stand}; {', '.join(missing)} {what}")
     if not found and not attached:
         raise UsageError(
-            f"nothing of {order.suite.name} stands in the library of {known.id}, and it is not attached",
-            "attach it and name it by its path, or leave it out",
+            f"the library has no part of {order.suite.name} for {known.id}, and the drive is not attached",
+            "attach it and give its path, or leave it out",
             drive=known.id,
         )
     return replace(order, standing=found, known=None if attached and missing else known)
 
 
 def _attached(known: DriveInfo) -> str | None:
-    """Return by what path a drive is attached now; None if it is not."""
+    """Return the path at which a drive is attached; None if it is not."""
     from ssdlab.drives.opening import list_drives
 
     if known.capabilities.made_to_order:
@@ -288,7 +291,7 @@ def _consents(drives: Sequence[str], given: Sequence[str]) -> Mapping[str, str]:
     for consent in given:
         if consent not in names:
             raise UsageError(
-                f"--destroy {consent} is the identifier of none of the drives that are named",
+                f"--destroy {consent} matches none of the given drives",
                 "give the identifier of each drive that may be overwritten: see ssdlab drives",
             )
         found[names[consent]] = consent
@@ -317,5 +320,5 @@ def one_consent(given: Sequence[str]) -> str | None:
         There are several.
     """
     if len(given) > 1:
-        raise UsageError("--destroy is given twice, and there is one drive", "give its identifier alone")
+        raise UsageError("--destroy is given twice, but there is one drive", "give only its identifier")
     return given[0] if given else None

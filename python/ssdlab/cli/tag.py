@@ -1,4 +1,4 @@
-"""`ssdlab tag` and `ssdlab note`: words beside a run."""
+"""`ssdlab tag` and `ssdlab note`: tags and notes of a run."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Words = Annotated[tuple[str, ...], Parameter(metavar="WORD")]
 def tag(
     run: RunName, /, *words: str, remove: Words = (), library: Library = None, json: bool = False
 ) -> None:
-    """Give a run words to be found by; the run itself is not changed.
+    """Tag a run with words to find it by; the run itself is not changed.
 
-    `ssdlab runs --tag WORD` lists what has it, and `rank` and `compare` take it.
+    `ssdlab runs --tag WORD` lists the runs with a tag, and `rank` and `compare` accept it.
 
     Parameters
     ----------
     run
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     words
-        Letters and digits, with . + @ : / - _ within. Without any its tags are shown.
+        Tags: letters and digits, with . + @ : / - _ within [default: show the run's tags].
     remove
-        A word that it is to have no longer. May be given several times.
+        Tag to remove. May be given several times.
     json
         Print the run's tags as JSON, schema ssdlab.tag/1.
     """
@@ -47,7 +47,7 @@ def tag(
 
     both = set(words) & set(remove)
     if both:
-        raise UsageError(f"{min(both)!r} is given and taken away", "do one of the two")
+        raise UsageError(f"{min(both)!r} is both added and removed", "do one of the two")
     for word in words:
         check_tag(word)
     folder = find_run(run, library_of(library))
@@ -55,7 +55,7 @@ def tag(
     tags = read_tags(folder)
     for word in remove:
         if word not in tags:
-            raise unknown("tag", word, tags, elsewhere="" if tags else "the run has none")
+            raise unknown("tag", word, tags, elsewhere="" if tags else "the run has no tags")
     if words or remove:
         with HeldFolder(folder.parent, follow=True) as held, settling(held, runs=[folder.name]):
             tags = change_tags(folder, words, remove)
@@ -79,22 +79,22 @@ def note(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Put a dated note beside a run: a correction, "superseded by". The run itself is not changed.
+    """Add a dated note to a run, such as a correction or "superseded by". The run itself is not changed.
 
-    `show` and the page tell it: of a review, of one drive's suite in it, or of one of their parts.
+    `show` and the report show it. A run may be a review, a drive's suite in it, or one of their parts.
 
     Parameters
     ----------
     noted
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     text
         The note.
     chapter
-        Heading of the review's page that it belongs to.
+        Chapter heading in the review's report that it belongs to.
     date
-        Day that it is of, such as 2026-05-20 [default: now].
+        Date of the note, such as 2026-05-20 [default: now].
     run
-        A run that it leads to, such as a new one of the same drive.
+        A run to link to, such as a new one of the same drive.
     json
         Print the note as JSON, schema ssdlab.note/1.
     """
@@ -107,7 +107,7 @@ def note(
     check_run(RunFolder(folder))
     leads_to = None if run is None else RunFolder(find_run(run, place)).manifest.run_id
     if leads_to == folder.name:
-        raise UsageError(f"--run {run} is the run that the note is beside", "name the new run")
+        raise UsageError(f"--run {run} is the run that the note is on", "name another run")
     day = None if date is None else _day(date)
     added = add_note(folder, text, day=day, chapter=chapter, run=leads_to)
     if json:
@@ -117,16 +117,16 @@ def note(
 
 
 def _day(text: str) -> str:
-    """Return a day as it is written down.
+    """Return a date in ISO form.
 
     Raises
     ------
     UsageError
-        It is none.
+        It is not a date.
     """
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().isoformat()
     except ValueError:
         raise UsageError(
-            f"--date is {excerpt(text)!r}, which is no day", "write year, month and day: 2026-05-20"
+            f"--date is {excerpt(text)!r}, which is not a date", "write year, month and day: 2026-05-20"
         ) from None

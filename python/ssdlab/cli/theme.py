@@ -1,4 +1,4 @@
-"""`ssdlab theme`: the house style of pages and pictures, to begin with."""
+"""`ssdlab theme`: the default theme of reports and pictures."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ThemeFile = Annotated[
     Path | None,
     Parameter(
         metavar="FILE",
-        help="House style, a TOML: fonts, logo, colours, sizes. `ssdlab theme` prints one to begin with. "
+        help="Theme, a TOML file: fonts, logo, colours, sizes. `ssdlab theme` prints one to start from. "
         "[default: that of config.toml, or ours]",
     ),
 ]
 
 
 def theme(*, json: bool = False) -> None:
-    """Print the default house style as TOML, to copy and change.
+    """Print the default theme as TOML, to copy and change.
 
-    A style of your own begins with it: ssdlab theme > house.toml. Pages and pictures take it by --theme.
+    Start your own from it: ssdlab theme > house.toml. Reports and pictures take it with --theme.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def theme(*, json: bool = False) -> None:
 
 
 def themed(file: Path | None) -> Theme | None:
-    """Return the house style that a file has, by default that of `config.toml`, and tell its remarks."""
+    """Return the theme in a file, by default that of `config.toml`, and print its warnings."""
     from ssdlab.host.defaults import read_defaults
     from ssdlab.host.documents import user_path
     from ssdlab.report.theme_file import read_theme

@@ -43,25 +43,25 @@ def show(
     waits: Name = "",
     json: bool = False,
 ) -> None:
-    """Tell what is in a trace: I/Os and sizes, devices, extent, length, idle gaps, lines that cannot be read.
+    """Show what is in a trace: I/Os and sizes, devices, extent, duration, idle gaps, unreadable lines.
 
     Parameters
     ----------
     file
-        The trace; .gz and .tar as they are. The word example stands for a made-up one.
+        The trace; .gz and .tar are read directly. The word example means a built-in synthetic one.
     format
-        iolog (fio), blkparse, msr, alibaba or columns; auto finds out.
+        iolog (fio), blkparse, msr, alibaba or columns; auto detects it.
     columns
-        What the columns of another format mean: a TOML file, or time:1:us,op:2,offset:3,length:4.
+        Columns of another format: a TOML file, or time:1:us,op:2,offset:3,length:4.
     device
-        Look at one of its devices only.
+        Only this device.
     action
-        Of blkparse: Q queued, D issued to the driver.
+        blkparse action: Q queued, D issued to the driver.
     unit
-        Of the times of a fio iolog version 3: s, ms, us, 100ns, ns.
+        Unit of times in a fio iolog version 3: s, ms, us, 100ns, ns.
     waits
-        How a fio iolog version 2 waits: ms, until so many from its start, as fio does; us, for so many
-        more, as fio's HOWTO says.
+        Waits in a fio iolog version 2: ms (milliseconds since the start, as fio does) or us (microseconds to
+        wait, as fio's HOWTO says).
     json
         Print it as JSON, schema ssdlab.trace/1.
     """
@@ -85,7 +85,7 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
         ("length", span_text(found.duration_ns / NS_PER_S)),
         (
             "idle",
-            f"{found.gaps} gaps over 25 ms, {span_text(found.gaps_ns / NS_PER_S)} together; "
+            f"{found.gaps} gaps over 25 ms, {span_text(found.gaps_ns / NS_PER_S)} in total; "
             f"the longest {span_text(found.longest_gap_ns / NS_PER_S)}",
         ),
         (
@@ -118,7 +118,7 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
 
 
 def _print_bursts(found: Overview) -> None:
-    """Print how its writes come, with the words that ask `paced-burst` for the same."""
+    """Print the pattern of its writes, with the `paced-burst` command that reproduces it."""
     from ssdlab.methods.paced_burst.desktop_load import Asked
 
     size, every_ns, block = found.bursts.mean_bytes, found.bursts.every_ns, found.write_block_bytes
@@ -142,7 +142,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _sizes(sizes: dict[int, int], ios: int) -> str:
-    """Return the commonest sizes with their shares."""
+    """Return the most common sizes with their shares."""
     common = sorted(sizes.items(), key=lambda each: -each[1])
     shares = [f"{block_text(size)} {share_text(count / ios)}" for size, count in common[:_SIZES_SHOWN]]
     return ", ".join(shares) + (
@@ -158,20 +158,20 @@ def record(
     seconds: Time = None,
     json: bool = False,
 ) -> None:
-    """Record what is asked of a block device, through the kernel's block tracepoints, until Ctrl-C.
+    """Record the I/Os to a block device, through the kernel's block tracepoints, until Ctrl-C.
 
-    The file is text as blkparse prints it, one line for each I/O as it was queued (action Q); `ssdlab run
-    trace` replays it. Of a disk, what goes to its partitions is recorded too. Events for which the kernel's
-    buffers had no room are counted, printed, and noted in the file.
+    The file is text as blkparse prints it, one line per queued I/O (action Q); `ssdlab run trace` replays it.
+    For a disk, I/Os to its partitions are included. Events lost because the kernel's buffers were full are
+    counted, printed, and noted in the file.
 
     Parameters
     ----------
     device
         A block device such as /dev/nvme0n1.
     output
-        A new file, not on that device.
+        New file to write, not on that device.
     seconds
-        How long, such as 60 or 10m; by default until Ctrl-C.
+        Duration, such as 60 or 10m [default: until Ctrl-C].
     json
         Print what was recorded as JSON, schema ssdlab.trace-record/1.
     """
@@ -193,6 +193,6 @@ def record(
     print_line(f"{counted(captured.ios, 'I/O')} in {span_text(captured.seconds)}: {captured.file}")
     if captured.lost:
         warn(
-            f"{captured.lost} events were lost: the drive was asked faster than they could be taken away",
-            "record on an idle host; a replay tells that they are missing",
+            f"{captured.lost} events were lost: I/Os came faster than they could be recorded",
+            "record on an idle host; a replay will warn that they are missing",
         )

@@ -26,12 +26,12 @@ _LOOK_EVERY_S = 0.5
 
 
 def watch(run: RunName, /, *, library: Library = None, json: bool = False) -> None:
-    """Show how far a run is until it ends. Changes nothing, and may be ended at any time.
+    """Show the progress of a run until it ends. Changes nothing, and may be stopped at any time.
 
     Parameters
     ----------
     run
-        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+        The run: its folder, its id, a prefix of the id or of its last letters, or `last`.
     json
         Print the present state once, as JSON, schema ssdlab.watch/1.
     """
@@ -69,7 +69,7 @@ def watch(run: RunName, /, *, library: Library = None, json: bool = False) -> No
 
 
 def _check(folder: Path) -> None:
-    """Hold a run, or a suite and the runs of it that were begun, against the seals."""
+    """Check a run, or a suite and its started runs, against their seals."""
     from ssdlab.results.run_folder import MANIFEST, RunFolder
     from ssdlab.results.verifying import check_run
 
@@ -89,12 +89,12 @@ def _look(folder: Path) -> tuple[ActualStatus, dict[str, Any] | None]:
     manifest = read_manifest(folder)
     status = actual_status(folder, manifest)
     if manifest.redoing and is_running(folder):
-        status = "running"  # what it is sealed with stands meanwhile
+        status = "running"  # its sealed status stays meanwhile
     return status, read_live(folder)
 
 
 def _parts(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return status and live state of each run of a suite; nothing of a single run."""
+    """Return status and live state of each run of a suite; empty for a single run."""
     from ssdlab.results.run_folder import MANIFEST, read_manifest
 
     found: dict[str, dict[str, Any]] = {}
@@ -105,13 +105,13 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
         took_s = _took_s(path) if status == "finished" else None
         found[child.part] = {"run": child.run_id, "status": status, "live": live, "took_s": took_s}
-        if child.suite and begun:  # its parts are what goes on
+        if child.suite and begun:  # its parts are what runs
             found |= {f"{child.part}, {part}": state for part, state in _parts(path).items()}
     return found
 
 
 def _changes(known: Mapping[str, str], states: Mapping[str, str]) -> Iterator[str]:
-    """Say which parts are otherwise than they were; at first, how each is that was begun or left out."""
+    """Yield the parts whose state changed; at first, the state of each that started or was left out."""
     for name, status in states.items():
         before = known.get(name, "not begun")
         if status == "interrupted" and known and before != "running":
@@ -121,7 +121,7 @@ def _changes(known: Mapping[str, str], states: Mapping[str, str]) -> Iterator[st
 
 
 def _took_s(folder: Path) -> float:
-    """Return how long the sessions of a run went on."""
+    """Return the total time of a run's sessions."""
     from ssdlab.results.run_folder import read_manifest
 
     spans = ((each.started, each.ended) for each in read_manifest(folder).sessions)
@@ -130,7 +130,7 @@ def _took_s(folder: Path) -> float:
 
 
 def _named(parts: Mapping[str, dict[str, Any]], folder: Path) -> dict[str, dict[str, Any]]:
-    """Return parts with what their drives are called; where two are called alike, by their numbers."""
+    """Return parts with the names of their drives; if two are the same, by number."""
     from ssdlab.results.run_folder import read_manifest
 
     drives = {each.part: plain_drive(each.title) for each in read_manifest(folder).children if each.suite}
@@ -144,7 +144,7 @@ def _named(parts: Mapping[str, dict[str, Any]], folder: Path) -> dict[str, dict[
 
 
 def _suite_lines(parts: Mapping[str, dict[str, Any]]) -> tuple[str, ...]:
-    """Return how many parts are finished, how far others are, and the whole; drives are no parts."""
+    """Return the finished parts, the progress of others, and the whole; drives are not parts."""
     by_drive: dict[str, dict[str, dict[str, Any]]] = {}
     for name, part in parts.items():
         drive, comma, own = name.rpartition(", ")

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 Outcome = Literal["passed", "failed", "undecidable"]
 DRIVE = "drive_name"
-TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
-_SIGNIFICANT = (
-    "*  significant: above 1 % and beyond chance; below five runs per side beyond the observed variation"
-)
+TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "detectable")
+_SIGNIFICANT = "*  over 1 % and significant; with fewer than five repeats, larger than the scatter"
 _NAMED = 4
 """Serial numbers of a side that are named."""
 
@@ -197,7 +195,7 @@ def remarks_on(found: Comparison) -> list[str]:
     """Return what the mark of a shift means, and which figures are not compared, and why."""
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
-        *_not_compared(found, "unlike", "not compared, the runs are not comparable: "),
+        *_not_compared(found, "unlike", "not compared, the runs differ: "),
         *_apart(found),
         *_on_both(found),
         *_not_compared(found, "unfit", "not compared: "),
@@ -226,7 +224,7 @@ def _on_both(found: Comparison) -> list[str]:
     """Return that runs are on both sides, where some are: they pull the two together."""
     both = set(found.base.runs) & set(found.new.runs)
     if both == set(found.base.runs) == set(found.new.runs):
-        return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: there is nothing to find"]
+        return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: no difference is possible"]
     are = "is" if len(both) == 1 else "are"
     return [f"{counted(len(both), 'run')} {are} on both sides"] if both else []
 

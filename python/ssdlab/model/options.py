@@ -1,7 +1,7 @@
-"""The options of one measurement, of a drive and of shares of it: each defined once, and as it is typed.
+"""The options of a measurement and of a drive, each defined once, as they are typed.
 
 The command's flags and help, the parameters of `ssdlab.measure` and the run steps of a job derive from
-`MeasureOptions`; `MeasureOptions.workload` says what the options mean as a `Workload`.
+`MeasureOptions`; `MeasureOptions.workload` returns the `Workload` they mean.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def parse_share(value: object) -> object:
     Raises
     ------
     UsageError
-        It is neither, or more than all: ``25`` may mean either.
+        It is neither, or above 1: ``25`` is ambiguous.
     """
     if not isinstance(value, str):
         return value
@@ -53,16 +53,16 @@ def parse_share(value: object) -> object:
 
 
 Share = Annotated[float, BeforeValidator(parse_share), Metavar("PERCENT")]
-"""From 0 to 1; as text with a percent sign or without."""
+"""From 0 to 1; text may have a percent sign."""
 
 
-# What can be set for every command that writes to drives: how one is made, and what may be lost.
+# Options of every command that writes to drives: how a drive is created, and what may be lost.
 #
 # `measure`, `run`, `plan` and `job` take these options from here; each adds its own.
 
 
 def endurance_cap(text: str) -> float:
-    """Return what the text of ``--endurance-cap`` means: a share, above 1 too, or whole bytes.
+    """Return the meaning of ``--endurance-cap``: a share, possibly above 1, or whole bytes.
 
     >>> endurance_cap("150%"), endurance_cap("40TB")
     (1.5, 40000000000000)
@@ -98,7 +98,7 @@ class DriveOptions(NamedOptions):
     noun: ClassVar[str] = "option of a drive"
 
     size_bytes: Bytes | None = Field(
-        None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
+        None, alias="size", gt=0, description="create a missing file with this size: 4GiB"
     )
     destroy: Annotated[str, Metavar("ID")] | None = Field(
         None, description="consent to data loss: identifier of the drive (see ssdlab drives)"
@@ -121,7 +121,7 @@ Duration = Annotated[
     PlainSerializer(units.duration_text),
     Metavar("TIME"),
 ]
-"""A time: text with a unit, or a number of seconds; kept in ns."""
+"""A time: text with a unit, or a number of seconds; stored in ns."""
 
 _ARRIVALS = ("closed", "even", "poisson", "act6", "act2019")
 DEFAULT_TIME_NS = 10 * units.NS_PER_S
@@ -179,7 +179,9 @@ def _percent(value: object) -> object:
         return value
     share = units.parse_percent(value if value.rstrip().endswith("%") else f"{value}%") * 100
     if share.denominator != 1:
-        raise UsageError(f"share {value!r} is not a whole percentage", "give one such as 50%", given=value)
+        raise UsageError(
+            f"share {value!r} is not a whole percentage", "give a percentage such as 50%", given=value
+        )
     return share.numerator
 
 
@@ -193,7 +195,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         FioName("readwrite"),
     ] = Field("randread", description="direction and order, as in fio; rw and randrw mix reads and writes")
     read_pct: Annotated[int | None, FioName("rwmixread")] = Field(
-        None, ge=0, le=100, description="share of reads of rw and randrw, in percent [default: 50]"
+        None, ge=0, le=100, description="percentage of reads in rw and randrw [default: 50]"
     )
     block: Blocks = Field(
         (Block(bytes=4096),),
@@ -210,8 +212,8 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     engine: Annotated[Literal["sync", "uring"], BeforeValidator(_engine), FioName("ioengine")] = Field(
         "sync",
-        description="sync: one blocking call at a time per thread; uring: io_uring. Of fio's engines, libaio "
-        "is uring and psync is sync",
+        description="sync: one blocking call at a time per thread; uring: io_uring. fio's libaio means "
+        "uring, its psync sync",
     )
     batch: int | None = Field(None, ge=1, description="I/Os per submission (uring)")
     pattern: AnyPattern | None = Field(
@@ -224,7 +226,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         alias="write_bs",
         min_length=1,
         max_length=64,
-        description="block size of the writes of rw and randrw [default: as --bs]",
+        description="block size of writes in rw and randrw [default: as --bs]",
     )
     write_pattern: AnyPattern | None = Field(
         None,
@@ -236,7 +238,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
         "act6, act2019 or act2019:QUEUES [default: closed; even with --rate]",
     )
-    rate: Rate | None = Field(None, description="I/Os a second in all, exactly: 2000, 23.53, 60k, 400/17")
+    rate: Rate | None = Field(None, description="total I/Os per second, exactly: 2000, 23.53, 60k, 400/17")
     backlog_ns: Duration | None = Field(
         None,
         alias="backlog",
@@ -250,9 +252,9 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         None,
         alias="seconds",
         gt=0,
-        description="how long to measure: 5, 90s, 10m [default: 10 s, or until --bytes]",
+        description="duration of the measurement: 5, 90s, 10m [default: 10 s, or until --bytes]",
     )
-    stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
+    stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="amount to transfer: 10GiB")
     ramp_ns: Duration = Field(
         0,
         alias="ramp",
@@ -291,19 +293,21 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     dsync: bool = Field(False, description="every write is durable on completion (O_DSYNC)")
     fsync: int | None = Field(
-        None, ge=1, description="fsync after every N writes of a thread, with its own latencies"
+        None,
+        ge=1,
+        description="fsync after every N writes of a thread; its latencies are reported separately",
     )
     fdatasync: int | None = Field(
-        None, ge=1, description="the same with fdatasync, which skips a file's timestamps"
+        None, ge=1, description="as fsync, with fdatasync, which skips a file's timestamps"
     )
     buffered: bool = Field(
-        False, description="write through the page cache, in blocks of any size; such figures are not ranked"
+        False, description="write through the page cache, in blocks of any size; results are not ranked"
     )
     poll: bool = Field(
-        False, description="poll for completions (uring on a driver with poll queues; fio's hipri)"
+        False, description="poll for completions (needs uring and a driver with poll queues; fio's hipri)"
     )
-    cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
-    numa: int | None = Field(None, ge=0, description="NUMA node whose CPUs the threads are pinned to")
+    cpus: Cpus = Field((), description="CPUs to pin the threads to, in turn: 0-3,8 [default: not pinned]")
+    numa: int | None = Field(None, ge=0, description="NUMA node to whose CPUs the threads are pinned")
     allow_unwritten: bool = Field(
         False, description="allow reads of never-written blocks: measures the tool, not the drive"
     )
@@ -334,7 +338,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         Parameters
         ----------
         cpus
-            CPUs of the NUMA node asked for, which the options cannot know.
+            CPUs of the requested NUMA node, which the options do not know.
         """
         sequential, _ = _DIRECTIONS[self.rw]
         if "trim" in self.rw:
@@ -406,9 +410,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
     def _queues(self, name: str, text: str) -> int | None:
         if text and not (name == "act2019" and text.isdecimal() and len(text) < 7 and int(text)):
-            raise UsageError(
-                f"arrival {self.arrival} is not understood", "only act2019 takes queues: act2019:4"
-            )
+            raise UsageError(f"arrival {self.arrival} is not valid", "give queues only to act2019: act2019:4")
         if name != "act2019":
             return None
         # ACT before 6 gave each queue four threads.
@@ -431,7 +433,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
                 f"{self.rw} is random, not sequential", f"use --rw {self.rw.removeprefix('rand')}"
             )
         if self.fsync is not None and self.fdatasync is not None:
-            raise UsageError("both --fsync and --fdatasync make writes durable", "give one of them")
+            raise UsageError("--fsync and --fdatasync cannot be combined", "give one of them")
         if self.buffered and fixed != 0:
             raise UsageError(
                 f"--buffered is for writes: {self.rw} through the page cache would measure memory",
@@ -453,7 +455,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         if self.allow_unwritten and self.precondition != "none":
             done = {"fill": "a fill"}.get(self.precondition, f"--precondition {self.precondition}")
             raise UsageError(
-                f"after {done} nothing is unwritten", "leave out --allow-unwritten or --precondition"
+                f"after {done} no block is unwritten", "leave out --allow-unwritten or --precondition"
             )
         if self.library is not None and not self.save:
             raise UsageError("--library needs --save: nothing is saved", "add --save")
