@@ -55,8 +55,8 @@ BAD = [
     ("job none.toml foreign.bin", "cannot read the job none.toml: No such file", "[[step]] table"),
     ("run qd1 foreign.bin --set secnds=1", "there is no parameter 'secnds'", "Did you mean"),
     ("show nothing-like-this", "there is no run 'nothing-like-this'", "--library"),
-    ("run peak-random-read foreign.bin --set depths=1,0", "item 2 of depths is '0', below 1", "in flight"),
-    ("plan peak-random-read foreign.bin --set depths=1,2,1024", "item 3 of depths is", "I/Os in flight"),
+    ("run peak-random-read foreign.bin --set depths=1,0", "item 2 of depths is '0', below 1", "queue depths"),
+    ("plan peak-random-read foreign.bin --set depths=1,2,1024", "item 3 of depths is", "queue depths"),
     ("library rebuild --library nowhere", "no library at", "--library"),
     # units
     (f"{MEASURE} --bs 4kk", "unit of block size 'kk' is not known", "Did you mean k?"),
@@ -100,7 +100,7 @@ BAD = [
     (f"{MEASURE} --dsync", "dsync needs writes", "Leave out --dsync"),
     (f"{MEASURE} --fsync 1", "flushes need writes", "Leave out --fsync"),
     ("measure sim:tiny-test --rw trim --fdatasync 1", "flushes need writes", "Leave out --fdatasync"),
-    ("measure sim:tiny-test --rw write --fsync 1 --fdatasync 1", "both --fsync and", "Give one of them"),
+    ("measure sim:tiny-test --rw write --fsync 1 --fdatasync 1", "--fsync and --fdatasync", "Give one of them"),
     ("measure sim:tiny-test --rw write --buffered", "has no page cache", "or name a file"),
     (f"{MEASURE} --buffered", "--buffered is for writes", "--rw write or randwrite"),
     ("measure foreign.bin --rw write --buffered", "would be overwritten", "--destroy"),
@@ -121,7 +121,7 @@ BAD = [
         "does not bring the drive to steady state",
         "--precondition fill",
     ),
-    (f"{MEASURE} --library elsewhere", "--library has no effect", "Add --save"),
+    (f"{MEASURE} --library elsewhere", "--library needs --save", "Add --save"),
     (f"{MEASURE} --ramp 500ms", "500ms is not a multiple of the interval, 1s", "Use --interval 500ms"),
     ("measure foreign.bin --ramp 1s --bytes 4k", "a ramp would consume", "Use --seconds"),
     # not on this drive

@@ -67,7 +67,7 @@ def test_fewer_than_five_repeats_decide_nothing(library: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--dry-run",), "--beside cannot be a dry run"),
+        (("--dry-run",), "--beside cannot be combined"),
         (("--fail-if", "nonsense"), "is not a rule"),
     ],
 )

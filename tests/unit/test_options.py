@@ -136,7 +136,7 @@ def test_queues_of_act2019(threads: int, arrival: str, queues: int) -> None:
             "after a fill no block is unwritten",
             "leave out",
         ),
-        ({"library": "/tmp/x"}, "--library has no effect", "add --save"),
+        ({"library": "/tmp/x"}, "--library needs --save", "add --save"),
         ({"depth": 8}, "one I/O in flight per thread", "--threads 8"),
         ({"threads": "many"}, "threads is 'many'", "threads"),
         ({"threads": 0}, "threads is 0", "threads"),

@@ -367,7 +367,7 @@ def _samples_kept(log: _Log | None, metering: Metering) -> Iterator[None]:
 
 _PREPARED = {
     "one-pass": "prepared by one random pass",
-    "analytic": "prepared without writing: its mapping was computed",
+    "analytic": "prepared, not written: its mapping was computed",
 }
 """How a drive was prepared, in words."""
 _OVERWRITTEN = (
