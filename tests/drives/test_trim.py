@@ -135,9 +135,9 @@ def test_a_file_returns_zeroes_and_its_disk_may_hear_nothing(scratch: Path) -> N
 @pytest.mark.parametrize(
     ("span", "words"),
     [
-        ((0, 0), "no range"),
-        ((0, 2 << 30), "no range"),
-        ((-4096, 4096), "no range"),
+        ((0, 0), "not a range"),
+        ((0, 2 << 30), "not a range"),
+        ((-4096, 4096), "not a range"),
         ((512, 4096), "whole logical"),
     ],
 )

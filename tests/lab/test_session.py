@@ -233,7 +233,7 @@ def test_the_file_of_an_interrupted_run_is_not_made_anew(scratch: Path) -> None:
     with pytest.raises(Interrupted):
         start(order, scratch / "library")
     (scratch / "s.img").unlink()
-    with pytest.raises(Refused, match="gone"):
+    with pytest.raises(Refused, match="is missing"):
         resume(only_run(scratch / "library"))
     assert not (scratch / "s.img").exists()
 

@@ -235,7 +235,7 @@ def test_measure_prepares_too_and_says_so() -> None:
     options: dict[str, Any] = {"rw": "randwrite", "threads": 32, "seconds": 2, "destroy": SMALL}
     one = measure(SMALL, precondition="one-pass", **options).as_dict()
     other = measure(SMALL, precondition="analytic", **options).as_dict()
-    ways = ((one, "one-pass", "one random pass"), (other, "analytic", "prepared, not written"))
+    ways = ((one, "one-pass", "one random pass"), (other, "analytic", "prepared without writing"))
     for found, how, words in ways:
         assert found["prepared"]["preconditioning"] == how and found["prepared"]["steady"]
         (said,) = [each["what"] for each in found["warnings"] if each["code"] == "prepared"]

@@ -64,7 +64,7 @@ def test_a_job_with_a_mark_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_what_holds_zeros_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a = 1\n\0\0")
-    with pytest.raises(UsageError, match="no text"):
+    with pytest.raises(UsageError, match="not text"):
         read_document(path, "job", "")
 
 

@@ -229,7 +229,7 @@ def check_range(start: int, length: int, capacity_bytes: int, unit_bytes: int) -
     """Raise `UsageError` for a range that is empty, beyond the drive, or not of whole logical blocks."""
     if length <= 0 or start < 0 or start + length > capacity_bytes:
         raise UsageError(
-            f"bytes {start} to {start + length} are outside a drive of {bytes_text(capacity_bytes)}",
+            f"bytes {start} to {start + length} are not a range of a drive of {bytes_text(capacity_bytes)}",
             "give a span within the drive, such as 0..25%",
             start=start,
             length=length,
