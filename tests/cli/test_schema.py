@@ -205,6 +205,7 @@ def plain(table: object) -> Any:
 def of_documents() -> Iterator[tuple[str, str, str]]:
     """The TOML of our pages, each with the document that it is."""
     by_key = {
+        "library": "config",
         "step": "job",
         "work": "selection",
         "part": "review",
@@ -231,7 +232,7 @@ def test_the_files_of_package_and_pages_fit() -> None:
     for kind, name, text in (*of_documents(), *of_package()):
         assert not fault(kind, plain(tomllib.loads(text))), name
         kinds.add(kind)
-    assert kinds >= {"job", "selection", "review", "ratings", "rig", "drive-record", "theme"}
+    assert kinds >= {"config", "job", "selection", "review", "ratings", "rig", "drive-record", "theme"}
 
 
 def test_a_step_has_the_options_of_its_kind() -> None:

@@ -233,6 +233,7 @@ DOCUMENTS: dict[str, Document] = {
         "a drive's ratings, TOML: `ssdlab sim check --ratings`", "ssdlab.drives.ratings:Ratings"
     ),
     "rig": Document("the rig file, TOML: --rig", "ssdlab.host.platform:Rig"),
+    "config": Document("config.toml: what is used where nothing is named", "ssdlab.host.defaults:Defaults"),
     "selection": Document("work for a fleet, TOML: `ssdlab fleet plan`", "ssdlab.fleet.selection:Selection"),
     "trace-columns": Document(
         "the columns of a trace, TOML: `ssdlab trace show --columns`", "ssdlab.formats.traces.columns:Columns"
