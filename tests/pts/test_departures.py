@@ -263,7 +263,7 @@ def test_every_departure_is_in_the_documentation() -> None:
 def test_segments_need_an_amount_random_io_and_whole_pieces(capsys: pytest.CaptureFixture[str]) -> None:
     amount = "active_range_amount=1GiB"
     for name, settings, what in (
-        ("pts-latency", ("active_range_segments=4",), "none was given"),
+        ("pts-latency", ("active_range_segments=4",), "need its amount"),
         ("pts-latency", ("active_range_segments=3", amount), "cannot be spread over 3 segments"),
         ("pts-latency", ("active_range_segments=2049", amount), "2048"),
         ("pts-throughput", ("active_range_segments=4", amount), "only random I/O can be spread"),

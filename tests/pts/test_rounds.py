@@ -121,7 +121,7 @@ def test_a_variable_that_keeps_the_limits_is_not_told_as_one_that_does_not() -> 
         "NOT ACHIEVED"
     }
     (caveat,) = findings_of(result)[1:2]
-    assert "NOT ACHIEVED in 25 rounds" in caveat and "65/35 64 KiB ranged over 71.4 %" in caveat
+    assert "NOT ACHIEVED in 25 rounds" in caveat and "65/35 64 KiB had a range of 71.4 %" in caveat
     broken = caveat.partition(": in rounds 21 to 25 ")[2]
     assert not broken.startswith(("0/100 4 KiB", "100/0 1 MiB")) and "; " not in broken.partition(" (")[0]
     assert [claim.holds for claim in findings(result)][1] is False
