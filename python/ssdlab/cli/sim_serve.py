@@ -395,7 +395,7 @@ def _warn(record: dict[str, Any]) -> None:
     ceiling = record["calibration"]["ceiling_iops"]
     if record["pauses"]:
         still_s = sum(each["length_ns"] for each in record["pauses"]) / NS_PER_S
-        what = f"the server stood still for {span_text(still_s)}: it was stopped, or its host suspended"
+        what = f"the server was paused for {span_text(still_s)}: it was stopped, or its host suspended"
     elif record["peak_iops"] > TRUSTED_SHARE * ceiling:
         what = (
             f"{count_text(record['peak_iops'])} I/Os in the busiest second are more than half of the "
