@@ -148,7 +148,7 @@ def test_the_page_has_its_tables_and_charts(tmp_path: Path) -> None:
     for heading in ("Power at rest", "Wake-up latency", "Power features and states"):
         assert heading in text
     assert re.search(r"APST on", text)
-    assert "the least" in text, "the label of the tile's second figure is whole"
+    assert "at rest, lowest" in text, "the label of the tile's second figure is whole"
 
 
 def rest_of(first_us: list[float], awake_us: list[float]) -> Rested:

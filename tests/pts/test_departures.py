@@ -100,7 +100,7 @@ def test_a_drive_that_ignores_the_write_cache_setting_departs(tmp_path: Path, se
     found = run(drive, tmp_path, setting=setting)
     (only,) = found.manifest.departures
     assert only.code == "condition-write_cache"
-    assert f"write cache is {wrong}" in only.what and "asked for: " in only.what
+    assert f"write cache is {wrong}" in only.what and "requested: " in only.what
     right = drive_of(controls={"write_cache": Switch(wrong)})
     assert codes(run(right, tmp_path / "right", setting=setting)) == set()
 

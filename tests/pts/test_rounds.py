@@ -150,9 +150,9 @@ def test_every_limit_that_is_broken_is_named_with_its_direction() -> None:
     (group,) = result.groups
     assert (group.steady, group.first, group.last) == (False, 21, 25)
     writes, mixed, reads = (window.failed for window in Window.each_of(group))
-    assert writes.count("50.0 %") == 2 and "fell" in writes and "rose" not in writes
-    assert "71.4 %" in mixed and "fell" not in mixed and "rose" not in mixed
-    assert "11.3 %" in reads and "rose" in reads and "ranged" not in reads
+    assert writes.count("50.0 %") == 2 and "slope of -50.0 %" in writes
+    assert "71.4 %" in mixed and "slope" not in mixed
+    assert "slope of +11.3 %" in reads and "range" not in reads
     (caveat,) = findings_of(result)[1:2]
     assert all(each in caveat for each in (writes, mixed, reads))
     (stimulus,) = result.stimuli

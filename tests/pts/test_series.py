@@ -491,7 +491,7 @@ def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.Capt
     result = read_result(short)
     if isinstance(result, PtsSaturationResult):
         proven = result.reason != "steady" or result.samples.steady
-        how = REASONS[result.reason] if proven and result.reason else "the steady-state criterion (steady state not"
+        how = REASONS[result.reason] if proven and result.reason else "the steady-state criterion"
         assert f"ended by {how}" in " ".join(printed.split())
         assert "Every half drive fill, and the last record" in printed
     elif isinstance(result, PtsIdleRecoveryResult):
