@@ -148,7 +148,7 @@ def test_less_than_a_slice_is_held_against_nothing(tmp_path: Path) -> None:
     assert not result.slices and not result.held
     assert [each.passed for each in result.verdicts] == [None, None]
     told = [sentence(each) for each in findings(result)][:2]
-    assert all("was not held against the limits" in each for each in told)
+    assert all("was not compared with the limits" in each for each in told)
     assert all("the test is shorter than one slice" in each for each in told)
 
 

@@ -79,7 +79,7 @@ def test_it_finds_the_load_at_which_large_writes_saturate(
     assert [each.drive_state for each in result.tries][:2] == ["as it was found", f"after {tried[0]}x"]
     by_rule = max(each.load for each in result.tries if each.passed)
     said = sentence(next(search_findings(result)))
-    assert "and delivered (our own test): not judged, since" in said
+    assert "and delivered (ssdlab's own test): not judged, since" in said
     assert (f"by the rule alone {by_rule}x" in said) is (by_rule > HIGHEST), said
     written = [each.written_before_bytes for each in result.tries]
     assert written[0] == 0 and written == sorted(set(written))

@@ -37,7 +37,7 @@ def test_a_test_in_the_terminal_on_the_page_and_as_a_file_for_the_original(
     stored = read_result(folder)
     assert isinstance(stored, ActResult) and stored.unjudged == UNJUDGED
     assert shown.count("Slice  ≥ 1 ms  ≥ 2 ms  ≥ 4 ms  ≥ 8 ms  ≥ 16 ms  ≥ 32 ms  ≥ 64 ms  Reads/s") == 2
-    assert re.search(r"large-block-reads, asked a second +70\.5882", shown)
+    assert re.search(r"large-block-reads, requested per second +70\.5882", shown)
 
     read = Page.of(page.render([source.read_run(folder.path)]))
     for rule in ("by the rule of 2019", "by the rule of 6.x"):
@@ -140,4 +140,4 @@ def test_what_no_slice_covers_was_held_against_nothing(
     folder = run("act", tmp_path, POWERED, test_duration_sec="5", slice_sec="2", prepare="no", load="3")
     shown = told(folder, capsys)
     assert "3x kept the limits of 6.x in 4.00 s" in shown
-    assert "the last 1 s count for nothing" in shown
+    assert "the last 1 s do not count" in shown

@@ -118,7 +118,7 @@ def test_statuses_are_one_run_and_the_last_is_its_result(tmp_path: Path) -> None
     result = read_fio(made.put(tmp_path / "r.json", *documents))
     assert len(result.statuses) == 3
     assert result.jobs[0].sides["read"].ios == 3000
-    with pytest.raises(UsageError, match="does not go on"):
+    with pytest.raises(UsageError, match="does not continue"):
         read_fio(made.put(tmp_path / "s.json", *reversed(documents)))
 
 

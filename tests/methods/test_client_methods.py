@@ -77,7 +77,7 @@ def test_a_drive_that_ignores_trim_writes_after_it_as_before(tmp_path: Path) -> 
     assert result.after.mean_mb_s == pytest.approx(result.before.mean_mb_s, rel=0.001)
     assert result.regained == pytest.approx(0.0, abs=0.01)
     verdict = sentence(next(trim_findings(result)))
-    assert "over all blocks under 1 % of what was lost came back" in verdict
+    assert "under 1 % of the loss over all blocks recovered" in verdict
     (row,) = verdict_of(result).rows
     assert [cell.text for cell in row].count("under 1 %") == 1
     assert result.recovered < 0.7
@@ -87,7 +87,7 @@ def test_a_drive_that_writes_in_place_has_nothing_to_give_back(tmp_path: Path) -
     result = trimmed(tmp_path, "sim:xpoint,scale=256", torture_seconds="1", sustained_seconds="0.1")
     assert result.verdict == "no contrast"
     assert result.regained is None
-    assert any("hardly anything for TRIM to give back" in each for each in findings_of(result))
+    assert any("almost nothing to restore" in each for each in findings_of(result))
 
 
 def test_a_real_drive_gets_its_contrast_from_a_second_cycle() -> None:

@@ -69,21 +69,21 @@ def test_no_steady_state_is_dated_before_one_span_was_written() -> None:
     short = entry_of([100.0] * 20, 1.2)
     assert (short.rounds_after, short.steady_from_s, short.judged) == (3, None, False)
     said = sentence(next(findings(ConsistencyResult.model_construct(entries=(short,)))))
-    assert "not judged: too few rounds" in said
+    assert "not assessed: too few rounds" in said
 
 
 def test_a_throttled_drive_is_not_called_steady() -> None:
     hot = entry_of([100.0] * 20, 2.0, hot=True)
     result = ConsistencyResult.model_construct(entries=(hot,))
     said = sentence(next(findings(result)))
-    assert "not judged: throttled" in said
+    assert "not assessed: throttled" in said
     assert [each.codes for each in hot.headlines] == [("state-unproven",)]
 
 
 def test_a_run_that_began_warmer_says_so() -> None:
     cool, warm = entry_of([100.0] * 20, 2.0, began_c=40.0), entry_of([100.0] * 20, 2.0, began_c=55.0)
     (_, _, said, *_) = map(sentence, findings(ConsistencyResult.model_construct(entries=(cool, warm))))
-    assert said.startswith("Stock began at 55.0 °C, and stock at 40.0 °C")
+    assert said.startswith("Stock began at 55.0 °C, stock at 40.0 °C")
     assert len([*findings(ConsistencyResult.model_construct(entries=(cool, cool)))]) == 3
 
 
@@ -108,7 +108,7 @@ def test_what_falls_later_was_not_steady_and_little_writing_is_not_judged() -> N
     assert little.steady_from_s is None
     assert not little.judged
     said = [sentence(claim) for claim in findings(ConsistencyResult.model_construct(entries=(little, fell)))]
-    assert "not judged: 0.500 capacities" in said[0]
+    assert "not assessed: only 0.500 drive writes" in said[0]
     assert "steady from 20.0 s on" in said[1]
     assert "in all 20.0 s" in said[0], "the length that was measured, and it is all of the run"
     assert "in the last 20.0 s" in said[1], "from where it was steady"

@@ -78,7 +78,7 @@ def test_a_job_that_is_given_up_has_no_figure(tmp_path: Path) -> None:
     result = read_result(folder)
     assert result.scalars == ()
     (said,) = findings_of(result)
-    assert "given up at its time limit" in said
+    assert "stopped at its time limit" in said
     assert Told(folder.path).faults() == []
 
 

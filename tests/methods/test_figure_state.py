@@ -83,7 +83,7 @@ def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest
     assert isinstance(result, dict)
     assert not result["samples"]["steady"]
     verdict = Judgement(steady=False, fills=result["samples"]["fills"]).verdict
-    assert verdict.startswith("not judged: ")
+    assert verdict.startswith("not assessed: ")
     for figure in result["scalars"]:
         (unproven,) = [each for each in figure["qualifiers"] if each["code"] == "state-unproven"]
         assert unproven["why"] == f"steady state {verdict}"
@@ -105,9 +105,9 @@ def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.Captu
 def test_the_verdict_has_three_words() -> None:
     assert Judgement(steady=True, fills=3.0).verdict == "achieved"
     assert Judgement(steady=False, fills=3.0).verdict == "NOT ACHIEVED"
-    assert Judgement(steady=False, fills=0.543).verdict == "not judged: 0.543 user capacities"
+    assert Judgement(steady=False, fills=0.543).verdict == "not assessed: only 0.543 drive writes"
     doubted = doubts([1], host="the CPUs were 99.0 % busy")
-    assert Judgement(steady=False, fills=3.0, doubts=doubted).verdict == "not judged: host-limited"
+    assert Judgement(steady=False, fills=3.0, doubts=doubted).verdict == "not assessed: host-limited"
 
 
 def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:
@@ -141,4 +141,4 @@ def test_a_figure_whose_state_was_not_shown_is_nowhere_told_without_that(
     assert any(unproven["label"] in each for each in prose)
     if name == "qd1":
         assert f"KiB, {unproven['label']}" in page, "behind each bar"
-        assert "The writes are of no state that was shown" in page
+        assert "no proven state" in page

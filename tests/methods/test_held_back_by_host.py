@@ -30,7 +30,7 @@ VERDICTS = (
     "n steady state after",
     "was not reached",
     "steady from",
-    "no steady state was found",
+    "no steady state found",
     "steady in rounds",
     "ended by steady state",
     "NOT ACHIEVED",
@@ -70,7 +70,7 @@ def test_no_verdict_on_steady_state_is_given(
         said[folder] = capsys.readouterr().out
     assert any(each in said[drive_was_it] for each in VERDICTS), "the scene is of a verdict"
     assert [each for each in VERDICTS if each in said[host_was_it]] == []
-    assert "not judged" in said[host_was_it] and WHY in said[host_was_it]
+    assert "not assessed" in said[host_was_it] and WHY in said[host_was_it]
     result = read_result(host_was_it)
     writes = [each for each in result.scalars if "read" not in each.name]
     assert all(each.qualifiers for each in writes), "a headline without its mark"
@@ -80,7 +80,7 @@ def test_rounds_that_the_host_limited_are_no_proof_either_way() -> None:
     """What is not tracked decides nothing, and so its steps do not count."""
     for host_in, steady, verdict in (
         ("5/95 8 KiB", True, "achieved"),
-        ("0/100 4 KiB", False, "not judged: host-limited"),
+        ("0/100 4 KiB", False, "not assessed: host-limited"),
     ):
         scripted = Scripted(lambda label: 1000.0 + round_of(label))
         procedure(scripted.lab(), PtsIopsParams())

@@ -97,7 +97,7 @@ def test_a_saturated_headline_has_no_value(result: ReadUnderWritesResult) -> Non
     worse = result.model_copy(update={"cells": cells})
     assert [each.value for each in worse.headlines()] == [None, None, None]
     said = [sentence(claim) for claim in findings(worse)]
-    assert "Reads at 25 % beside writes at 50 % saturate the drive: the backlog grew." in said
+    assert "Reads at 25 % with writes at 50 % saturate the drive: the backlog grew." in said
     assert any(each.startswith(f"{len(cells)} of {len(cells)} cells are saturated") for each in said)
 
 

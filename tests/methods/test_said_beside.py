@@ -36,7 +36,7 @@ def test_a_cell_that_is_not_tracked_and_slides_is_named() -> None:
     claim = moving_cells(rounds_of(level, slides))
     assert claim is not None
     said = sentence(claim)
-    assert "1 of 2 cells was not steady in those rounds" in said
+    assert "1 of 2 cells was not in those rounds" in said
     assert "8 KiB 0/100" in said
     assert moving_cells(rounds_of(level)) is None
     assert moving_cells(rounds_of(level, slides, steady=False)) is None, "its rounds are no window"
@@ -59,8 +59,8 @@ def test_a_rate_that_the_longest_io_vouched_for_says_so() -> None:
     [
         (1.0, "p99 was", "p99 was 0.085 ms"),
         (1.0, "the longest of 2 I/Os took", "the longest of 2 I/Os took 0.085 ms"),
-        (0.5, "p99 was", "only 50.0 % of what arrived was done"),
-        (None, "p99 was", "nothing arrived, as it was measured for too short"),
+        (0.5, "p99 was", "only 50.0 % of the I/Os that arrived were done"),
+        (None, "p99 was", "no I/O arrived: the measurement was too short"),
     ],
 )
 def test_why_a_rate_did_not_hold_is_what_was_seen(done: float | None, what: str, said: str) -> None:
@@ -71,8 +71,8 @@ def test_why_a_rate_did_not_hold_is_what_was_seen(done: float | None, what: str,
 @pytest.mark.parametrize(
     ("values", "verdict", "span"),
     [
-        ((), "not judged: 0 samples are too few", "none: 0 of 5 samples"),
-        ((1.0,), "not judged: 1 sample is too few", "none: 1 of 5 samples"),
+        ((), "not assessed: 0 samples are too few", "none: 0 of 5 samples"),
+        ((1.0,), "not assessed: 1 sample is too few", "none: 1 of 5 samples"),
     ],
 )
 def test_samples_that_are_too_few_are_no_window(values: tuple[float, ...], verdict: str, span: str) -> None:

@@ -73,7 +73,7 @@ def test_a_time_bound_ends_what_is_never_steady_and_the_result_says_so(tmp_path:
     assert result.steady is not None
     assert not result.steady.judged
     assert not result.steady.reached
-    assert any("is not judged" in each for each in findings_of(result))
+    assert any("not assessed" in each for each in findings_of(result))
     assert {each.codes[0] for each in result.scalars} == {"state-unproven"}
     longer = read_result(run("steady-random-write", tmp_path, **{**brief, "most_seconds": "40"}))
     assert isinstance(longer, PeakResult)

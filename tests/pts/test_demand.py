@@ -386,7 +386,7 @@ def test_a_figure_of_the_rounds_has_their_verdict_and_not_that_of_the_preconditi
 
     assert unproven() == []
     window = result.cells[0].ordinals[rounds.first - 1 : rounds.last]
-    for fills, why in ((0.9, "not judged: 0.900 user capacities"), (3.0, "NOT ACHIEVED")):
+    for fills, why in ((0.9, "not assessed: only 0.900 drive writes"), (3.0, "NOT ACHIEVED")):
         (shown,) = unproven(steady=False, fills=fills)
         assert (shown.code, shown.steps, shown.why) == ("state-unproven", window, f"steady state {why}")
 

@@ -100,7 +100,7 @@ def test_a_drive_that_ignores_the_write_cache_setting_departs(tmp_path: Path, se
     found = run(drive, tmp_path, setting=setting)
     (only,) = found.manifest.departures
     assert only.code == "condition-write_cache"
-    assert f"write cache is {wrong}" in only.what and "asked for: " in only.what
+    assert f"write cache is {wrong}" in only.what and "requested: " in only.what
     right = drive_of(controls={"write_cache": Switch(wrong)})
     assert codes(run(right, tmp_path / "right", setting=setting)) == set()
 
@@ -263,7 +263,7 @@ def test_every_departure_is_in_the_documentation() -> None:
 def test_segments_need_an_amount_random_io_and_whole_pieces(capsys: pytest.CaptureFixture[str]) -> None:
     amount = "active_range_amount=1GiB"
     for name, settings, what in (
-        ("pts-latency", ("active_range_segments=4",), "none was given"),
+        ("pts-latency", ("active_range_segments=4",), "need its amount"),
         ("pts-latency", ("active_range_segments=3", amount), "cannot be spread over 3 segments"),
         ("pts-latency", ("active_range_segments=2049", amount), "2048"),
         ("pts-throughput", ("active_range_segments=4", amount), "only random I/O can be spread"),

@@ -121,7 +121,7 @@ def test_a_variable_that_keeps_the_limits_is_not_told_as_one_that_does_not() -> 
         "NOT ACHIEVED"
     }
     (caveat,) = findings_of(result)[1:2]
-    assert "NOT ACHIEVED in 25 rounds" in caveat and "65/35 64 KiB ranged over 71.4 %" in caveat
+    assert "NOT ACHIEVED in 25 rounds" in caveat and "65/35 64 KiB had a range of 71.4 %" in caveat
     broken = caveat.partition(": in rounds 21 to 25 ")[2]
     assert not broken.startswith(("0/100 4 KiB", "100/0 1 MiB")) and "; " not in broken.partition(" (")[0]
     assert [claim.holds for claim in findings(result)][1] is False
@@ -150,9 +150,9 @@ def test_every_limit_that_is_broken_is_named_with_its_direction() -> None:
     (group,) = result.groups
     assert (group.steady, group.first, group.last) == (False, 21, 25)
     writes, mixed, reads = (window.failed for window in Window.each_of(group))
-    assert writes.count("50.0 %") == 2 and "fell" in writes and "rose" not in writes
-    assert "71.4 %" in mixed and "fell" not in mixed and "rose" not in mixed
-    assert "11.3 %" in reads and "rose" in reads and "ranged" not in reads
+    assert writes.count("50.0 %") == 2 and "slope of -50.0 %" in writes
+    assert "71.4 %" in mixed and "slope" not in mixed
+    assert "slope of +11.3 %" in reads and "range" not in reads
     (caveat,) = findings_of(result)[1:2]
     assert all(each in caveat for each in (writes, mixed, reads))
     (stimulus,) = result.stimuli

@@ -179,7 +179,7 @@ def test_each_reason_is_followed_by_the_histogram_without_a_pause(
     assert sum(result.histogram.count) == sum(scripted.rows[load.ordinal][records:])
     judged = {"steady": [True], "time": [False], "capacity": []}
     assert [window.steady for window in result.windows] == judged[reason], "ten records are no five samples"
-    why = {"time": "NOT ACHIEVED", "capacity": "not judged: 0 samples are too few"}.get(reason)
+    why = {"time": "NOT ACHIEVED", "capacity": "not assessed: 0 samples are too few"}.get(reason)
     (figure,) = result.scalars
     found = [(each.code, each.steps, each.why) for each in figure.qualifiers]
     assert found == ([("state-unproven", (load.ordinal,), f"steady state {why}")] if why else [])
@@ -272,8 +272,8 @@ def test_a_recovery_by_one_record_says_how_many_were_slower_again() -> None:
     result = cross_stimulus.conclude(scripted.data(), params)
     assert result.recovery_s == 2 * 60
     (said, *_) = [sentence(claim) for claim in cross_findings(result)]
-    assert "back at that after 2 min 00 s, by the first record that was" in said
-    assert "239 of the 478 after it were below it again" in said
+    assert "recovered after 2 min 00 s" in said
+    assert "239 of the 478 later ones were slower again" in said
 
 
 def test_recovery_is_the_first_record_that_reaches_the_level() -> None:
@@ -491,7 +491,7 @@ def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.Capt
     result = read_result(short)
     if isinstance(result, PtsSaturationResult):
         proven = result.reason != "steady" or result.samples.steady
-        how = REASONS[result.reason] if proven and result.reason else "the rule of steady state, which is not"
+        how = REASONS[result.reason] if proven and result.reason else "the steady-state criterion"
         assert f"ended by {how}" in " ".join(printed.split())
         assert "Every half drive fill, and the last record" in printed
     elif isinstance(result, PtsIdleRecoveryResult):

@@ -13,7 +13,7 @@ FAILED = SteadyWindow(what="c", steady=False, fills=2.0)
 def test_both_reasons_why_it_could_not_be_judged_are_named() -> None:
     doubted = doubts([1], host="the CPU")
     both = SteadyWindow(what="d", steady=False, fills=0.3, doubts=doubted)
-    assert "0.300 user capacities" in both.verdict and "host" in both.verdict
+    assert "0.300 drive writes" in both.verdict and "host" in both.verdict
     host = SteadyWindow(what="e", steady=False, fills=2.0, doubts=doubted)
     assert "capacities" not in host.verdict and "host" in host.verdict
 
@@ -23,4 +23,4 @@ def test_a_figure_of_a_window_has_its_verdict_and_its_steps() -> None:
     (failed,), (short,) = unproven(FAILED, [5, 3]), unproven(SHORT, [3])
     assert failed.code == short.code == "state-unproven" and failed.steps == (3, 5)
     assert failed.why == "steady state NOT ACHIEVED"
-    assert short.why == "steady state not judged: 0.300 user capacities"
+    assert short.why == "steady state not assessed: only 0.300 drive writes"

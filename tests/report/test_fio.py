@@ -114,22 +114,22 @@ def test_percents_sum_to_100_and_are_off_by_less_than_one(weights: list[int]) ->
 
 def test_what_fio_cannot_do_is_said() -> None:
     for stream, lacking in (
-        (Stream(arrival=Open(process="act6", rate=100)), "no arrivals like act6"),
+        (Stream(arrival=Open(process="act6", rate=100)), "no act6 arrivals"),
         (Stream(arrival=Open(process="poisson", rate="400/17")), "rates to whole I/Os a second"),
-        (Stream(arrival=Bursts(bytes="1m", every_ns="1s")), "no bursts"),
+        (Stream(arrival=Bursts(bytes="1m", every_ns="1s")), "no timed bursts"),
         (Stream(arrival=Pulses(on_ns="5s", every_ns="30s")), "pulses drift"),
         (Stream(arrival=Closed(think_ns="5s"), engine="uring", depth=2), "drains its queue"),
-        (Stream(ops=Ratio(read_weight=2, write_weight=1)), "reads in whole percents"),
-        (Stream(block="4k:2,8k:1"), "sizes in whole percents"),
+        (Stream(ops=Ratio(read_weight=2, write_weight=1)), "share of reads in whole percent"),
+        (Stream(block="4k:2,8k:1"), "shares of sizes in whole percent"),
         (Stream(pattern="zipf:1"), "refuses an exponent of 1"),
         (
             Stream(pattern=Segmented(count=2048, length_bytes=4096, stride_bytes=65536)),
-            "no 2048 segments: it goes everywhere in the span",
+            "no 2048 segments: it uses the whole span",
         ),
-        (Stream(pattern=Sequential(), workers=2), "round its own part"),
+        (Stream(pattern=Sequential(), workers=2), "over its own part"),
         (Stream(pattern=Sequential(), workers=100, block="1m"), "the last 24 MiB are left out"),
-        (Stream(pattern=Sequential(cursors=(4096,))), "not where the step before ended"),
-        (Stream(pattern=Sequential(), ops=50), "a place of their own"),
+        (Stream(pattern=Sequential(cursors=(4096,))), "not where the previous step ended"),
+        (Stream(pattern=Sequential(), ops=50), "advance separately"),
         (Stream(stop=Stop()), "until it is stopped"),
     ):
         notes = notes_of(text_of(Workload.of(stream)))
@@ -149,7 +149,7 @@ def test_what_all_steps_have_alike_is_said_once() -> None:
 def test_a_seed_that_fio_does_not_take_is_said() -> None:
     for seed, said in ((2**63 - 1, False), (2**63, True), (2**64 - 1, True)):
         text = text_of(Workload.of(Stream(stop=Stop(ios=1)), seed=seed))
-        assert ("less 2^63" in text) == said
+        assert ("2^63 is subtracted" in text) == said
         assert f"randseed={seed % 2**63}" in text.splitlines()
 
 

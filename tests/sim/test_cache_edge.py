@@ -69,7 +69,7 @@ def test_a_fall_is_told_as_it_was_seen_for_a_fill_does_not_know_its_cause(tmp_pa
     assert result.cache_bytes is not None
     (said,) = (sentence(claim) for claim in findings(result) if "falls" in claim.says)
     assert "The speed falls for good after" in said
-    assert said.endswith("a cache of faster flash ends there, or collection begins.")
+    assert "the SLC cache ends there" in said
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_elsewhere_the_page_says_that_there_is_none(
     (folder,) = (path for path in (tmp_path / "library").iterdir() if (path / "manifest.json").exists())
     page = tmp_path / "page.html"
     assert main(["report", str(folder), "-o", str(page)]) == 0
-    assert "no end of a cache was found" in page.read_text(encoding="utf-8")
+    assert "No end of an SLC cache" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.long
@@ -99,8 +99,8 @@ def test_where_heat_has_begun_to_slow_the_drive_no_cache_is_told(tmp_path: Path)
     assert (result.cache_bytes, result.before_mb_s, result.after_mb_s) == (None, None, None)
     assert result.hot_drop_bytes is not None
     said = [sentence(claim) for claim in findings(result)]
-    assert any(each.startswith("Whether a cache ends is not judged: the speed falls after") for each in said)
-    assert not any("no end of a cache" in each for each in said)
+    assert any(each.startswith("End of SLC cache not judged: the speed falls after") for each in said)
+    assert not any("No end of an SLC cache" in each for each in said)
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_paced_bursts_take_no_heat_for_a_cache_either(tmp_path: Path) -> None:
     assert isinstance(result, PacedBurstResult)
     assert result.hot_fill
     assert (result.cache_bytes, result.beyond) == (None, ())
-    assert any("whether that was a cache is not known" in each for each in findings_of(result))
+    assert any("SLC cache unknown" in each for each in findings_of(result))
 
 
 @pytest.mark.slow
@@ -117,4 +117,4 @@ def test_paced_bursts_take_no_heat_for_a_cache_either(tmp_path: Path) -> None:
 def test_a_write_buffer_is_no_cache(name: str, tmp_path: Path) -> None:
     result = filled(name, 64, tmp_path)
     assert result.cache_bytes is None
-    assert any("no end of a cache was found" in sentence(claim) for claim in findings(result))
+    assert any("No end of an SLC cache" in sentence(claim) for claim in findings(result))

@@ -57,7 +57,7 @@ from ssdlab.lab.parts.workloads import scale_of as scale_of
 from ssdlab.lab.presented.points import speed as speed
 from ssdlab.lab.presented.points import tables_of_points as tables_of_points
 from ssdlab.lab.presented.steady import check_claim as check_claim
-from ssdlab.lab.presented.steady import moves as moves
+from ssdlab.lab.presented.steady import slope_text as slope_text
 from ssdlab.lab.presented.steady import state_claims as state_claims
 from ssdlab.lab.traces.mapping import AT_ONCE as AT_ONCE
 from ssdlab.lab.traces.mapping import Speed as Speed

@@ -75,7 +75,7 @@ def _step(
 ) -> tuple[list[tuple[str, list[str]]], list[str]]:
     """Return the sections of one step, which run at the same time, and what they do not say."""
     seed, several = workload.seed % _SEEDS, len(workload.streams) > 1
-    notes = [] if seed == workload.seed else ["fio takes no seed from 2^63 on: they are less 2^63 here"]
+    notes = [] if seed == workload.seed else ["fio takes no seed of 2^63 or more: 2^63 is subtracted here"]
     sections: list[tuple[str, list[str]]] = []
     for stream in workload.streams:
         made, lacking = _sections(stream, workload.ramp_ns, target, filename)
@@ -97,11 +97,11 @@ def _filename(target: Target) -> tuple[str, list[str]]:
     path = target.path
     if path is None:
         return _STANDS_FOR_DRIVE, [
-            "DRIVE: a simulated drive is nothing that fio could open; ssdlab sim serve makes it a device"
+            "DRIVE: fio cannot open a simulated drive; ssdlab sim serve makes it a device"
         ]
     # fio takes these for the beginning of a comment, and trims what is blank.
     if any(sign in path for sign in (";", "#", "\n", "${")) or path != path.strip() or "\\" in path:
-        return _STANDS_FOR_DRIVE, ["DRIVE: fio cannot be told the path of this drive; give it another one"]
+        return _STANDS_FOR_DRIVE, ["DRIVE: fio cannot take the path of this drive; give another"]
     # A colon parts two files.
     return path.replace(":", "\\:"), []
 
@@ -124,9 +124,9 @@ def _sections(
     issue, ending = _issue(stream), _until(stream, ramp_ns)
     options = [[*what, *section.options(), *issue, *due, *ending] for section in sections]
     if ramp_ns and _limited(stream):
-        notes.append("fio counts amounts from the end of the ramp on")
+        notes.append("fio counts amounts from the end of the ramp")
     if not stream.stop.ever:
-        notes.append("ours goes on until it is stopped; fio ends after as much as the span")
+        notes.append("ssdlab runs until it is stopped; fio ends after one pass over the span")
     return options, [*notes, *inexact, *otherwise]
 
 
@@ -144,9 +144,9 @@ def _replayed(stream: Stream, filename: str) -> tuple[list[list[str]], list[str]
     options += ["numjobs=1", *_issue(stream)]
     if not isinstance(stream.arrival, AsRecorded):
         options.append("replay_no_stall=1")
-    notes = ["TRACE.iolog: the same trace as a fio iolog; what was left out or moved, fio will issue"]
+    notes = ["TRACE.iolog: the trace as a fio iolog; fio issues even what was left out or moved"]
     if stream.workers > 1:
-        notes.append(f"one job, not {stream.workers} threads: each would replay all of it")
+        notes.append(f"one job, not {stream.workers} threads, as each would replay all of it")
     return [options], notes
 
 
@@ -159,15 +159,13 @@ def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
         (share, _), exact = percents((stream.ops.read_weight, stream.ops.write_weight))
         kind = "mixed"
         if not exact:
-            notes.append("fio has reads in whole percents")
+            notes.append("fio takes the share of reads in whole percent")
     random = [100 * (not isinstance(each, Sequential)) for each in stream.patterns]
     options = [f"rw={f'rand{_KINDS[kind]}' if any(random) else _KINDS[kind]}"]
     if kind == "mixed":
         options.append(f"rwmixread={share}")
         if not any(random) and stream.write_pattern is None:
-            notes.append(
-                "fio's reads and writes each have a place of their own; ours go on behind each other"
-            )
+            notes.append("fio's reads and writes advance separately; ssdlab's share one sequence")
     if len(set(random)) > 1:
         options.append(f"percentage_random={','.join(map(str, random))}")
     sizes, inexact = _sizes(stream)
@@ -182,12 +180,12 @@ def _sizes(stream: Stream) -> tuple[str, list[str]]:
         return f"bs={','.join(str(side[0].bytes) for side in sides)}", []
     notes = []
     if not all(isinstance(each, Sequential | Stepped) for each in stream.patterns):
-        notes.append("fio places all sizes at multiples of the smallest; ours are at multiples of their own")
+        notes.append("fio aligns all sizes to the smallest; ssdlab aligns each to itself")
     shares = [percents([block.weight for block in side]) for side in sides]
     if not all(exact for _, exact in shares):
         if all(_is_range(side) for side in sides):
             return f"bsrange={','.join(f'{side[0].bytes}-{side[-1].bytes}' for side in sides)}", notes
-        notes.append("fio has sizes in whole percents")
+        notes.append("fio takes shares of sizes in whole percent")
     texts = (
         ":".join(f"{block.bytes}/{part}" for block, part in zip(side, own, strict=True) if part)
         for side, (own, _) in zip(sides, shares, strict=True)

@@ -97,8 +97,8 @@ def is_log(path: Path) -> bool:
 def without_result(path: Path) -> UsageError:
     """Return the refusal of a log that no result names."""
     return UsageError(
-        f"{path} is a log of fio that no result names: its interval, its unit and its job are not in it",
-        "import the JSON of that run; logs that its options name are taken from the folder it lies in",
+        f"{path} is a fio log that no result names: it does not hold its interval, unit and job",
+        "import the JSON of that run: the logs that its options name are read from its folder",
         path=str(path),
     )
 
@@ -176,7 +176,7 @@ def _files_of(result: FioResult, job: Job) -> tuple[dict[Kind, list[Path]], tupl
     try:
         names = sorted(each.name for each in folder.iterdir())
     except OSError as error:
-        raise of_os(error, f"cannot list {folder}", "look after that folder", path=str(folder)) from error
+        raise of_os(error, f"cannot list {folder}", "check that folder", path=str(folder)) from error
     found: dict[Kind, list[Path]] = {}
     why: list[str] = []
     for option, kinds in _OPTIONS.items():
@@ -194,9 +194,7 @@ def _files_of(result: FioResult, job: Job) -> tuple[dict[Kind, list[Path]], tupl
             if numbers is None or (parts[3] is not None and int(parts[3]) in numbers):
                 found.setdefault(_kind(parts[2]), []).append(folder / name)
             elif not numbers or parts[3] is None:
-                why.append(
-                    f"{name} is left out: several jobs write it, and which lines are whose is not told"
-                )
+                why.append(f"{name} is left out: several jobs write it, and its lines do not name the job")
     if not found and not why:
         beside = [
             name
@@ -205,7 +203,7 @@ def _files_of(result: FioResult, job: Job) -> tuple[dict[Kind, list[Path]], tupl
         ]
         if beside:
             why.append(
-                f"{and_listed(beside[:3])} left out: no option of the result tells the interval of such logs"
+                f"{and_listed(beside[:3])} left out: no option of the result gives the interval of these logs"
             )
     return found, tuple(why)
 
@@ -254,7 +252,7 @@ class _Lines:
 def _of_logs(result: FioResult, job: Job, files: Mapping[Kind, Sequence[Path]]) -> OverTime:
     listed = tuple(path for own in files.values() for path in own)
     if any(job.options.get(name, "0") != "0" for name in ("log_unix_epoch", "log_alternate_epoch")):
-        why = "its logs count from 1970, and when the job began is not stated, so that they are left out"
+        why = "its logs are left out: they count from 1970, and the start of the job is not stated"
         return OverTime(job, (), (), (why,))
     average_ms = _ms(job.options, "log_avg_msec")
     asked = job.options.get("log_max_value", job.options.get("log_window_value", "0")) or "1"
@@ -277,7 +275,7 @@ def _of_logs(result: FioResult, job: Job, files: Mapping[Kind, Sequence[Path]]) 
             f"its histogram log has intervals of {hist_ms} ms, others of {width_ms} ms: not shown over time"
         )
     if average_ms and asked in ("0", "avg", "average") and {"lat", "clat"} & set(lines):
-        notes.append("its latency logs hold means, not percentiles, so that they are not shown over time")
+        notes.append("its latency logs hold means, not percentiles: not shown over time")
     whole_ms = _whole_ms(lines, histograms, width_ms) if average_ms or not lines else None
     sides = dict(job.sides)
     rows = []
@@ -310,9 +308,9 @@ def _of_logs(result: FioResult, job: Job, files: Mapping[Kind, Sequence[Path]]) 
         if counted is not None:
             rows.append(Rows(name, made.start_ms, made.end_ms, made.partial, *counted, quantiles))
         else:
-            notes.append("its logs do not tell both IOPS and bytes, so that they are left out")
+            notes.append("its logs are left out: they do not give both IOPS and bytes")
     if not all(_agrees(each, job.sides[each.direction]) for each in rows):
-        why = "its logs are left out: they hold other I/Os than the result, as those of a later run do"
+        why = "its logs are left out: their I/Os are not those of the result; perhaps a later run wrote them"
         return OverTime(job, tuple(_of_statuses(result, job)), (), (why,))
     return OverTime(replace(job, sides=sides), tuple(rows), listed, tuple(dict.fromkeys(notes)))
 
@@ -391,13 +389,13 @@ def _table(path: Path, columns: Sequence[int] | None) -> Column:
                 return np.zeros((0, len(wanted or range(4))))
         return np.loadtxt(path, delimiter=",", usecols=wanted, ndmin=2, encoding="utf-8")
     except OSError as error:
-        raise of_os(error, f"cannot read the log {path}", "look after that file", path=str(path)) from error
+        raise of_os(error, f"cannot read the log {path}", "check that file", path=str(path)) from error
     except ValueError as error:
         found = re.search(r"at row (\d+)", str(error))
         line = _first_bad(path, wanted) or (int(found[1]) + 1 if found else 1)
         raise UsageError(
-            f"line {line} of {path} is no line of a log of fio: it has other columns",
-            "take the line out if fio was stopped there, or move the log away from the result",
+            f"line {line} of {path} is not a line of a fio log: its columns differ",
+            "remove the line if fio was stopped there, or move the log away from the result",
             path=str(path),
             line=line,
         ) from error
@@ -455,8 +453,8 @@ def _edges(columns: int, path: Path) -> list[tuple[int, int]]:
                 for at in range(0, buckets, stride)
             ]
     raise UsageError(
-        f"line 1 of {path} has {columns} counts, which is no histogram of fio",
-        "move the log away from the result, or let fio write it again",
+        f"line 1 of {path} has {columns} counts: not a fio histogram",
+        "move the log away from the result, or have fio write it again",
         path=str(path),
         line=1,
     )

@@ -25,73 +25,77 @@ TABLE: dict[Fate, dict[str, str]] = {
         "where, how much and how long": "size io_size offset offset_increment number_ios runtime time_based "
         "ramp_time startdelay stonewall wait_for exitall",
         "how the file is read": "name kb_base include",
-        "so it always is": "thread refill_buffers softrandommap iodepth_batch_complete_max overwrite",
+        "always so in ssdlab": "thread refill_buffers softrandommap iodepth_batch_complete_max overwrite",
     },
     "ignored": {
-        "the drive is the one that the command names": "filename directory filename_format "
-        "unique_filename filetype",
-        "results are printed and kept by ssdlab": "description group_reporting new_group stats per_job_logs "
+        "the command names the drive": "filename directory filename_format unique_filename filetype",
+        "ssdlab prints and keeps results": "description group_reporting new_group stats per_job_logs "
         "write_bw_log write_lat_log write_iops_log write_hist_log bwavgtime iopsavgtime log_avg_msec "
         "log_entries log_hist_msec log_hist_coarseness log_window_value log_offset log_prio log_issue_time "
         "log_compression log_compression_cpus log_store_compressed log_alternate_epoch "
         "log_alternate_epoch_clock_id block_error_percentiles clat_percentiles lat_percentiles "
         "slat_percentiles percentile_list significant_figures disk_util unified_rw_reporting unit_base "
         "error_dump job_start_clock_id write_iolog comm",
-        "every latency is recorded, by a clock of its own": "gtod_reduce gtod_cpu disable_lat disable_clat "
+        "ssdlab records every latency, by its own clock": "gtod_reduce gtod_cpu disable_lat disable_clat "
         "disable_slat disable_bw_measurement clocksource",
-        "I/O is direct": "invalidate fadvise_hint",
-        "the drive is there, and is neither made nor removed": "create_serialize create_fsync create_on_open "
+        "I/O is always direct": "invalidate fadvise_hint",
+        "the drive exists, and is neither created nor removed": "create_serialize create_fsync "
+        "create_on_open "
         "allow_file_create allow_mounted_write fallocate openfiles file_service_type unlink "
         "unlink_each_loop",
-        "places are drawn by ssdlab": "random_generator",
-        "buffers and their submission are ssdlab's own": "mem iomem_align hugepage-size lockmem fixedbufs "
+        "ssdlab chooses the offsets": "random_generator",
+        "ssdlab has its own buffers and submission": "mem iomem_align hugepage-size lockmem fixedbufs "
         "registerfiles nonvectored libaio_vectored userspace_reap",
-        "nothing is verified": "do_verify verify_fatal verify_dump verify_async verify_async_cpus "
+        "ssdlab does not verify data": "do_verify verify_fatal verify_dump verify_async verify_async_cpus "
         "verify_pattern verify_pattern_interval verify_interval verify_offset verify_backlog "
         "verify_backlog_batch verify_state_save verify_state_load verifysort verifysort_nr "
         "verify_write_sequence verify_header_seed verify_policy experimental_verify verify_mode",
     },
     "refused": {
         BUFFERED: "uncached=0",
-        "a flush comes after so many writes, or at the end": "sync_file_range end_syncfs=0 write_barrier=0",
-        "a flow of one job waits for another's": "flow=0 flow_id flow_watermark flow_sleep",
-        "I/O at random and in order is not mixed in one direction": "percentage_sequential=0 "
+        "ssdlab flushes after a number of writes, or at the end": "sync_file_range end_syncfs=0 "
+        "write_barrier=0",
+        "jobs would wait for each other's flow": "flow=0 flow_id flow_watermark flow_sleep",
+        "random and sequential I/O cannot be mixed in one direction": "percentage_sequential=0 "
         "bs_is_seq_rand=0 rw_sequencer=sequential random_sequence_stride rwmixcycle",
-        "blocks begin and end at whole ones": "bs_unaligned=0",
-        "its random pass is another than ssdlab's --precondition one-pass": "sprandom=0 spr_num_regions "
+        "blocks begin and end at block boundaries": "bs_unaligned=0",
+        "its random pass differs from ssdlab's --precondition one-pass": "sprandom=0 spr_num_regions "
         "spr_op spr_cs",
-        "several files are not taken in turn": "opendir nrfiles=1 lockfile=none",
-        "the drive has its size": "file_append=0 filesize fill_device=0 offset_align=0 ramp_size num_range=1",
-        "submission would be another": "iodepth_low serialize_overlap=0 io_submit_mode=inline "
+        "several files cannot be used in turn": "opendir nrfiles=1 lockfile=none",
+        "the size of the drive is fixed": "file_append=0 filesize fill_device=0 offset_align=0 ramp_size "
+        "num_range=1",
+        "it changes how I/O is submitted": "iodepth_low serialize_overlap=0 io_submit_mode=inline "
         "iodepth_batch_complete_min=1 sqthread_poll=0 sqthread_poll_cpu force_async=0 nowait=0 "
         "hipri_percentage=100 cmdprio_percentage=0 cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit",
-        "no thread burns time between I/Os": "thinktime_spin=0 thinkcycles=0",
-        "a rest comes after each I/O": "thinktime_blocks=1 thinktime_blocks_type=complete thinktime_iotime=0",
+        "threads do not spin between I/Os": "thinktime_spin=0 thinkcycles=0",
+        "thinktime follows each I/O only": "thinktime_blocks=1 thinktime_blocks_type=complete "
+        "thinktime_iotime=0",
         "the load would depend on measurements": "rate_min=0 rate_iops_min=0 max_latency=0 "
         "latency_target=0 latency_window latency_percentile latency_run=0 steadystate steadystate_duration "
         "steadystate_ramp_time steadystate_check_interval rate_ignore_thinktime=0 rate_cycle",
-        "--on-error says what failed I/O does": "continue_on_error=none ignore_error exitall_on_error=0",
-        "data is not read back": "verify=0 verify_only=0 trim_percentage=0 trim_verify_zero=0 trim_backlog=0 "
+        "use --on-error for failed I/O": "continue_on_error=none ignore_error exitall_on_error=0",
+        "ssdlab does not read data back": "verify=0 verify_only=0 trim_percentage=0 trim_verify_zero=0 "
+        "trim_backlog=0 "
         "trim_backlog_batch verify_bytchk=0",
-        "written data does not repeat": "scramble_buffers=1 zero_buffers=0 buffer_pattern "
+        "ssdlab's data does not repeat": "scramble_buffers=1 zero_buffers=0 buffer_pattern "
         "buffer_compress_chunk "
         "dedupe_percentage=0 dedupe_global dedupe_mode dedupe_working_set_percentage",
-        "a trace is replayed by ssdlab run trace": "read_iolog read_iolog_chunked replay_no_stall "
+        "use ssdlab run trace to replay a trace": "read_iolog read_iolog_chunked replay_no_stall "
         "replay_redirect replay_scale replay_align replay_time_scale replay_skip merge_blktrace_file "
         "merge_blktrace_scalars merge_blktrace_iters",
-        "drives with zones or placement are not written so": "zonemode=none zonesize=0 zonecapacity=0 "
+        "ssdlab does not support zones or placement here": "zonemode=none zonesize=0 zonecapacity=0 "
         "zonerange=0 zoneskip=0 read_beyond_wp=0 max_open_zones=0 job_max_open_zones=0 ignore_zone_limits=0 "
         "zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder fdp=0 "
         "dataplacement=none plid_select plids dp_scheme",
-        "no command and no other user is run": "exec_prerun exec_postrun uid gid profile",
-        "settings of host and drive are options of ssdlab: --scheduler and its like": "ioscheduler prio=0 "
+        "ssdlab runs no commands and changes no user": "exec_prerun exec_postrun uid gid profile",
+        "use ssdlab's options for host and drive, such as --scheduler": "ioscheduler prio=0 "
         "prioclass=0 priohint=0 nice=0 cgroup cgroup_weight cgroup_nodelete numa_mem_policy cpumask "
         "numa_cpu_nodes gpu_dev_id",
-        "it only prepares, and a job measures": "create_only=0 pre_read=0",
-        "NVMe commands are not made by hand": "cmd_type md_per_io_size=0 pi_act pi_chk apptag apptag_mask "
+        "it only prepares; a job must measure": "create_only=0 pre_read=0",
+        "ssdlab builds its own NVMe commands": "cmd_type md_per_io_size=0 pi_act pi_chk apptag apptag_mask "
         "cdb_len write_mode=write read_mode=read deac=0 readfua=0 writefua=0 sg_write_mode stream_id "
         "write_hint=none atomic=0",
-        "who ends is not chosen": "exit_what",
+        "ssdlab cannot choose which job ends the others": "exit_what",
     },
 }
 

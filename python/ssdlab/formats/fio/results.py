@@ -38,8 +38,8 @@ PLAT_BITS = 6
 ALL_CLIENTS = "All clients"
 """What fio calls the sum over its clients."""
 NOUN = "result of fio"
-_ADVICE = "let fio write JSON+ into a file (output-format=json+), and import that"
-_AGAIN = "copy the file again, or let fio write it again: nothing was imported"
+_ADVICE = "have fio write JSON+ to a file (output-format=json+), and import that"
+_AGAIN = "copy the file again, or have fio write it again: nothing was imported"
 _READS = "ssdlab reads fio 2.0 to 3.x"
 _OPENS = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _NEXT = re.compile(r"\s*\{")
@@ -269,12 +269,12 @@ def read_fio(path: Path) -> FioResult:
     if _TERSE.search(text):
         return _of_terse(text, path)
     if _TERSE_2.search(text):
-        what = f"{path} is terse output of version 2, which does not say of which fio it is"
-        raise UsageError(what, "let fio write JSON+, or terse output of version 5", path=str(path))
+        what = f"{path} is terse output of version 2, which does not name its fio version"
+        raise UsageError(what, "have fio write JSON+, or terse output of version 5", path=str(path))
     if _PLAIN.search(text):
-        what = f"{path} is fio's normal output, which rounds its figures for readers"
+        what = f"{path} is fio's normal output, whose figures are rounded"
         raise UsageError(what, _ADVICE, path=str(path))
-    raise UsageError(f"{path} holds no {NOUN}: neither JSON nor terse output", _ADVICE, path=str(path))
+    raise UsageError(f"{path} is not a {NOUN}: neither JSON nor terse output", _ADVICE, path=str(path))
 
 
 def _documents(text: str, path: Path) -> list[tuple[int, dict[str, Any]]]:
@@ -287,12 +287,12 @@ def _documents(text: str, path: Path) -> list[tuple[int, dict[str, Any]]]:
             document, at = json.JSONDecoder().raw_decode(text, opens.end() - 1)
         except json.JSONDecodeError as error:
             cut = error.msg.startswith("Unterminated") or not text[error.pos :].strip()
-            why = "the JSON ends before it is whole" if cut else f"that is no JSON: {error.msg}"
+            why = "the JSON is incomplete" if cut else f"invalid JSON: {error.msg}"
             raise UsageError(
                 f"line {error.lineno} of {path}: {why}", _AGAIN, path=str(path), line=error.lineno
             ) from error
         except (RecursionError, ValueError) as error:
-            raise UsageError(f"line {line} of {path}: that is no {NOUN}", _ADVICE, path=str(path)) from error
+            raise UsageError(f"line {line} of {path}: not a {NOUN}", _ADVICE, path=str(path)) from error
         found.append((line, document))
     return found
 
@@ -312,7 +312,7 @@ class _Place:
         if value is None and (default is not None or name in self.table):
             return default or 0.0
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX:
-            raise self.wrong(name, "no number from 0 on" if name in self.table else "not there")
+            raise self.wrong(name, "not a number of 0 or more" if name in self.table else "missing")
         return value
 
     def count(self, name: str, default: int | None = None) -> int:
@@ -324,14 +324,14 @@ class _Place:
         if (value := self.table.get(name)) is None:
             return None
         if not isinstance(value, dict):
-            raise self.wrong(name, "no table")
+            raise self.wrong(name, "not an object")
         return _Place(self.path, self.line, f"{self.key}{name}.", value)
 
     def each(self, name: str) -> list[_Place]:
         """Return the tables of a list."""
         value = self.table[name]
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise self.wrong(name, "no list of tables")
+            raise self.wrong(name, "not a list of objects")
         return [
             _Place(self.path, self.line, f"{self.key}{name}[{at}].", each) for at, each in enumerate(value)
         ]
@@ -344,7 +344,7 @@ class _Place:
     def wrong(self, name: str, why: str) -> UsageError:
         return UsageError(
             f"{self.path}, document of line {self.line}: {self.key}{name} is {why}",
-            "it is not as fio writes it: let fio write it again, and leave it as it is",
+            "have fio write it again, and do not edit it",
             path=str(self.path),
             line=self.line,
             key=f"{self.key}{name}",
@@ -362,7 +362,7 @@ def _of_json(found: Sequence[tuple[int, dict[str, Any]]], path: Path) -> FioResu
         place = _Place(path, line, "", document)
         if not isinstance(document.get("fio version"), str):
             raise UsageError(
-                f"{path}, document of line {line}: there is no key 'fio version', so fio did not write it",
+                f"{path}, document of line {line}: no key 'fio version', so fio did not write it",
                 _ADVICE,
                 path=str(path),
                 line=line,
@@ -372,11 +372,11 @@ def _of_json(found: Sequence[tuple[int, dict[str, Any]]], path: Path) -> FioResu
         shared = place.texts("global options")
         listed = next((name for name in ("jobs", "client_stats") if name in document), None)
         if listed is None:
-            raise place.wrong("jobs", "not there")
+            raise place.wrong("jobs", "missing")
         entries = [_entry(each, shared) for each in place.each(listed)]
         statuses.append(_joined(entries))
     if not entries:
-        raise UsageError(f"{path}: fio ran no job, its list of jobs is empty", "import one of a run that ran")
+        raise UsageError(f"{path}: fio ran no job (its list of jobs is empty)", "import a result with jobs")
     statuses = _growing(statuses, [line for line, _ in found], path)
     last = _Place(path, found[-1][0], "", found[-1][1])
     seconds = last.number("timestamp_ms", 0) / 1e3 or last.number("timestamp", 0)
@@ -396,8 +396,8 @@ def _check_version(version: str, path: Path) -> None:
     found = _VERSION.match(version)
     if found is None or int(found[1]) not in (2, 3):
         raise UsageError(
-            f"{path} was written by {excerpt(version)!r}, whose output is not known here",
-            f"{_READS}; import it with an ssdlab that knows it",
+            f"{path} was written by {excerpt(version)!r}, whose output ssdlab does not know",
+            f"{_READS}; import it with an ssdlab that reads it",
             path=str(path),
             version=version,
         )
@@ -413,8 +413,8 @@ def _growing(statuses: Sequence[tuple[Job, ...]], lines: Sequence[int], path: Pa
         }
         if any(now.get(key, 0) < before for key, before in counted.items()):
             if not any(job.options.get("ramp_time", "0") != "0" for job in jobs):
-                what = f"{path}: the document of line {line} does not go on from the one before it"
-                raise UsageError(what, "these are several runs: put each into a file of its own", line=line)
+                what = f"{path}: the document of line {line} does not continue the one before it"
+                raise UsageError(what, "these are several runs: put each in its own file", line=line)
             kept = []  # fio counts anew when the ramp is over
         kept.append(jobs)
         counted = now
@@ -536,13 +536,13 @@ def _of_terse(text: str, path: Path) -> FioResult:
         terse, version = int(fields[0]), fields[1]
         if terse not in _WIDTH:
             what = f"line {number} of {path} is terse output of version {terse}"
-            raise UsageError(what, "let fio write version 5, or JSON+", path=str(path), line=number)
+            raise UsageError(what, "have fio write version 5, or JSON+", path=str(path), line=number)
         _check_version(version, path)
         try:
             entries.append(_terse_entry(fields, _WIDTH[terse]))
         except (ValueError, IndexError) as error:
             what = (
-                f"line {number} of {path}: terse output of version {terse} has other fields, or more of them"
+                f"line {number} of {path}: terse output of version {terse} has different or additional fields"
             )
             raise UsageError(what, _AGAIN, path=str(path), line=number) from error
     return FioResult(path, version, None, (_joined(entries),), tuple(entries), (), terse)

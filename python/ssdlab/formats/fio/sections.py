@@ -87,7 +87,7 @@ class Given:
             return None
         number, _ = self._parted(self.text.removesuffix("%"))
         if number > 100:
-            self.wrong(f"{self.name}={self.text} is more than all", "write 100% at most")
+            self.wrong(f"{self.name}={self.text} is more than 100 %", "write at most 100%")
         return number
 
     def bytes_of(self, whole: int) -> int:
@@ -99,7 +99,7 @@ class Given:
         number, unit = self._parted(text)
         known = _UNIT.fullmatch(unit)
         if known is None:
-            what = f"{self.name} has {excerpt(text)!r}, a unit that fio reads otherwise than it says"
+            what = f"{self.name} has {excerpt(text)!r}, a unit that fio reads differently"
             self.wrong(what, "write k, m, g or t: powers of kb_base, 1024")
         base = {1024: 1000, 1000: 1024}[self.kb_base] if known[2] == "ib" else self.kb_base
         return int(number * base ** _POWERS.get(known[1], 0))
@@ -107,7 +107,7 @@ class Given:
     def real_of(self, text: str) -> Fraction:
         """Return a plain number with a point, exactly."""
         if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
-            self.wrong(f"{self.name} has {excerpt(text)!r}, which is no number", "write one such as 1.2")
+            self.wrong(f"{self.name} has {excerpt(text)!r}, which is not a number", "write one such as 1.2")
         return Fraction(text)
 
     def _parted(self, text: str) -> tuple[int, str]:
@@ -116,9 +116,9 @@ class Given:
             return self._worked_out(text), ""
         found = _NUMBER.fullmatch(text) if len(text) <= NUMBER_CHARACTERS else None
         if found is None:
-            why = ": fio reads no further than the point" if "." in text else ""
+            why = ": fio stops reading at the point" if "." in text else ""
             self.wrong(
-                f"{self.name} has {excerpt(text)!r}, which is no whole number{why}",
+                f"{self.name} has {excerpt(text)!r}, which is not a whole number{why}",
                 "write a whole number, such as 1536k",
             )
         return int(found[1], 16 if found[1][:2].lower() == "0x" else 10), found[2].lower()
@@ -139,7 +139,7 @@ class Given:
         except (ValueError, SyntaxError):
             found = -1
         if found < 0:
-            self.wrong(f"{self.name}={excerpt(text)} is not worked out here", "write the number")
+            self.wrong(f"{self.name}={excerpt(text)} cannot be evaluated here", "write the number")
         return found
 
 
@@ -215,21 +215,21 @@ def read_sections(
         if (title := re.fullmatch(r"\[(.+)\]", line.text)) is None:
             if own is None:
                 line.wrong(
-                    f"{excerpt(line.text)!r} stands before the first section", "begin with [global] or a job"
+                    f"{excerpt(line.text)!r} comes before the first section", "begin with [global] or a job"
                 )
             given = _option(line)
             own[given.name] = given
         elif line.nested:
-            line.wrong("an included file has no sections, only options", "put the section into the job file")
+            line.wrong("an included file has no sections, only options", "move the section to the job file")
         elif title[1] == "global":
             own = shared
         elif title[1].startswith("global"):
-            line.wrong(f"fio takes [{title[1]}] for [global]", "call the job otherwise")
+            line.wrong(f"fio takes [{title[1]}] for [global]", "rename the job")
         else:
             own = dict(shared)
             found.append(Section(title[1], line.number, line.file, own))
     if not found:
-        raise UsageError(f"{name} has no job", "add a section such as [job1] behind [global]", file=name)
+        raise UsageError(f"{name} has no job", "add a section such as [job1] after [global]", file=name)
     return tuple(_settled(each) for each in found)
 
 
@@ -270,7 +270,7 @@ def _lines(
             yield line
             continue
         if depth == NESTING:
-            line.wrong(f"files are included more than {NESTING} deep", "include fewer")
+            line.wrong(f"included files are nested more than {NESTING} deep", "nest fewer files")
         path = user_path(included[1])
         path = path if path.exists() else folder / path
         inner = read_document(path, "job", f"it is included by {name}, line {number}")
@@ -285,5 +285,5 @@ def _filled(line: _Line, environment: Mapping[str, str]) -> str:
 
     text = _VARIABLE.sub(value, line.text)
     if keyword := _KEYWORD.search(text):
-        line.wrong(f"{keyword[0]} is another number on every host", "write the number")
+        line.wrong(f"{keyword[0]} differs on every host", "write the number")
     return text

@@ -74,7 +74,7 @@ def _check_options(jobs: Sequence[Section]) -> None:
             rule = RULES[name]
             if rule.fate == "refused" and (given.text or "1").lower() != rule.harmless:
                 value = f"={excerpt(given.text)}" if given.text else ""
-                given.wrong(f"{name}{value} is refused: {rule.why}", "leave it out, or run the job by fio")
+                given.wrong(f"{name}{value} is refused: {rule.why}", "leave it out, or run the job with fio")
 
 
 def _ignored(jobs: Sequence[Section]) -> list[str]:
@@ -114,7 +114,7 @@ def _in_stages(jobs: Sequence[Section]) -> list[list[Section]]:
         if (given := job.get("wait_for")) is not None:
             if given.text not in at:
                 given.wrong(
-                    f"no job {excerpt(given.text)!r} stands before [{job.name}]", "name one that does"
+                    f"no job {excerpt(given.text)!r} comes before [{job.name}]", "name an earlier job"
                 )
             place = max(place, at[given.text] + 1)
         stages += [[] for _ in range(place + 1 - len(stages))]
@@ -126,7 +126,9 @@ def _in_stages(jobs: Sequence[Section]) -> list[list[Section]]:
             if given is None or job.flag("stonewall") or at[given.text] != number - 1:
                 continue
             if others := [each.name for each in stages[number - 1] if each.name != given.text]:
-                given.wrong(f"[{job.name}] would begin while [{others[0]}] may still run", "write stonewall")
+                given.wrong(
+                    f"[{job.name}] would start while [{others[0]}] may still be running", "add stonewall"
+                )
     return stages
 
 
@@ -172,7 +174,9 @@ def _alike(jobs: Sequence[Section], name: str) -> int:
     """Return a time that all jobs of a stage must have alike, in us."""
     times = {0 if (given := job.get(name)) is None else given.us for job in jobs}
     if len(times) > 1:
-        jobs[-1].at(name).wrong(f"jobs that run together have different {name}", f"give all the same {name}")
+        jobs[-1].at(name).wrong(
+            f"jobs that run together have different {name}", f"give all of them the same {name}"
+        )
     return times.pop()
 
 
@@ -185,12 +189,12 @@ def _check_ends(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
     for job in jobs:
         if job.flag("exitall"):
             job.at("exitall").wrong(
-                "the first job that ends would end the others", "give all the same runtime"
+                "the first job to end would end the others", "give all of them the same runtime"
             )
         for name in _FLUSHES:
             if job.flag(name):
-                what = f"{name} comes at the end of each job, while others may still write"
-                job.at(name).wrong(what, "give all the same runtime, with time_based")
+                what = f"{name} would come at the end of each job, while others may still write"
+                job.at(name).wrong(what, "give all of them the same runtime, with time_based")
 
 
 class _Job:
@@ -224,7 +228,7 @@ class _Job:
         apart = clones > 1 and (increment or paced or in_order)
         limit = _MAX_STREAMS if apart else MAX_WORKERS
         if not 1 <= clones <= limit:
-            each = ", each with a place or pace of its own" if apart else ""
+            each = ", each with its own offset or rate" if apart else ""
             self.job.at("numjobs").wrong(f"numjobs is {clones}{each}", f"use 1 to {limit}")
         workers, cpus = 1 if apart else clones, self._cpus()
         made = []
@@ -266,14 +270,14 @@ class _Job:
         text = self.job.text("rw", "read")
         given = self.job.at("rw")
         if ":" in text:
-            given.wrong(f"rw={text} skips or repeats places", "leave out what follows the colon")
+            given.wrong(f"rw={text} skips or repeats offsets", "leave out the colon and what follows")
         name = {"readwrite": "rw"}.get(text, text)
         if name.removeprefix("rand") not in _DIRECTIONS:
             given.wrong(
-                f"rw={excerpt(text)} is not done", "use read, write, trim or rw, with rand or without"
+                f"rw={excerpt(text)} is not supported", "use read, write, trim or rw, with rand or without"
             )
         if "trim" in name and not self.target.block_device and self.target.path is not None:
-            given.wrong("a file is not trimmed", "name a block device or a simulated drive")
+            given.wrong("a file cannot be trimmed", "name a block device or a simulated drive")
         on_file = self.target.path is not None and not self.target.block_device
         if not self._direct() and "trim" not in name and not (on_file and name.endswith("write")):
             self.job.at("buffered", "direct").wrong(
@@ -291,10 +295,10 @@ class _Job:
             return {}
         (name, every), *others = asked.items()
         if others:
-            self.job.at(name).wrong("fsync and fdatasync are not done together", "keep one of them")
+            self.job.at(name).wrong("fsync and fdatasync cannot be combined", "keep one of them")
         if self._engine()[1] > 1:
             self.job.at(name).wrong(
-                "in a queue fio flushes beside the writes, ssdlab after them", "write iodepth=1"
+                "with a queue, fio flushes during the writes, ssdlab after them", "write iodepth=1"
             )
         return {"flush": name, "flush_every": every}
 
@@ -325,9 +329,12 @@ class _Job:
         unit = self.target.logical_block_bytes if self._direct() else 1
         for size, _ in blocks:
             if size == 0 or size % unit:
-                given.wrong(f"a block of {size} is no multiple of {unit}, the logical block", "use another")
+                given.wrong(
+                    f"a block of {size} is not a multiple of {unit}, the logical block",
+                    "use a multiple of it",
+                )
         if len(blocks) > _MAX_SIZES:
-            given.wrong(f"{given.name} has {len(blocks)} sizes", f"use {_MAX_SIZES} at most")
+            given.wrong(f"{given.name} has {len(blocks)} sizes", f"use at most {_MAX_SIZES}")
         return tuple(Block(bytes=size, weight=weight) for size, weight in blocks)
 
     def _split(self, given: Given, value: str) -> list[tuple[int, int]]:
@@ -339,7 +346,8 @@ class _Job:
         whole = [rest // open_ if share is None else share for share in shares]
         if rest < 0 or sum(whole) != 100 or len(set(sizes)) < len(sizes):
             given.wrong(
-                f"the shares of {excerpt(given.text)} are not 100 %", "name each size once: 4k/60:8k/40"
+                f"the shares of {excerpt(given.text)} do not add up to 100 %",
+                "name each size once: 4k/60:8k/40",
             )
         return [(size, share) for size, share in zip(sizes, whole, strict=True) if share]
 
@@ -349,7 +357,7 @@ class _Job:
         smallest, largest = given.size_of(low), given.size_of(high)
         if not smallest or largest < smallest or largest % smallest:
             given.wrong(
-                f"{excerpt(value)} does not range over multiples of its smallest size",
+                f"{excerpt(value)} is not a range of multiples of its smallest size",
                 "write one such as 4k-64k",
             )
         return [(size, 1) for size in range(smallest, min(largest, smallest * 2 * _MAX_SIZES) + 1, smallest)]
@@ -374,14 +382,14 @@ class _Job:
             return size // self.smallest * self.smallest
         if size % self.smallest:
             given.wrong(
-                f"size={given.text} is no multiple of the block: fio goes beyond it", "use whole blocks"
+                f"size={given.text} is not a multiple of the block: fio goes past its end", "use whole blocks"
             )
         return size
 
     def _length(self, start: int, size: int | None) -> int:
         given, rest = self.job.at("size", "offset_increment", "offset"), self.target.capacity_bytes - start
         if start % self.target.logical_block_bytes:
-            given.wrong(f"the place {start} is no logical block of the drive", "use a multiple of it")
+            given.wrong(f"offset {start} is not at a logical block of the drive", "use a multiple of it")
         if size is None or (self.job.at("size").percent is not None and size > rest):
             size = rest // self.smallest * self.smallest
         if size < max(block.bytes for block in self.blocks) or size > rest:
@@ -403,7 +411,7 @@ class _Job:
         given = self.job.at("percentage_random", "bssplit", "bsrange", "bs")
         if not self.job.flag("norandommap"):
             given.wrong(
-                "fio has one random map for reads and writes, which cuts blocks short", "write norandommap=1"
+                "fio has one random map for reads and writes, which shortens blocks", "write norandommap=1"
             )
         return tuple(
             Sequential() if in_order else self._law(side)
@@ -418,7 +426,7 @@ class _Job:
         if value not in ("", "0", "100"):
             given.wrong("I/O at random and in order is not mixed in one direction", "write 100 or 0 for each")
         if value == "0" and not self.job.flag("norandommap"):
-            given.wrong("fio enters what is in order in its random map too", "write norandommap=1")
+            given.wrong("fio's random map also records sequential I/O", "write norandommap=1")
         return value == "0"
 
     def _law(self, blocks: tuple[Block, ...]) -> Frozen:
@@ -429,11 +437,11 @@ class _Job:
         aligned = self.job.number("ba", smallest)
         placed = len(blocks) > 1 or aligned != smallest
         if law != "random" and (placed or len(self.blocks) > 1):
-            given.wrong(f"{law} with several sizes is not fio's here", "give one bs and no blockalign")
+            given.wrong(f"{law} with several sizes differs from fio's", "give one bs and no blockalign")
         match law:
             case "random" if placed:
                 if len(blocks) > 1 and aligned == smallest and not self.job.flag("norandommap"):
-                    what = "fio's random map cuts blocks of several sizes short"
+                    what = "with several sizes, fio's random map shortens blocks"
                     self.job.at("bssplit", "bsrange").wrong(what, "write norandommap=1")
                 return Stepped(step_bytes=aligned)
             case "random" if self.job.flag("norandommap"):
@@ -448,7 +456,7 @@ class _Job:
             case "zoned_abs":
                 return self._zones(given, rest, [given.size_of(size) for _, size in _pairs(given, rest)])
         given.wrong(
-            f"random_distribution={given.text} is not done", "use random, zipf:1.2, zoned or zoned_abs"
+            f"random_distribution={given.text} is not supported", "use random, zipf:1.2, zoned or zoned_abs"
         )
 
     def _places(self, start: int, length: int) -> dict[str, Any]:
@@ -456,13 +464,13 @@ class _Job:
         for pattern, side in zip(self.patterns, self.sides, strict=False):
             if isinstance(pattern, Stepped) and start % pattern.step_bytes:
                 self.job.at("offset", "offset_increment", "ba").wrong(
-                    f"the place {start} is no multiple of {pattern.step_bytes}, at which blocks begin",
+                    f"offset {start} is not a multiple of {pattern.step_bytes}, at which blocks begin",
                     "use a multiple of it",
                 )
             odd = [block.bytes for block in side if length % block.bytes]
             if odd and isinstance(pattern, Sequential) and len(self.patterns) > 1:
                 self.job.at("size", "bs").wrong(
-                    f"{length} bytes are no multiple of the block of {odd[0]}: fio goes beyond them",
+                    f"{length} bytes are not a multiple of the block of {odd[0]}: fio goes past their end",
                     "use whole blocks",
                 )
         self._check_passes(length)
@@ -483,7 +491,7 @@ class _Job:
             return
         given = self.job.at("loops" if loops > 1 else "io_size")
         if Sequential() in self.patterns:
-            given.wrong("fio begins what is in order anew in each pass", "write time_based and a runtime")
+            given.wrong("fio restarts sequential I/O in each pass", "write time_based and a runtime")
         if Shuffled() in self.patterns:
             given.wrong("fio reads and writes the same blocks in each pass", "write randrepeat=0")
 
@@ -494,7 +502,8 @@ class _Job:
         whole = 100 if isinstance(widths[0], str) else self._length(self._place("offset"), size)
         if sum(accesses) != 100 or sum(spans) != whole or 0 in spans:
             given.wrong(
-                f"the zones of {excerpt(given.text)} are not all of I/Os and span", "write all of them"
+                f"the zones of {excerpt(given.text)} do not cover all I/Os and the whole span",
+                "write zones for all of them",
             )
         unit, parts = gcd(*spans), zip(accesses, spans, strict=True)
         return Bands(bands=tuple(Band(access_weight=a, span_weight=s // unit) for a, s in parts))
@@ -509,17 +518,17 @@ class _Job:
         time_ns = (time_us + ramp_us) * _US if time_us else None
         if self.job.flag("time_based"):
             if time_ns is None:
-                self.job.at("time_based").wrong("time_based without a runtime", "write runtime=60")
+                self.job.at("time_based").wrong("time_based has no runtime", "write runtime=60")
             return Stop(time_ns=time_ns)
         if ramp_us:
-            what = "fio's amount starts after the ramp, ours with it"
+            what = "fio counts the amount from the end of the ramp, ssdlab from its start"
             self.job.at("ramp_time").wrong(what, "write time_based=1 and a runtime")
         given, loops = self.job.get("io_size"), self.job.number("loops", 1)
         amount = length if given is None else given.bytes_of(length)
         ios = self.job.number("number_ios", 0)
         if ios and (len(self.blocks) > 1 or loops > 1):
             self.job.at("number_ios").wrong(
-                "number_ios with several sizes or loops is not done", "use io_size"
+                "number_ios with several sizes or loops is not supported", "use io_size"
             )
         blocks = -(-amount // self.smallest) * self.smallest
         exact = blocks if len(self.blocks) == 1 else amount
@@ -529,17 +538,17 @@ class _Job:
         """Return the rate of one clone in I/Os a second, and its law."""
         laws: dict[str, Literal["even", "poisson"]] = {"linear": "even", "poisson": "poisson"}
         if (law := laws.get(self.job.text("rate_process", "linear"))) is None:
-            self.job.at("rate_process").wrong("this rate_process is not done", "use linear or poisson")
+            self.job.at("rate_process").wrong("this rate_process is not supported", "use linear or poisson")
         for name in ("rate", "rate_iops"):
             if (given := self.job.get(name)) is None:
                 continue
             if len(self.directions) > 1:
-                given.wrong(f"fio keeps a {name} for reads and one for writes", "make two jobs of it")
+                given.wrong(f"fio keeps a {name} for reads and one for writes", "split it into two jobs")
             if len(self.blocks) > 1:
-                given.wrong(f"fio reckons {name} by bytes, and sizes differ", "give one bs")
+                given.wrong(f"fio computes {name} from bytes, and the sizes differ", "give one bs")
             text = self._value(given, self.directions[0])
             if number := given.size_of(text) if text else 0:
-                clock = "an open loop; response times count from when I/O was due"
+                clock = "an open loop; response times count from the due time"
                 self.remarks.append(f"{name} (line {given.line}): {clock}")
                 return Fraction(number, self.smallest if name == "rate" else 1), law
         return None
@@ -550,7 +559,7 @@ class _Job:
         think = self.job.get("thinktime")
         think_us = 0 if think is None else think.us_of(1)
         if think is not None and think_us and rate is not None:
-            think.wrong("a rate and a thinktime do not go together", "give one of them")
+            think.wrong("rate and thinktime cannot be combined", "give only one")
         if think is not None and think_us and self._engine()[1] > 1:
             think.wrong("fio drains its queue before each rest", "give iodepth=1, and more numjobs")
         if rate is None:
@@ -569,7 +578,7 @@ class _Job:
             )
             return "sync", 1
         if text not in FIO_ENGINES:
-            why = OTHER_ENGINES.get(text, "it is not I/O of a drive by the kernel's block layer")
+            why = OTHER_ENGINES.get(text, "it does not use the kernel's block layer")
             given.wrong(f"ioengine={excerpt(text)} is refused: {why}", f"use one of {', '.join(FIO_ENGINES)}")
         engine = FIO_ENGINES[text]
         if engine == "sync" and depth > 1:
@@ -593,20 +602,22 @@ class _Job:
     def _compressible(self) -> int:
         share = self.job.number("buffer_compress_percentage", 0)
         if share == 100:
-            self.job.at("buffer_compress_percentage").wrong("fio writes zeros at 100", "write 99 at most")
+            self.job.at("buffer_compress_percentage").wrong("fio writes zeros at 100", "write at most 99")
         return share if 1 in self.directions else 0
 
     def _durable(self) -> bool:
         text = self.job.text("sync", "none") or "1"
         given = self.job.at("sync")
         if text not in ("none", "0", "sync", "1", "dsync"):
-            given.wrong(f"sync={excerpt(text)} is not known", "write none, sync or dsync")
+            given.wrong(f"sync={excerpt(text)} is unknown", "write none, sync or dsync")
         if 1 not in self.directions or text in ("none", "0"):
             return False
         if text != "dsync":
             if not self.target.block_device and self.target.path is not None:
                 given.wrong("O_SYNC writes a file's times too", "write sync=dsync, or name a block device")
-            self.remarks.append(f"sync={text} (line {given.line}): by O_DSYNC, which is the same on a drive")
+            self.remarks.append(
+                f"sync={text} (line {given.line}): uses O_DSYNC, which is the same on a drive"
+            )
         return True
 
     def _cpus(self) -> tuple[int, ...]:
@@ -618,7 +629,7 @@ class _Job:
         except UsageError as error:
             given.wrong(error.what, error.advice)
         if len(cpus) > 1 and self.job.text("cpus_allowed_policy", "shared") != "split":
-            given.wrong("threads are pinned to a CPU each here", "write cpus_allowed_policy=split")
+            given.wrong("ssdlab pins each thread to its own CPU", "write cpus_allowed_policy=split")
         return cpus
 
 

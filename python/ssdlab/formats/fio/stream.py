@@ -68,19 +68,19 @@ def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
         case Open(process=process, rate=rate):
             notes = ["fio paces each job on its own"]
             if process in ("act6", "act2019"):
-                notes.append(f"fio has no arrivals like {process}; they are even here")
+                notes.append(f"fio has no {process} arrivals; they are evenly spaced here")
             if process != "poisson":
                 return [_bytes_a_second(stream, rate, jobs)], notes
             notes.append("fio rounds Poisson's gaps down to microseconds, and rates to whole I/Os a second")
             return [_ios_a_second(stream, rate, jobs), "rate_process=poisson"], notes
         case Pulses(on_ns=on, every_ns=every):
             options = [f"thinktime={_us(every - on)}us", f"thinktime_iotime={_us(on)}us"]
-            return options, ["fio counts its rests from when the I/O ends, so that pulses drift"]
+            return options, ["fio counts thinktime from the end of I/O, so pulses drift"]
         case Bursts(bytes=size, every_ns=every):
             mean = stream.requested_iops or Fraction(0)
             bursts = f"{bytes_text(size)} every {duration_text(every)}"
             return [_bytes_a_second(stream, mean, jobs)], [
-                f"fio has no bursts on a clock; this is the mean rate of {bursts}"
+                f"fio has no timed bursts; this is the mean rate of {bursts}"
             ]
     return [], []
 
@@ -162,7 +162,7 @@ def jobs(
     else:
         regions = [_grid(stream, start, length)] * workers
         if workers > 1 and any(isinstance(each, Sequential) for each in stream.patterns):
-            notes.append("in fio's jobs what is sequential begins at the start of the span")
+            notes.append("in fio, sequential I/O starts at the start of the span")
     limited = (_limited(stream, region, index, workers) for index, region in enumerate(regions))
     return _together([job for job in limited if job is not None]), notes
 
@@ -185,7 +185,7 @@ def _parts(
     workers = min(workers, blocks)
     if blocks % workers and workers > _MAX_SECTIONS:
         left_out = blocks % workers * unit
-        notes.append(f"the parts of so many jobs must be equal: the last {bytes_text(left_out)} are left out")
+        notes.append(f"jobs need parts of equal size: the last {bytes_text(left_out)} are left out")
         blocks -= blocks % workers
     edges = [start + unit * (blocks * index // workers) for index in range(workers + 1)]
     parts = [Jobs(first, end - first) for first, end in pairwise(edges)]
@@ -194,11 +194,11 @@ def _parts(
         ends = edges[1:]
         return [Jobs(cursor, end - cursor) for cursor, end in zip(cursors, ends, strict=True)]
     if cursors:
-        notes.append("fio begins at the start of its part, not where the step before ended")
+        notes.append("fio starts at the start of its part, not where the previous step ended")
     if not stream.stop.span_once and workers > 1:
-        notes.append("each of fio's jobs goes round its own part; ours go round the whole span")
+        notes.append("each fio job loops over its own part; ssdlab's loop over the whole span")
     if isinstance(stream.arrival, Open | Bursts) and workers > 1:
-        notes.append("ours is one sequence that all threads draw on")
+        notes.append("ssdlab has one sequence for all threads")
     return parts
 
 
@@ -253,7 +253,7 @@ def distribution(
     if len(random) > 1 and random[0] != random[1]:
         of_reads = stream.model_copy(update={"write_pattern": None})
         options, notes = distribution(of_reads, capacity_bytes, logical_block_bytes)
-        return options, [*notes, "fio has one distribution for reads and writes: that of our reads"]
+        return options, [*notes, "fio has one distribution for reads and writes: here that of the reads"]
     match random[0] if random else stream.pattern:
         case Sequential():
             return [], []
@@ -266,7 +266,7 @@ def distribution(
         case Bands() as bands:
             return _zoned(*_of_bands(stream, bands, capacity_bytes, logical_block_bytes), "bands")
         case Segmented(count=count) if count > MAX_SEGMENTS:
-            return ["norandommap"], [f"fio has no {count} segments: it goes everywhere in the span"]
+            return ["norandommap"], [f"fio has no {count} segments: it uses the whole span"]
         case Segmented() as segments:
             gap = segments.stride_bytes - segments.length_bytes
             widths = [segments.length_bytes, gap] if gap else [segments.length_bytes]
@@ -274,7 +274,7 @@ def distribution(
             return _zoned(weights * segments.count, widths * segments.count, "segments")
         case Shuffled(anew=anew):
             timed = stream.stop.time_ns is not None and stream.stop.bytes is None and stream.stop.ios is None
-            notes = ["in fio each pass has another order"] if timed and not anew else []
+            notes = ["fio changes the order in each pass"] if timed and not anew else []
             return (["randrepeat=0"] if anew else []), notes
         case OnePass():
             return [], ["the planned rewrites are ssdlab's; fio's own one random pass is --sprandom=1"]
@@ -311,5 +311,5 @@ def _zoned(weights: list[int], widths: list[int], noun: str) -> tuple[list[str],
     """Return zones in fio's words: of each its share of the accesses, and its bytes."""
     shares, exact = percents(weights)
     zones = ":".join(f"{part}/{width}" for part, width in zip(shares, widths, strict=True))
-    notes = [] if exact else [f"fio has the accesses to {noun} in whole percents"]
+    notes = [] if exact else [f"fio takes the share of accesses to {noun} in whole percent"]
     return ["norandommap", f"random_distribution=zoned_abs:{zones}"], notes

@@ -89,19 +89,6 @@ def slope_text(slope: float | None, rise_share: float) -> str:
     return f"{'+' if slope and slope > 0 else '-' if slope else '±'}{rise}"
 
 
-def moves(slope: float | None, rise_share: float) -> str:
-    """Say whether a fitted line rises or falls, and by how much.
-
-    >>> moves(-2.0, 0.0463), moves(0.0, 0.0), moves(None, 0.01)
-    ('falling by 4.63 %', 'level', 'moving by 1.00 %')
-    """
-    rise = str(Amount(100 * abs(rise_share), "%"))
-    if not any(digit in rise for digit in "123456789"):
-        return "level"
-    direction = "rising" if slope and slope > 0 else "falling" if slope else "moving"
-    return f"{direction} by {rise}"
-
-
 def _by_flash(steady: SteadyProof) -> bool:
     """Whether the rounds judged last are of a share of the flash, as after a pass, and not of a time."""
     if isinstance(steady, OnePassProof):

@@ -42,7 +42,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
         yield delivered(result.delivery)
     if result.stress_completed is not None:
         why = " ({why})" if result.stress_stopped else ""
-        ran = "ran to its end" if result.stress_completed else f"did not run to its end{why}"
+        ran = "completed" if result.stress_completed else f"was not completed{why}"
         yield Claim(f"Twice the load {ran}", others={"why": result.stress_stopped})
     if result.certified:
         yield Claim(
@@ -55,7 +55,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
 def verdict_word(passed: bool | None, *, judged: bool) -> str:
     """Return what a load did by a rule: less than an hour passes nothing."""
     if passed is None:
-        return "was not judged" if judged else "was not held against"
+        return "was not judged" if judged else "was not compared with"
     if judged:
         return "passed" if passed else "FAILED"
     return "kept" if passed else "did NOT keep"
@@ -64,16 +64,15 @@ def verdict_word(passed: bool | None, *, judged: bool) -> str:
 def delivered(delivery: ActDelivery) -> Claim:
     """Return what our own test says, which is no rule of ACT's."""
     if delivery.delivered is None:
-        return Claim("Whether the load was delivered is not judged ({why})", others={"why": delivery.why})
+        return Claim("Load delivery not judged ({why})", others={"why": delivery.why})
     share = Amount(100 * MIN_DONE, "%")
     if delivery.delivered:
         return Claim(
-            "The load was delivered: at least {share} of it in every slice, but for what may be due together "
-            "or in flight as it begins and ends (our own test)",
+            "Load delivered: at least {share} in every slice, with a margin at its ends (ssdlab's own test)",
             others={"share": share},
         )
     return Claim(
-        "The load was NOT delivered: {why}; ACT has no such limit (our own test)",
+        "Load NOT delivered: {why} (ssdlab's own test; ACT has no such limit)",
         others={"why": delivery.why},
     )
 
@@ -84,7 +83,7 @@ def slices(result: ActResult, rule: Rule) -> Table:
         "Slice",
         *(f"≥ {ms} ms" for ms in THRESHOLDS_MS),
         "Reads/s",
-        "Load done, least stream",
+        "Load done, slowest stream",
         "Verdict" if result.judged else "Limits, not judged",
     )
     rows = [
@@ -113,11 +112,11 @@ def load(result: ActResult) -> Table:
     fields = [
         ("load", result.load_text),
         *result.derived.items(),
-        *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
+        *((f"{name}, requested per second", f"{rate:g}") for name, rate in result.asked.items()),
         ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
         ("ended early", result.stopped or "no"),
         (
-            "due at the end and not done a second later",
+            "not done one second after the end",
             str(result.undone) if result.completed else cells.NOTHING,
         ),
         ("mean power", of_unit(result.mean_w, "W") if result.mean_w is not None else cells.NOTHING),
@@ -138,8 +137,8 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
         by_rule = result.score_by_rule
-        alone = "" if by_rule is None else " was delivered (our own test); by the rule alone {alone}"
-        says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
+        alone = "" if by_rule is None else " was delivered (ssdlab's own test); by the rule alone {alone}"
+        says = "No load passed by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
         named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
         if (unjudged := next((each for each in result.tries if each.passed is None), None)) is not None:
             says += "; {unjudged}"
@@ -151,7 +150,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     if result.changed:
         changed, others["changed"] = " with {changed}", changed_text(result.changed)
     bound = "At least " if result.lowest_failed is None else ""
-    says = f"{bound}{{figure}}{changed} by {{rule}}, and delivered (our own test)"
+    says = f"{bound}{{figure}}{changed} by {{rule}}, and delivered (ssdlab's own test)"
     columns = {"Score, delivered": f"{bound.lower()}{{figure}}{changed}"}
     says += "" if result.judged else _NOT_AN_HOUR
     if result.score_by_rule != result.score:
@@ -163,9 +162,9 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         others["failed"] = _failed(result, failed)
         columns["First that failed"] = "{failed}"
     if result.highest_completed is not None:
-        says += "; the highest load that ran to its end was {highest}"
+        says += "; the highest completed load was {highest}"
         others["highest"] = f"{result.highest_completed}x"
-        columns["Highest that ran to its end"] = "{highest}"
+        columns["Highest completed"] = "{highest}"
     if result.score_per_w is not None:
         says += "; {per_w}"
         others["per_w"] = Amount(result.score_per_w, "x/W")
@@ -181,7 +180,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     failed_at = [each.load for each in result.tries if not each.held]
     if failed_at and held > min(failed_at):
         yield Claim(
-            "{held} held although {failed} did not: it does not depend on the load alone",
+            "{held} passed although {failed} did not: more than the load decides",
             evidence=tried,
             others={"held": f"{held}x", "failed": f"{min(failed_at)}x"},
         )
@@ -206,7 +205,7 @@ def score(result: ActSearchResult) -> Table:
         "By the rule alone",
         "Arrivals",
         "Resolution",
-        "Highest to its end",
+        "Highest completed",
         "x/W",
         "W",
     )

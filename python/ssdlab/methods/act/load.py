@@ -161,7 +161,7 @@ def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
     if len(sizes) > MAX_SIZES:
         raise UsageError(
             f"records from {minimum} to {maximum} bytes have {len(sizes)} sizes in steps of {unit}",
-            f"narrow the range to {MAX_SIZES} sizes",
+            f"narrow the range to at most {MAX_SIZES} sizes",
             sizes=len(sizes),
         )
     return tuple(Block(bytes=size) for size in sizes)

@@ -50,9 +50,9 @@ MAX_NAMED = 12
 Searched = tuple["Shown", ActSearchResult]
 SCORE = "ACT score"
 DELIVERED = (
-    "A load counts towards the score only where it kept all limits and was delivered: "
+    "A load scores only if it kept all limits and was delivered: "
     f"{share_text(MIN_DONE)} of what was due of each stream done in every slice "
-    "(our own test, beside ACT's rule)."
+    "(ssdlab's own test, in addition to ACT's rule)."
 )
 
 
@@ -86,9 +86,9 @@ def _slices(kept: Sequence[Tested], name: str) -> Figure:
                 f"{result.service_threads} service threads, slices of {span_text(result.slice_s)}."
                 for _, result in kept
             ),
-            "Whether 99.5 % of what was due of each stream was done in every slice, but for what may be "
-            "due together or in flight as it begins and ends, is a test of our own, beside ACT's rules.",
-            "Shares come from histograms with 64 buckets an octave; the bucket that a limit cuts counts by "
+            "Delivery is ssdlab's own test: 99.5 % of what was due of each stream done in every slice. I/Os "
+            "that may be due together or in flight at the ends of a slice do not count.",
+            "Shares come from histograms with 64 buckets an octave; a bucket that a limit splits counts by "
             "its part above.",
         ),
         buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
@@ -129,7 +129,7 @@ def _slice_axis(slices: int) -> Axis:
 def _load(kept: Sequence[Tested]) -> Exhibit:
     return Exhibit(
         "The load",
-        "What ACT derives from its options and prints, and what of it ran.",
+        "What ACT derives from its options and prints, and what ran.",
         each_of(kept, act.load),
     )
 
@@ -168,7 +168,7 @@ def _scores(kept: Sequence[Searched]) -> Figure:
     return Figure(
         id="act-search-score",
         title=f"Score, by the rule of {rules} and delivered",
-        lead="Highest load N of Nx that was delivered and at which every limit holds: higher is better."
+        lead="Highest load N of Nx that was delivered and kept every limit: higher is better."
         + (" Scores by two rules are not comparable." if " and " in rules else ""),
         described=" ".join(leads(kept, act.search_findings)),
         chart=BarsChart((BarsView("score", Axis("N of Nx", "count"), "higher", (ranked,)),)),
@@ -191,7 +191,7 @@ def _beside_score(result: ActSearchResult) -> str:
     if result.score_by_rule != result.score:
         notes.append(f"by the rule alone {result.score_by_rule}x")
     elif result.score is None:
-        notes.append("no load held")
+        notes.append("no load passed")
     return "; ".join(notes)
 
 
@@ -199,8 +199,8 @@ def _ringed(kept: Sequence[Searched]) -> str:
     """Say which loads have a ring: the scores that were judged."""
     judged = sum(result.judged for _, result in kept)
     if not judged:
-        return "No score was judged, so none has a ring."
-    return "Ring: the score." if judged == len(kept) else "Ring: the score, where it was judged."
+        return "No ring: no score was judged."
+    return "Ring: the score." if judged == len(kept) else "Ring: the score, if judged."
 
 
 def _trail(kept: Sequence[Searched]) -> Figure:
@@ -208,14 +208,14 @@ def _trail(kept: Sequence[Searched]) -> Figure:
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead=f"A load holds that was delivered and stays below all limits. {_ringed(kept)} A load that ended "
-        "within its first slice is drawn by as much of it as ran.",
+        lead=f"A load passes if delivered and below all limits. {_ringed(kept)} A load that ended within its "
+        "first slice is drawn from the part that ran.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
         tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),
         measured=(
             f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
-            "ACT allows, or was certain to.",
+            "ACT allows or was certain to.",
             *dict.fromkeys(f"Between two loads: {result.drive_state}." for _, result in kept),
         ),
         buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
@@ -234,7 +234,7 @@ def _trail_view(kept: Sequence[Searched], ms: int) -> XyView:
 def _done_view(kept: Sequence[Searched]) -> XyView:
     lines = tuple(_line(*one, lambda each: 100 * each.min_done) for one in kept)
     limit = Level(kept[0][0].index, 100 * MIN_DONE, "limit of each slice")
-    title = "% of what was due that was done, of the stream that did least"
+    title = "% done of what was due, slowest stream"
     return XyView("load done", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
 
 

@@ -159,13 +159,13 @@ def _of_one_drive(config: ActConfig) -> ActConfig:
     if (count := len(config.device_names)) > 1:
         raise UsageError(
             f"the file names {count} drives ({', '.join(config.device_names)}), with rates for all of them",
-            f"a run is of one drive: give a file for one, its rates divided by {count}",
+            f"test one drive at a time: give a file for one, with its rates divided by {count}",
             device_names=count,
         )
     if config.file_size_mbytes:
         raise UsageError(
-            "file-size-mbytes makes the original test the page cache",
-            "take the line out, and name the file as the drive: its I/O is direct here",
+            "with file-size-mbytes, the original tests the page cache",
+            "remove the line, and name the file as the drive: its I/O is direct here",
         )
     return config
 

@@ -172,9 +172,9 @@ class ActResult(ResultBase):
     def trial(self) -> str:
         """Why a test so long certifies nothing, whatever it found; empty: it is a day of whole hours."""
         if self.asked_s < DAY_S:
-            return f"{span_text(self.asked_s)} were asked for, and a certificate takes 24 h"
+            return f"a certificate takes 24 h, not {span_text(self.asked_s)}"
         if self.slice_s != JUDGED_S:
-            return f"slices are {span_text(self.slice_s)} long, and a certificate's an hour"
+            return f"a certificate takes slices of an hour, not {span_text(self.slice_s)}"
         if not self.completed:
             return UNEXPLAINED if self.stopped.startswith(UNEXPLAINED) else ""
         numbers = {each.number for each in self.slices if all(each.ios.values())}

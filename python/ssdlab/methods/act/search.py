@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 
 BETWEEN = {
-    "nothing": "the drive went on from one load to the next without pause or preparation",
-    "rest": "the drive rested for {rest:g} s before the next load, and was not prepared again",
-    "prepare": "the drive was prepared again before each load, with zeroes and with salt",
+    "nothing": "no pause or preparation between loads",
+    "rest": "{rest:g} s of rest before each load, without new preparation",
+    "prepare": "prepared again before each load, with zeroes and with salt",
 }
 
 

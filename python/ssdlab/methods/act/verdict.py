@@ -104,7 +104,7 @@ def verdict_of(
     if passed and not slices:
         passed, why = None, "the test is shorter than one slice"
     elif passed and not sum(each.ios[rule] for each in slices):
-        passed, why = None, "the load has no reads, and the limits are theirs"
+        passed, why = None, "the load has no reads, which the limits are for"
     shown = evidence_of(step)
     if passed and (faulty := shown.why_faulty or failed):
         passed, why = None, f"I/O failed: {faulty}"
@@ -120,7 +120,7 @@ def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
             share = getattr(each, RULES[rule])[str(ms)]
             if share >= limit:
                 yield Claim(
-                    f"slice {{slice}}: {{figure}} of the reads took {ms} ms or longer, not under "
+                    f"slice {{slice}}: {{figure}} of reads took {ms} ms or longer, not under "
                     f"{fixed_share_text(limit)}",
                     figure=Amount(100 * share, "%"),
                     bound=Bound("under", Amount(100 * limit, "%")),
@@ -359,20 +359,20 @@ def _departures(p: LoadParams) -> Iterator[Departure]:
     threads = changed.pop(_THREADS, None)
     if changed:
         own = and_listed([_instead(p, *each) for each in changed.items()])
-        yield Departure(code="act-load", what=own, why="not ACT's own load, and not comparable with it")
+        yield Departure(code="act-load", what=own, why="not ACT's own load, so not comparable with it")
     if threads is not None:
-        why = "this bounds the I/Os in flight, and how many come at one tick"
+        why = "this bounds the I/Os in flight, and how many arrive in one tick"
         yield Departure(code=_OWN_THREADS, what=_instead(p, _THREADS, threads), why=why)
     if p.slice_sec != HOUR_S:
         yield Departure(code="act-slices", what=f"slices of {p.slice_sec} s", why="ACT judges hours")
     if p.test_duration_sec > p.slice_sec and (rest_s := p.test_duration_sec % p.slice_sec):
-        why = "no rule counts what makes no whole slice"
-        yield Departure(code="act-rest", what=f"the last {rest_s} s count for nothing", why=why)
+        why = "the rules count whole slices only"
+        yield Departure(code="act-rest", what=f"the last {rest_s} s do not count", why=why)
     if not p.prepare:
-        yield Departure(code="act-unprepared", what="the drive was not prepared as act_prep does")
+        yield Departure(code="act-unprepared", what="the drive was not prepared as by act_prep")
     if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
-        what = "reads and writes are in no ratio of ACT's"
-        yield Departure(code="act-ratio", what=what, why="so that the load is no Nx")
+        what = "the ratio of reads to writes is not one of ACT's"
+        yield Departure(code="act-ratio", what=what, why="the load is not a multiple of 1x")
 
 
 def load_of(load: float) -> str:

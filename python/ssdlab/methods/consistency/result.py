@@ -196,7 +196,7 @@ class ConsistencyEntry(Doubted):
             Metric.more(f"{name}_iops", f"{self.name}, {self.of_last}", last.mean, "IOPS", varies=varies),
             *power_scalars(name, f"{self.name}, whole run,", found, self.mean_w),
         )
-        why = "the last seconds were not shown to be steady"
+        why = "the last seconds are not shown to be steady"
         unproven = () if self.steady_at_end else (Qualifier(code="state-unproven", steps=steps, why=why),)
         return tuple(each.resting(steps=steps).qualified(unproven) for each in figures)
 
@@ -215,7 +215,7 @@ class ConsistencyResult(ResultBase):
 def findings(result: ConsistencyResult) -> Iterator[Claim]:
     """Yield the end of each run, its slowest second, from when on it was steady, and what began warmer."""
     for entry in result.entries:
-        says = "{name}: {figure} in {which} {length}, never under {floor} in a second of them"
+        says = "{name}: {figure} in {which} {length}, {floor} in the slowest second"
         which = "the last" if entry.last.name == "last" else "all"
         yield Claim(
             f"{says}; {_state(entry)}",
@@ -228,7 +228,7 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
                 "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),
                 "doubted": entry.doubted,
-                "written": f"{significant(entry.capacities or 0.0)} capacities",
+                "written": f"{significant(entry.capacities or 0.0)} drive writes",
             },
             columns={
                 f"{entry.name}, {which} seconds": "{figure} in {length}",
@@ -240,7 +240,7 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
     longest_s = max((entry.last.to_s for entry in result.entries), default=0.0)
     if longest_s < LATE_FROM_S + LAST_S:
         yield Claim(
-            "{figure} are too short to see what the reviews show from {from} on",
+            "{figure} are too short to show what reviews show from {from} on",
             figure=Amount(longest_s, "s"),
             others={"from": Amount(LATE_FROM_S, "s")},
         )
@@ -253,8 +253,7 @@ def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
         if entry.began_c is None or first.began_c is None or abs(entry.began_c - first.began_c) <= WARMER_C:
             continue
         yield Claim(
-            "{name} began at {figure}, and {first} at {before}: what differs between them is not their spare "
-            "area alone",
+            "{name} began at {figure}, {first} at {before}: more than the spare area differs between them",
             figure=Amount(entry.began_c, "°C"),
             evidence=Evidence((first.ordinal, entry.ordinal)),
             others={"name": entry.name, "first": first.name, "before": Amount(first.began_c, "°C")},
@@ -263,12 +262,12 @@ def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
 
 def _state(entry: ConsistencyEntry) -> str:
     if entry.doubts:
-        return "steady state is not judged: {doubted}"
+        return "steady state not assessed: {doubted}"
     if not entry.judged and (entry.capacities or 0.0) < MIN_CAPACITIES:
-        return "steady state is not judged: {written} were written over"
+        return "steady state not assessed: only {written}"
     if not entry.judged:
-        return "steady state is not judged: too few rounds after the first capacity"
-    return "no steady state was found" if entry.steady_from_s is None else "steady from {steady} on"
+        return "steady state not assessed: too few rounds after the first drive write"
+    return "no steady state found" if entry.steady_from_s is None else "steady from {steady} on"
 
 
 def stretches(result: ConsistencyResult) -> Table:

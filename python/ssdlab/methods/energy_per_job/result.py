@@ -131,7 +131,7 @@ def findings(result: EnergyJobResult) -> Iterator[Claim]:
         yield from changes_of(result.source, result.laid)
     if not result.done:
         yield Claim(
-            "the job was given up at its time limit, after {done} of {asked}",
+            "the job stopped at its time limit, after {done} of {asked}",
             evidence=shown,
             others={"done": capacity_text(result.bytes), "asked": capacity_text(result.asked_bytes or 0)},
         )

@@ -43,7 +43,7 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, idle_power.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(Exhibit("Power features and states", "What the drive tells of itself.", tables),),
+        exhibits=(Exhibit("Power features and states", "As the drive reports them.", tables),),
     )
 
 
@@ -64,7 +64,7 @@ def _power(kept: Sequence[Kept]) -> Figure | None:
         described=described,
         chart=BarsChart((_view("W", Axis("power at rest, W", "plain"), groups),)),
         tables=(together(kept, idle_power.rests),),
-        measured=("Mean power while the drive was left alone, after a time to settle.",),
+        measured=("Mean power with no I/O, after a time to settle.",),
     )
 
 
@@ -86,8 +86,8 @@ def _wake_up(kept: Sequence[Kept]) -> Figure | None:
         chart=BarsChart((_view("wake-up", Axis("wake-up", "ns"), groups),)),
         tables=(together(kept, idle_power.rests),),
         measured=(
-            "What the first read after a rest takes more than one right behind it, by medians of several; a "
-            "difference that a Mann-Whitney test at 0.01 does not tell from chance has no bar.",
+            "Median of the first reads after a rest, less that of the reads right after them. No bar: not "
+            "significant by a Mann-Whitney test at 0.01.",
         ),
     )
 

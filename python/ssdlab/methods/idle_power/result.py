@@ -52,7 +52,7 @@ class Rested(Stored):
 
     @property
     def wake_ns(self) -> float | None:
-        """What the wake-up adds to a read, by the medians; None: it was not told apart from chance."""
+        """What the wake-up adds to a read, by the medians; None: it is indistinguishable from chance."""
         from ssdlab.analysis.shift import SIGNIFICANCE  # a stored one without it is read without it
 
         distinct = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
@@ -150,8 +150,8 @@ class IdlePowerResult(ResultBase):
                 yield Metric.less(name, label, value, unit, steps=steps, chosen_among=among)
 
 
-IN_THE_NOISE = "not told apart"
-"""Of a wake-up that lies inside the spread of the reads."""
+IN_THE_NOISE = "indistinguishable"
+"""Said of a wake-up that lies within the spread of the reads."""
 
 
 def findings(result: IdlePowerResult) -> Iterator[Claim]:
@@ -162,11 +162,11 @@ def findings(result: IdlePowerResult) -> Iterator[Claim]:
         return
     if all(each.mean_w is None for each in result.rests):
         rests = tuple(each.ordinal for each in result.rests)
-        yield Claim("nothing metered the drive: there are no watts", evidence=Evidence(rests))
+        yield Claim("no power figures: the drive was not metered", evidence=Evidence(rests))
     awake, lowest = result.rests[0], result.lowest
     if lowest is not None:
         yield Claim(
-            "At rest it draws {figure} awake, and {least} at the least ({label})",
+            "{figure} at rest while awake, {least} in the lowest state ({label})",
             figure=Amount(awake.mean_w, "W"),
             evidence=Evidence((awake.ordinal, lowest.ordinal)),
             others={"least": Amount(lowest.mean_w, "W"), "label": lowest.label},
@@ -176,13 +176,13 @@ def findings(result: IdlePowerResult) -> Iterator[Claim]:
     slowest = result.slowest
     if slowest is None:
         yield Claim(
-            "No wake-up was told apart: the first reads after a rest took no longer than those right behind "
-            "them",
+            "Wake-up latency is indistinguishable from chance: first reads after a rest took no longer than "
+            "those right after them",
             evidence=Evidence(tuple(each.ordinal for each in result.rests)),
         )
         return
     yield Claim(
-        "Waking from {label} adds {time} to a read of {read}: the longest wake-up, by medians of {reads}",
+        "Waking from {label} adds {time} to a read of {read}: the longest wake-up (medians of {reads})",
         evidence=Evidence((slowest.ordinal,)),
         others={
             "label": slowest.label,
@@ -216,9 +216,9 @@ def rests(result: IdlePowerResult) -> Table:
 
 def states(result: IdlePowerResult) -> Table:
     """Return the power states, as the drive tells them."""
-    head = ("State", "I/O", "Most, W", "Idle, W", "Active, W", "Entry", "Exit", "By itself after")
+    head = ("State", "I/O", "Most, W", "Idle, W", "Active, W", "Entry", "Exit", "Autonomous after")
     rows = tuple(map(_state, result.states))
-    return Table("Power states, as the drive tells them", head, rows)
+    return Table("Power states, as the drive reports them", head, rows)
 
 
 def _state(state: PowerState) -> tuple[cells.Cell, ...]:
@@ -240,9 +240,9 @@ def features(result: IdlePowerResult) -> Table:
     working = [state.name for state in result.states if state.operational]
     rows = [
         ("Protocol", {"nvme": "NVMe", "sata": "SATA"}[result.protocol]),
-        ("States for work", ", ".join(working) or "none"),
-        ("States to rest in", ", ".join(resting) or "none"),
-        ("Saves power by itself", "no" if result.saving is None else saving_words(result.saving)),
+        ("Operational states", ", ".join(working) or "none"),
+        ("Non-operational states", ", ".join(resting) or "none"),
+        ("Autonomous power saving", "no" if result.saving is None else saving_words(result.saving)),
         *(("Lacks", lack) for lack in result.lacks),
     ]
     lines = tuple((cells.words(name), cells.words(value)) for name, value in rows)

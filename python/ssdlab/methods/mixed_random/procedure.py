@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4096
 HEADLINE_READ_PCT = 70
 MIXES = tuple(range(100, -1, -10))
-WITHHELD = "with so many I/Os in flight a latency mostly tells the depth"
+WITHHELD = "with this many I/Os in flight, latency mostly reflects the depth"
 
 Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 

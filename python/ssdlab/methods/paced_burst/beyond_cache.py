@@ -166,11 +166,11 @@ def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any
     why = ""
     if not rates:
         if cache.hot:
-            why = "the drive throttled itself for heat before its speed dropped in the fill"
+            why = "the drive was throttling before its speed dropped in the fill"
         elif cache.cache_bytes is None:
-            why = "the speed of the fill did not fall for good"
+            why = "the fill did not slow for good"
         elif not most_seconds:
-            why = "writing twice as much was not asked for"
+            why = "writing twice the cache was not requested"
         else:
             why = "twice as much does not fit on the drive, or no rate held within the span"
     steps = [step for step in data.steps if rates and step.ordinal == rates[0].ordinal]

@@ -100,12 +100,12 @@ class Layout:
         Raises
         ------
         UsageError
-            The drive is too small for writes and reads beside each other, or a burst for a block.
+            The drive is too small for both writes and reads, or a burst for a block.
         """
         if burst < block:
             raise UsageError(
-                f"bursts of {bytes_text(burst)} hold no block of {bytes_text(block)}",
-                "set burst to as much as block at least",
+                f"bursts of {bytes_text(burst)} are smaller than a block of {bytes_text(block)}",
+                "set burst to at least block",
             )
         start = -(-span // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES
         room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
@@ -113,8 +113,8 @@ class Layout:
         if room < reads * read_bytes:
             raise UsageError(
                 f"the drive is too small: {capacity_text(span)} for the writes and {reads} reads of "
-                f"{capacity_text(read)} beside them do not fit into {capacity_text(usable_bytes)}",
-                "use a larger drive (a simulated one at scale 1), or set span and read to less",
+                f"{capacity_text(read)} do not fit into {capacity_text(usable_bytes)}",
+                "use a larger drive (a simulated one at scale 1), or set a smaller span and read",
                 needed_bytes=start + reads * read_bytes,
                 usable_bytes=usable_bytes,
             )

@@ -22,18 +22,18 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
     paced = result.loads[0]
     shown = Evidence((paced.ordinal,))
     yield Claim(
-        "{reads} beside the writes: {figure} with a read in flight, {service} as the sum of service times",
+        "{reads} during the writes: {figure} with a read in flight, {service} as the sum of service times",
         figure=Amount(result.load_s, "s"),
         evidence=shown,
         others={
             "reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}",
             "service": Amount(result.load_latencies_s, "s"),
         },
-        columns={"Load time, a read in flight": "{figure}", "As the sum of service times": "{service}"},
+        columns={"Load time, read in flight": "{figure}", "As the sum of service times": "{service}"},
     )
     for side in paced.sides:
         yield Claim(
-            f"Inside bursts {side.direction}s {{figure}}",
+            f"{side.direction.capitalize()}s inside bursts: {{figure}}",
             figure=Amount(side.mb_s, "MB/s"),
             evidence=shown,
             columns={f"{side.direction.capitalize()}s inside bursts": "{figure}"},
@@ -43,14 +43,12 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
         yield rate_beyond(result)
     elif result.cache_bytes is not None:
         yield Claim(
-            "What the drive sustains beyond the {cache} of a cache was not tried: {why}",
+            "Sustained rate beyond the SLC cache ({cache}) not tried: {why}",
             evidence=Evidence(tuple(each.ordinal for each in result.rates)),
             others={"cache": Amount(result.cache_bytes, "bytes"), "why": result.beyond_why},
         )
     if result.hot_fill:
-        yield Claim(
-            "The drive was hot when its speed dropped in the fill: whether that was a cache is not known"
-        )
+        yield Claim("SLC cache unknown: the drive was hot when its speed dropped in the fill")
 
 
 def safe_rate(result: PacedBurstResult) -> Claim:
@@ -59,7 +57,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
     if (rate := unjudged(result.rates)) is not None:
         return _not_judged(rate, tried)
     if result.safe_mb_s is None:
-        return Claim("No rate of writing was sustained", evidence=tried)
+        return Claim("No write rate was sustained", evidence=tried)
     safe = Amount(result.safe_mb_s, "MB/s")
     held = next(each for each in result.rates if each.rate == result.safe_mb_s)
     within = {
@@ -67,16 +65,16 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         "cache": Amount(result.cache_bytes, "bytes"),
         "written": Amount(held.written_bytes, "bytes"),
     }
-    where = ", over {written} of writes within a span of {span}"
+    where = " ({written} written within a span of {span})"
     if result.cache_bytes is not None:
-        where += "; the speed of the fill fell after {cache}"
+        where += "; the fill slowed after {cache}"
     if result.lowest_failed_mb_s is None:
         return Claim(
             f"Writing is safe up to at least {{figure}}{where}; no rate failed",
             figure=safe,
             evidence=tried,
             others=within,
-            columns={_SAFE: "at least {figure}", "The next rate": "none failed"},
+            columns={_SAFE: "at least {figure}", "Next rate": "none failed"},
         )
     failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)
     return Claim(
@@ -85,14 +83,14 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         bound=Bound("under", Amount(failed.rate, "MB/s")),
         evidence=tried,
         others={**within, "failed": Amount(failed.rate, "MB/s"), "why": failed.why},
-        columns={_SAFE: "{figure}", "The next rate": "{failed}: {why}"},
+        columns={_SAFE: "{figure}", "Next rate": "{failed}: {why}"},
     )
 
 
 def _not_judged(rate: PacedRate, tried: Evidence) -> Claim:
     """Return that no rate held, where that may not be the drive's."""
     return Claim(
-        "What rate of writing is sustained is not judged: at {rate} {why}",
+        "Sustained write rate not judged: at {rate} {why}",
         evidence=tried,
         others={"rate": Amount(rate.rate, "MB/s"), "why": rate.why},
     )
@@ -106,7 +104,7 @@ def rate_beyond(result: PacedBurstResult) -> Claim:
         "cache": Amount(result.cache_bytes, "bytes"),
         "lowest": Amount(result.beyond[0].rate, "MB/s"),
     }
-    where = "over a span of {span}, twice the {cache} after which the speed of the fill fell"
+    where = "over a span of {span}, twice the {cache} after which the fill slowed"
     if (rate := unjudged(result.beyond)) is not None:
         return _not_judged(rate, tried)
     if result.safe_beyond_mb_s is None:

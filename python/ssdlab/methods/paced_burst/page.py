@@ -79,8 +79,8 @@ def section(runs: Sequence[Shown]) -> Section:
         exhibits=(
             Exhibit(
                 "The loads in figures",
-                "Busy: the time with an I/O in flight. Service times are summed beside it, as in the review: "
-                "those of I/Os in flight together overlap.",
+                "Busy: the time with an I/O in flight. Service times are also summed, as in the review: "
+                "those of concurrent I/Os overlap.",
                 (together(kept, paced.loads),),
             ),
         ),
@@ -157,7 +157,7 @@ def _throughput(kept: Sequence[Paced]) -> Figure:
     return Figure(
         id="paced-burst-throughput",
         title="Throughput inside bursts",
-        lead="Bytes over the time with an I/O in flight; idle time is not counted. Higher is better. The "
+        lead="Bytes over the time with an I/O in flight, idle time excluded. Higher is better. The "
         "review divides by service time: the table has both.",
         described=" ".join(leads(kept, paced.findings)),
         chart=BarsChart(views),
@@ -198,7 +198,7 @@ def _load_time(kept: Sequence[Paced]) -> Figure:
     return Figure(
         id="paced-burst-load",
         title="Load time",
-        lead="Of all the reads beside the paced writes. Lower is better. The review sums service times: each "
+        lead="Of all reads during the paced writes. Lower is better. The review sums service times: each "
         "I/O in flight counts, where a user waits once.",
         described=" ".join(leads(kept, paced.findings)),
         chart=BarsChart(views),
@@ -252,7 +252,7 @@ def _rates(kept: Sequence[Paced]) -> Figure:
         chart=XyChart((view,)),
         tables=(together(kept, paced.rates),),
         measured=(
-            "The writes alone, in bursts, the more closely the higher the rate; each rate after a rest.",
+            "Writes alone, in bursts that come closer together at higher rates; a rest before each rate.",
             f"Safe: p99 within {kept[0][1].factor:g} times that of the lowest rate, all writes done in time.",
         ),
     )
@@ -288,9 +288,9 @@ def curves(kept: Sequence[Paced], table: Table) -> Figure | None:
         chart=XyChart(views),
         tables=(table,),
         measured=(
-            "By count: the share of I/Os that took at most so long.",
-            "By time: the share of all time waited that they took: rare long I/Os weigh by their length.",
-            "From histograms with 64 buckets an octave: a latency is exact to 0.8 %.",
+            "By count: the share of I/Os that took at most this long.",
+            "By time: the share of all waiting time in these I/Os; rare long I/Os weigh by their length.",
+            "From histograms with 64 buckets an octave: a latency is accurate to 0.8 %.",
         ),
         buttons=(Buttons("view", "Load and weight", tuple(view.label for view in views)),),
         wide=True,

@@ -149,7 +149,7 @@ class PacedBurstParams(Params):
     def _one_each(self) -> Self:
         if self.side_depth < 1:
             raise UsageError(
-                f"depth {self.depth} is shared by reads and writes, and leaves one of them none",
+                f"reads and writes share depth {self.depth}, which leaves none for one of them",
                 "set depth to 2 or more, or depth_of=each",
             )
         return self
@@ -246,9 +246,9 @@ def _of_depth(facts: RunFacts, p: PacedBurstParams) -> Remarks:
         (
             Departure(
                 code="depth",
-                what=f"{in_flight} I/Os in flight at most, {p.depth} of each direction; the review has "
-                f"{REVIEW_DEPTH} at most",
-                why="it was set so",
+                what=f"at most {in_flight} I/Os in flight, {p.depth} of each direction; the review has "
+                f"at most {REVIEW_DEPTH}",
+                why="set by the user",
             ),
         )
     )
@@ -261,7 +261,7 @@ METHOD = Method(
     params=PacedBurstParams,
     procedure=procedure,
     conclude=conclude,
-    remarks=remarks_of_size("its bursts, reads and rests are not made smaller with it", _of_depth),
+    remarks=remarks_of_size("its bursts, reads and rests are not scaled with it", _of_depth),
     result=PACED_BURST,
     writes=lambda p: True,
     needs=("span written",),

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 RULE = (
-    f"Steady: largest minus smallest at most {fixed_share_text(MAX_RANGE)} of the mean, and the line rises "
-    f"or falls by at most {fixed_share_text(MAX_RISE)} of it over the window (section 2.1.24)."
+    f"Steady: range at most {fixed_share_text(MAX_RANGE)} of the mean, slope over the window at most "
+    f"±{fixed_share_text(MAX_RISE)} of it (section 2.1.24)."
 )
-LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it for the eye."
+LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it as guides."
 MAX_TICKS = 15
 """More would touch one another."""
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns"}
@@ -153,15 +153,15 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
     return Figure(
         id=name,
         title=f"{title}, MRT {highest}",
-        lead="Further left is better. Bins without an I/O lie below 1.",
+        lead="Further left is better. Empty bins lie below 1.",
         described=f"{title}. " + "; ".join(_describe_histogram(*one) for one in kept),
         chart=XyChart(views),
         tables=(_histogram_table(kept),),
         measured=(
             f"All response times of {span_text(kept[0][1].seconds)}, reads and writes together, drawn in "
             f"{BINS} bins of equal width on the log axis.",
-            "Percentiles are order statistics of 64 buckets an octave, exact to 0.8 %; the true value lies "
-            "between the bounds beside the five nines, at 95 %. The maximum is exact.",
+            "Percentiles are order statistics of 64 buckets an octave, accurate to 0.8 %; the bounds of the "
+            "five nines enclose the true value with 95 % confidence. The maximum is exact.",
         ),
         buttons=(Buttons("view", "Shown as", tuple(view.label for view in views)),),
     )
@@ -326,4 +326,4 @@ def unbroken(record_s: float) -> str:
 
 def fills_text(fills: float) -> str:
     """Return how often the user capacity was written."""
-    return f"{significant(fills)} user capacities"
+    return f"{significant(fills)} drive writes"

@@ -82,11 +82,11 @@ def _lost(result: DemandResult) -> Iterator[Claim]:
     missing = [point for point in result.points if point.missing is not None]
     if missing:
         names = " and ".join(point.name for point in missing)
-        yield Claim("{names} left out: {why}", others={"names": names, "why": missing[0].missing or ""})
+        yield Claim("{names} not measured: {why}", others={"names": names, "why": missing[0].missing or ""})
     if result.unwritten_share is not None:
         yield Claim(
-            "Up to {figure} of the reads went where nothing had been written since the purge: the test has "
-            "no sequential preconditioning, and such reads touch no flash",
+            "Up to {figure} of the reads went to blocks not written since the purge: the test has no "
+            "sequential preconditioning, and such reads touch no flash",
             figure=Amount(100 * result.unwritten_share, "%"),
             evidence=Evidence((result.writes.ordinal,)),
         )

@@ -77,7 +77,7 @@ def _preconditioning(kept: Sequence[Tested]) -> Figure:
     result = kept[0][1]
     lead = (
         f"Random writes, {result.threads} threads of {result.depth}. Ringed: the samples of the window, "
-        f"where it can be judged, one each {span_text(result.samples.every * result.writes.seconds)}."
+        f"if it can be judged, one every {span_text(result.samples.every * result.writes.seconds)}."
     )
     chart = XyChart((XyView("IOPS", Axis("time since the purge", "s"), Axis("IOPS", "iops"), lines),))
     tables = tuple(_samples_table(*one) for one in kept)
@@ -168,7 +168,7 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
     lead = f"At random, {result.read_pct} % reads in the rounds and histograms; writes only before them."
     if result.left_out:
         lead += f" Left out: {', '.join(result.left_out)} ({result.left_out_why})."
-    return Exhibit("What is asked of the drive", lead, tuple(tables))
+    return Exhibit("Access pattern", lead, tuple(tables))
 
 
 def convergence(kept: Sequence[Tested]) -> Figure:
@@ -241,7 +241,7 @@ def system_cpu(kept: Sequence[Tested]) -> Figure:
     tables = each_of(kept, pts_demand.cpu_grid)
     unknown = dict.fromkeys(view.absent for view in views if view.absent)
     lead = (
-        "; ".join(filter(None, unknown)) or "Means of the window, of all CPUs. All work on the host counts."
+        "; ".join(filter(None, unknown)) or "Means of the window, of all CPUs. All load on the host counts."
     )
     chart = HeatChart(
         tuple(f"TC{count}" for count in rows), tuple(f"QD{count}" for count in columns), "depth (QD)", views
@@ -262,7 +262,7 @@ def _cpu_view(shown: Shown, result: DemandResult, rows: Sequence[int], columns: 
     if all(value is None for row in values for value in row):
         absent = "not applicable: the drive is simulated"
         if not result.simulated:
-            absent = "unknown: the cells are too short to tell"
+            absent = "unknown: the cells are too short"
     return HeatView(
         shown.label, shown.index, "% of all CPUs busy", "plain", values, (1.0, 100.0), "lower", absent
     )
@@ -330,7 +330,7 @@ def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
         points = [(shown, point) for shown, result in kept for point in result.points if point.name == name]
         found = [(shown, point) for shown, point in points if point.missing is None]
         if not found:
-            why = points[0][1].missing or "it was not reached"
+            why = points[0][1].missing or "not reached"
             chart = _nothing(name, why)
             yield demand_page(kept, number, f"{name}, pre-writes", f"Not measured: {why}.", chart)
             yield demand_page(

@@ -18,10 +18,10 @@ from ssdlab.plugin import (
     counted,
     fixed_share_text,
     latency_text,
-    moves,
     numbered_text,
     of_unit,
     share_text,
+    slope_text,
 )
 
 if TYPE_CHECKING:
@@ -81,12 +81,15 @@ class Window:
 
     @property
     def measures(self) -> tuple[tuple[str, float, float], ...]:
-        """What the rule asks of: in words with the direction, as a share of the mean, and its limit."""
+        """What the criterion judges: in words with the sign, as a share of the mean, and its limit."""
         each = self.variable
         if each.range_share is None or each.rise_share is None:
             return ()
-        went = "rose by" if each.slope is not None and each.slope > 0 else "fell by"
-        return ("ranged over", each.range_share, MAX_RANGE), (went, each.rise_share, MAX_RISE)
+        sign = "+" if each.slope is not None and each.slope > 0 else "-"
+        return (
+            ("a range of ", each.range_share, MAX_RANGE),
+            (f"a slope of {sign}", each.rise_share, MAX_RISE),
+        )
 
     @property
     def worst(self) -> tuple[str, float, float] | None:
@@ -102,19 +105,19 @@ class Window:
     def failed(self) -> str:
         """Every limit that its values break, with the direction; empty where there is none, or no mean."""
         if self.variable.mean is not None and self.variable.mean <= 0:
-            return f"{self.variable.name} did nothing"
+            return f"{self.variable.name} had no I/O"
         name, its = ("they", "their") if self.unit == "sample" else (self.variable.name, "its")
         broken = [
             clause(
                 Claim(
-                    f"{went} {{figure}}{'' if at else f' of {its} mean'} ({{bound}})",
+                    f"{what}{{figure}}{'' if at else f' of {its} mean'} ({{bound}})",
                     figure=Amount(100 * share, "%"),
                     bound=Bound("at most", Amount(100 * limit, "%")),
                 )
             )
-            for at, (went, share, limit) in enumerate(one for one in self.measures if one[1] > one[2])
+            for at, (what, share, limit) in enumerate(one for one in self.measures if one[1] > one[2])
         ]
-        return f"{name} {' and '.join(broken)}" if broken else ""
+        return f"{name} had {' and '.join(broken)}" if broken else ""
 
     @property
     def span(self) -> str:
@@ -135,7 +138,7 @@ def found_text(samples: PtsSamples) -> str:
 
 
 def failed_text(windows: Sequence[Window], judgement: Judgement) -> str:
-    """Return every limit that the windows of a judgement break: ``: in rounds 1 to 5 A fell by ...``.
+    """Return every limit that the windows of a judgement break: ``: in rounds 1 to 5 A had a slope of ...``.
 
     Empty where it was steady, or could not be told.
     """
@@ -166,7 +169,7 @@ def window_claim(
 
 def findings(result: PtsResult) -> Iterator[Claim]:
     """Yield the verdict on steady state of each group of cells, and the means of its window."""
-    own = "" if result.standard else ": the figures are not SNIA's"
+    own = "" if result.standard else " (not SNIA's figures)"
     others: dict[str, Amount | str] = {"of": result.specification}
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
     for group in result.groups:
@@ -217,9 +220,8 @@ def moving_cells(group: PtsRounds) -> Claim | None:
     worst, cell = max(found, key=lambda each: max(each[0].range_share, abs(each[0].rise_share)))
     name = f"{group.group}: " if group.group else ""
     return Claim(
-        "{name}steady by the variables that are tracked; {count} of {all} cells {were} not steady in those "
-        "rounds, most of all {cell}, with a range of {figure} and a fitted line {moves}: such a "
-        "mean is of rounds that move",
+        "{name}the tracked cells are steady, but {count} of {all} cells {were} not in those rounds; worst: "
+        "{cell} (range {figure}, slope {slope})",
         figure=Amount(100 * worst.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence(cell.ordinals[first:last], (first, last - 1)),
@@ -229,7 +231,7 @@ def moving_cells(group: PtsRounds) -> Claim | None:
             "were": "was" if len(found) == 1 else "were",
             "all": str(len(group.cells)),
             "cell": f"{block_text(cell.block_bytes)} {cell.read_pct}/{100 - cell.read_pct}",
-            "moves": moves(worst.slope, worst.rise_share),
+            "slope": slope_text(worst.slope, worst.rise_share),
         },
     )
 
@@ -251,8 +253,8 @@ def cut_claim(group: PtsRounds) -> Claim:
     """Return what an interruption means for the rounds of a group of cells."""
     name = f"{group.group}: " if group.group else ""
     return Claim(
-        "{name}interrupted, {cut}: the drive rested and was preconditioned again, and only rounds from "
-        "{from} on are judged and reported",
+        "{name}interrupted, {cut}: the drive rested and was preconditioned again; only rounds from {from} "
+        "on are judged and reported",
         evidence=Evidence(rows=(group.first - 1, group.last - 1)),
         others={"name": name, "cut": cuts_text(group.cuts), "from": str(group.cuts[-1])},
     )
@@ -279,7 +281,7 @@ def window_table(found: Sequence[Window]) -> Table:
         "Steady state, all variables",
     )
     return Table(
-        "The window, unrounded in the CSV: largest minus smallest, rise or fall of the line, and limits",
+        "Steady-state window: range, slope and their limits; unrounded in the CSV",
         head,
         tuple(_window_row(window) for window in found),
         brief=head[:8],
@@ -316,7 +318,7 @@ def _window_value(each: TrackedVariable, share: float | None, *, percent: bool =
 
 
 def _window_rise(each: TrackedVariable) -> cells.Cell:
-    """Return how far the fitted line goes in the window, and which way."""
+    """Return the rise or fall of the fitted line over the window."""
     cell = _window_value(each, each.rise_share)
     if not each.slope or not each.rise_share:
         return cell
@@ -366,7 +368,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "latency": (ART, MRT, IOPS),
 }
 """What each test reports of its cells."""
-NINES_HEAD = ("5 9s", "I/Os", "true value at least", "at most")
+NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
 
 
 def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
@@ -408,7 +410,7 @@ def nines_table(result: PtsResult) -> Table:
         for cell in group.cells
         if not cell.missing
     )
-    caption = "99.999 % of the I/Os of the reported rounds together: order statistic, and its bounds at 95 %"
+    caption = "99.999 % of the I/Os of the reported rounds together: order statistic and its 95 % bounds"
     return Table(caption, ("R/W mix", "Block", *NINES_HEAD), rows)
 
 

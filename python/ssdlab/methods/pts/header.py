@@ -248,7 +248,7 @@ def _test(manifest: Manifest, result: PtsBase, group: str) -> Rows:
         ("Stimulus 1", _joined(first, lambda each: each.what, NONE)),
         ("TC / QD", _joined(first, _shape, NONE)),
         ("Duration", _joined(first, lambda each: each.lasted, NONE)),
-        ("Steady state", _joined(first, lambda each: each.outcome or "not judged", NONE)),
+        ("Steady state", _joined(first, lambda each: each.outcome or "not assessed", NONE)),
         ("Stimulus 2, histogram", _joined(others, lambda each: each.what, NONE)),
         ("TC / QD", _joined(others, _shape, NONE)),
         ("Duration", _joined(others, lambda each: each.lasted, NONE)),
@@ -266,7 +266,7 @@ def _joined(stimuli: Sequence[Stimulus], tell: Any, otherwise: str) -> str:  # n
 
 
 def _shape(each: Stimulus) -> str:
-    return "as the loops say" if each.threads is None else f"TC {each.threads} / QD {each.depth}"
+    return "as in the loops" if each.threads is None else f"TC {each.threads} / QD {each.depth}"
 
 
 def _amount(manifest: Manifest, result: PtsBase) -> str:

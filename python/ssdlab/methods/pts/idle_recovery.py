@@ -220,5 +220,5 @@ METHOD = Method(
     needs=("purged",),
     conditions={"scheduler": "none"},
     engine="uring",
-    remarks=remarks_of_size("its bursts and rests are not made smaller with it", pts_remarks),
+    remarks=remarks_of_size("its bursts and rests are not scaled with it", pts_remarks),
 )

@@ -144,8 +144,8 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
     return scaled(
         f"{IDLE_ID}-course",
         "Host idle recovery: IOPS over time, all wait states",
-        "Each dot of a coloured line is a burst, named by the rest between them; in the colour of the text: "
-        "writes without rests, which bring the drive back." + "".join(_cuts(kept)),
+        "Each dot of a coloured line is a burst, named by the rest between them; text colour: writes "
+        "without rests, after which the drive recovers." + "".join(_cuts(kept)),
         finding_text,
         clock.axis,
         ("IOPS", "iops"),
@@ -153,8 +153,8 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
         measured=(
             f"Bursts of {span_text(first.burst_s)}; {len(first.waits[0].bursts.iops)} with each rest, then "
             f"{span_text(first.waits[0].back.ends_s()[-1])} without any.",
-            "A burst counts the I/Os done within it.",
-            "The first burst of each train follows no rest: it is drawn, and is in no mean.",
+            "A burst counts the I/Os completed within it.",
+            "The first burst of each train follows no rest: it is drawn but counts in no mean.",
         ),
         tables=(together(kept, waits),),
         rules=tuple(rules),
@@ -191,7 +191,7 @@ def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
     return Figure(
         id=f"{IDLE_ID}-response",
         title="Host idle recovery: response times of the bursts (ART, 5 9s, MRT)",
-        lead="Of each burst: the mean, the time that 99.999 % of its I/Os keep, and the longest.",
+        lead="Of each burst: the mean, the 99.999th percentile, and the longest.",
         described=finding_text,
         chart=XyChart(views),
         tables=(),

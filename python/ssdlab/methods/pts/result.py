@@ -40,7 +40,7 @@ ACHIEVED = "achieved"
 
 def too_few(samples: int) -> str:
     """Return what follows "steady state" where so many samples make no window."""
-    return f"not judged: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
+    return f"not assessed: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
 
 
 class Judgement(Doubted):
@@ -61,8 +61,8 @@ class Judgement(Doubted):
             return ACHIEVED
         if self.judged:
             return "NOT ACHIEVED"
-        short = (f"{significant(self.fills)} user capacities",) if self.fills < MIN_CAPACITIES else ()
-        return f"not judged: {and_listed((*(each.label for each in self.doubts), *short))}"
+        short = (f"only {significant(self.fills)} drive writes",) if self.fills < MIN_CAPACITIES else ()
+        return f"not assessed: {and_listed((*(each.label for each in self.doubts), *short))}"
 
 
 class SteadyWindow(Judgement):

@@ -48,7 +48,7 @@ def _pages(kept: Sequence[Saturated]) -> Iterator[Figure]:
     finding_text = " ".join(leads(kept, saturation_findings))
     measured = (how(kept[0][1], unbroken(kept[0][1].records.seconds)),)
     ringed = (
-        "Ringed: the samples that steady state is judged by. Faint: the load that goes on for the histogram."
+        "Ringed: the samples that steady state is judged by. Faint: the load continued for the histogram."
     )
     clock = _clock(kept)
     over: tuple[tuple[str, str, Axis, Places], ...] = (
@@ -120,7 +120,7 @@ def _response_times(kept: Sequence[Saturated], finding_text: str, measured: tupl
     return Figure(
         id=f"{ID}-response",
         title="Write saturation: response times (ART, 5 9s, MRT)",
-        lead="Of each record: the mean, the time that 99.999 % of its I/Os keep, and the longest.",
+        lead="Of each record: the mean, the 99.999th percentile, and the longest.",
         described=finding_text,
         chart=XyChart(views),
         tables=(),

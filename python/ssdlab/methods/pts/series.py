@@ -189,15 +189,15 @@ def samples_of(
 
 
 def _disturbed(step: Step, begins_s: float, length_s: float) -> str:
-    """Return why that time of a step says nothing of how steady the drive is; empty: it does.
+    """Return why that time of a step cannot show whether the drive is steady; empty: it can.
 
-    The host was the limit, or ssdlab stood still for long in it: what comes before or after is of no account.
+    The host was the limit, or ssdlab was paused for much of it. What comes before or after does not count.
     """
     begins_ns = step.measured.zero_ns + round(begins_s * NS_PER_S)
     ends_ns = begins_ns + round(length_s * NS_PER_S)
     within = (each for each in step.result.pauses if each.end_ns > begins_ns and each.start_ns < ends_ns)
     paused_s = sum(each.length_ns for each in within) / NS_PER_S
-    still = f"ssdlab stood still for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * length_s else ""
+    still = f"ssdlab was paused for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * length_s else ""
     return "; ".join(filter(None, (evidence_of(step).by_host, still)))
 
 

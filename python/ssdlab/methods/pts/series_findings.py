@@ -51,7 +51,7 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
         "of": f"{result.setting} of {result.specification}",
         "why": why,
         "time": Amount(ended * records.seconds, "s"),
-        "fills": f"{significant(fills_of(result)[ended - 1])} user capacities",
+        "fills": f"{significant(fills_of(result)[ended - 1])} drive writes",
         "first": Amount(records.iops[0], "IOPS"),
         "last": Amount(records.iops[ended - 1], "IOPS"),
     }
@@ -65,13 +65,13 @@ def _ended(result: PtsSaturationResult) -> str:
     if result.reason is None:
         return "cut short"
     if result.reason == "steady" and not result.samples.steady:
-        return f"ended by the rule of steady state, which is {found_text(result.samples)},"
+        return f"ended by the steady-state criterion (steady state {found_text(result.samples)})"
     return f"ended by {REASONS[result.reason]}"
 
 
 def ends(result: PtsSaturationResult) -> Table:
     """Return the reason for the stop, in one row."""
-    head = ("Stimulus", "Ended by", "After", "Drive fills", "Samples", "Steady", "Fills of the window")
+    head = ("Stimulus", "Ended by", "After", "Drive fills", "Samples", "Steady", "Drive fills at the window")
     row = (
         cells.words(result.stimulus),
         cells.words("cut short" if result.reason is None else REASONS[result.reason]),
@@ -131,9 +131,9 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
     gains = ", ".join(
         f"{share_text(wait.of_baseline)} after {Amount(wait.idle_s, 's')}" for wait in result.waits
     )
-    steady = "" if result.samples.steady else "; its steady state was {verdict}"
+    steady = "" if result.samples.steady else "; steady state {verdict}"
     yield Claim(
-        f"By {{of}} bursts reach {{gains}} of rest, of a baseline of {{figure}}{steady}",
+        f"By {{of}}, bursts reach {{gains}} of rest (baseline {{figure}}){steady}",
         figure=Amount(result.baseline_iops, "IOPS"),
         evidence=Evidence((result.writes.ordinal, *(wait.bursts.ordinal for wait in result.waits))),
         others={
@@ -147,8 +147,8 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
             str(Amount(wait.idle_s, "s")) for wait in result.waits[: result.waits.index(first)]
         )
         yield Claim(
-            "Interrupted before rests of {cut}: the drive rested and was preconditioned again; the "
-            "baseline is after that, bursts with rests of {before} are before it",
+            "Interrupted before rests of {cut}, then preconditioned again: the baseline is from after the "
+            "interruption, bursts with rests of {before} from before it",
             others={"cut": Amount(first.idle_s, "s"), "before": before},
         )
 
@@ -162,7 +162,7 @@ def waits(result: PtsIdleRecoveryResult) -> Table:
         "Of baseline",
         "ART",
         "MRT",
-        "After it, at the end",
+        "IOPS without rests",
     )
     name = f"baseline{'' if result.samples.steady else f', steady state {result.samples.verdict}'}"
     nothing = [cells.words("")] * 3
@@ -202,17 +202,17 @@ def _later(records: PtsRecords, level: float, reached_s: float) -> str:
     ends_s = records.ends_s()
     after = [value for end_s, value in zip(ends_s, records.mb_s, strict=True) if end_s > reached_s]
     below = sum(value < level for value in after)
-    return f", by the first record that was; {below} of the {len(after)} after it were below it again"
+    return f" (first such record; {below} of the {len(after)} later ones were slower again)"
 
 
 def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
     """Yield whether, and when, the drive was as fast as before."""
     first, between, last = result.groups
     reached = result.recovery_s
-    back = "not back at that after {time}" if reached is None else "back at that after {time}{later}"
+    back = "not recovered after {time}" if reached is None else "recovered after {time}{later}"
     time_s = last.records.ends_s()[-1] if reached is None else reached
     yield Claim(
-        f"By {{of}}: {{mean}} of {{load}} on average, then {{end}} at the end of {{other}}; {back}",
+        f"By {{of}}: {{load}} averaged {{mean}}, {{other}} ended at {{end}}; {back}",
         figure=Amount(max(last.records.mb_s, default=None), "MB/s"),
         bound=Bound("at least", Amount(first.mean_mb_s, "MB/s")),
         evidence=Evidence(tuple(group.records.ordinal for group in result.groups)),

@@ -134,8 +134,8 @@ class PtsParams(Params):
         """Refuse segments of no amount; here, since a suite leaves out what a plan refuses."""
         if self.active_range_segments > 1 and not self.active_range_amount:
             raise UsageError(
-                "segments of the active range are pieces of an amount of it, and none was given",
-                "give active_range_amount too: --set active_range_amount=16GiB",
+                "segments of the active range need its amount",
+                "also give active_range_amount: --set active_range_amount=16GiB",
             )
         return self
 
@@ -305,20 +305,20 @@ def _of_drive(facts: RunFacts) -> Iterator[Departure]:
     if can.made_to_order:
         yield Departure(
             code="simulated-drive",
-            what="the drive is simulated: its purge, write cache and times are those of a model",
+            what="the drive is simulated: a model gives its purge, write cache and times",
             why="the specification is of solid-state storage devices",
         )
     elif can.on_file_system:
         yield Departure(
             code="file",
-            what="a file was tested, not a drive: its file system is part of every figure",
-            why="the specification tests a device by its LBAs",
+            what="a file was tested, not a drive: every figure includes its file system",
+            why="the specification tests a device through its LBAs",
         )
     elif not can.whole:
         yield Departure(
             code="partition",
             what="a partition was tested, not the whole drive",
-            why="the user capacity is that of the drive",
+            why="user capacity means that of the drive",
         )
 
 
@@ -327,8 +327,8 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
     if p.range_pct != asked:
         yield Departure(
             code="active-range",
-            what=f"the active range is {p.range_pct} % of the user capacity; the setting has {asked} %",
-            why="it was set so",
+            what=f"the active range is {p.range_pct} % of the user capacity, not {asked} %",
+            why="set by the user",
         )
     whole = facts.data.capacity_bytes * p.range_pct // 100
     if p.range_bytes(facts.data.capacity_bytes) < whole:
@@ -337,7 +337,7 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
             code="active-range-amount",
             what=f"of the active range {capacity_text(p.active_range_amount)} are used, in "
             f"{'one segment' if pieces == 1 else f'{pieces} segments'}",
-            why="it was set so"
+            why="set by the user"
             + ("" if pieces == MAX_SEGMENTS else f"; PTS-C 1.2 spreads it over {MAX_SEGMENTS} segments"),
         )
     drive = facts.manifest.drive
@@ -346,8 +346,8 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
         share = 100 * usable.length / drive.capacity_bytes
         yield Departure(
             code="active-range-limited",
-            what=f"AR(0:{significant(share)}): the tests kept to {capacity_text(usable.length)} by limiting "
-            "the LBAs, and the drive still reports its whole capacity",
+            what=f"AR(0:{significant(share)}): the tests used {capacity_text(usable.length)} of the LBAs; "
+            "the drive still reports its whole capacity",
             why="spare area by another reported capacity (HPA, namespace) would be another drive under test",
         )
 
@@ -357,7 +357,7 @@ def _of_cells(facts: RunFacts, result: PtsBase) -> Iterator[Departure]:
     if sector_bytes > SECTOR_BYTES:
         yield Departure(
             code="sector-size",
-            what=f"the drive's sectors are of {block_text(sector_bytes)}: every access is aligned to that",
+            what=f"the drive has sectors of {block_text(sector_bytes)}: every access is aligned to them",
             why="the tests are written for sectors of 512 B",
         )
     if result.left_out:
@@ -376,13 +376,13 @@ def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
             code="shape",
             what=f"thread count {threads}, depth {depth}; recommended are {recommended[0]} and "
             f"{recommended[1]}",
-            why="thread count and depth are the operator's, and have to be given",
+            why="the operator chooses thread count and depth, and must report them",
         )
         if depth == 1 < recommended[1]:
             yield Departure(
                 code="engine",
-                what=f"the I/Os in flight are {threads} threads of one synchronous I/O each",
-                why="the depth of a thread is meant to be asynchronous I/O",
+                what=f"{threads} threads with one synchronous I/O in flight each",
+                why="the specification means asynchronous I/O by the depth of a thread",
             )
     if any(not stream.direct for stream in _streams(facts)):
         yield Departure(

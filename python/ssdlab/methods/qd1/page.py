@@ -92,7 +92,7 @@ def _name(point: Point) -> str:
 
 def _unshown(ones: Sequence[One]) -> str:
     """Return which runs have writes of a state that was not shown; nothing where all was."""
-    text = "The writes are of no state that was shown, and may be of several."
+    text = "The writes have no proven state, and may have several."
     lines = texts_of([(one.shown, "" if one.result.writes_shown else text) for one in ones])
     return f" {' '.join(lines)}" if lines else ""
 
@@ -102,7 +102,7 @@ def _bars(corners: Corners, tables: Tables) -> Figure:
     return Figure(
         id="qd1-bars",
         title="Throughput at one I/O in flight",
-        lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval.",
+        lead="Higher is better. After the value: the block size. Whisker: slowest to fastest interval.",
         described="; ".join(
             f"{shown.label}, {_name(point)}: {rates.format_rate(point)}" for shown, point in corners
         ),
@@ -219,5 +219,5 @@ def _how(points: Corners) -> tuple[str, ...]:
     return (
         f"One I/O in flight, {issued}; the next starts when the last one has completed.",
         "Random: uniform over the span. Sequential: from the start of the span on, one stream.",
-        "Preconditions and the time of each point stand in the tables and in the steps at the end.",
+        "Tables and steps at the end give preconditioning and the time of each point.",
     )

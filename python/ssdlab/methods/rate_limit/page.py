@@ -55,7 +55,7 @@ def _figure(kept: Sequence[Limited]) -> Figure:
         tables=(together(kept, rate_limit.rates),),
         measured=(
             "Arrivals at random times (Poisson), whether or not the drive is ready.",
-            "Latency counts from the intended arrival; of reads and writes the slower is shown.",
+            "Latency counts from the intended arrival; the slower of reads and writes is shown.",
         ),
         buttons=(Buttons("view", "Latency", tuple(view.label for view in views), pressed),),
         wide=True,

@@ -157,10 +157,10 @@ def failure_of(
     if dropped:
         return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
     if share is None:
-        return Claim("nothing arrived, as it was measured for too short", evidence=shown)
+        return Claim("no I/O arrived: the measurement was too short", evidence=shown)
     if share < SHARE_DONE:
         return Claim(
-            "only {figure} of what arrived was done",
+            "only {figure} of the I/Os that arrived were done",
             figure=Amount(100 * share, "%"),
             bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
             evidence=shown,
@@ -185,14 +185,14 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
     others: dict[str, Amount | str] = {"percentile": result.percentile}
     if (rate := result.unjudged) is not None:
         yield Claim(
-            "Whether any rate keeps {percentile} {bound} is not judged: at {rate} {why}",
+            "Highest rate with {percentile} {bound} not judged: at {rate} {why}",
             bound=bound,
             evidence=tried,
             others={**others, "rate": Amount(rate.rate, "IOPS"), "why": rate.why},
         )
         return
     if result.highest_held is None:
-        yield Claim("No rate kept {percentile} {bound}", bound=bound, evidence=tried, others=others)
+        yield Claim("No rate had {percentile} {bound}", bound=bound, evidence=tried, others=others)
         return
     yield from _by_longest(result)
     others["rate"] = Amount(result.highest_held, "IOPS")
@@ -219,7 +219,7 @@ def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
     short = [each for each in result.tries if each.held and each.by_longest(result.percentile)]
     if short:
         yield Claim(
-            "Too few I/Os for {percentile} at {rates}: the longest was compared with the bound instead",
+            "Too few I/Os for {percentile} at {rates}: the longest I/O was compared with the bound instead",
             evidence=Evidence(tuple(each.ordinal for each in short)),
             others={
                 "percentile": result.percentile,

@@ -42,7 +42,7 @@ _FIGURES = (
     ("mean", "response", "mean response"),
 )
 """Key, clock and the name on the button: what the drive takes first, then what waits before it as well."""
-_ABSENT = "saturated: the rates were not held, so there is no latency"
+_ABSENT = "saturated: no latency, as the rates were not sustained"
 
 
 def section(runs: Sequence[Shown]) -> Section:
@@ -63,9 +63,9 @@ def _map(kept: Sequence[Loaded]) -> Figure:
     views = tuple(_heat(one, kept, each, reads, writes) for each in _FIGURES for one in kept)
     return Figure(
         id="read-under-writes-map",
-        title="Latency of reads beside writes",
-        lead="Reads down, writes across, each as a share of what the drive does of it alone. Lower is "
-        "better, and lighter. A cell without a value is saturated.",
+        title="Read latency under writes",
+        lead="Reads down, writes across, each as a share of its rate alone. Lower (lighter) is better. "
+        "A cell without a value is saturated.",
         described=" ".join(leads(kept, presented.findings)),
         chart=HeatChart(
             tuple(f"{share} % reads" for share in reads),
@@ -83,8 +83,8 @@ def _map(kept: Sequence[Loaded]) -> Figure:
 def _how(kept: Sequence[Loaded]) -> tuple[str, ...]:
     result = kept[0][1]
     return (
-        f"Random reads and writes of {block_text(result.block_bytes)}, each an open loop of its own with "
-        f"random arrivals (Poisson) and {result.threads} threads that wait for them, "
+        f"Random reads and writes of {block_text(result.block_bytes)}, each an open loop with Poisson "
+        f"arrivals and {result.threads} threads, "
         f"{significant(result.seconds)} s a cell.",
         "Service: from submission to completion. Response: from the intended arrival.",
     )
@@ -137,7 +137,7 @@ def _lines(kept: Sequence[Loaded]) -> Figure:
     )
     return Figure(
         id="read-under-writes-lines",
-        title="What writes beside them cost reads",
+        title="Read latency against write load",
         lead="Solid: p99. Faint: mean. A line ends where the drive is saturated. Lower is better.",
         described=" ".join(leads(kept, presented.findings)),
         chart=XyChart(views),

@@ -269,7 +269,7 @@ def saturation(direction: Side_, side: Side, course: Course, ordinal: int) -> Cl
         )
     if backlog_grows(course.waits_ns):
         return Claim(
-            "the backlog of {of} grew, until the median response was {figure} longer than the median service",
+            "the backlog of {of} grew until the median response was {figure} above the median service time",
             figure=Amount(course.waits_ns[-1], "ns"),
             evidence=shown,
             others=others,
@@ -290,7 +290,7 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
 def cell_table(result: ReadUnderWritesResult) -> Table:
     """Return every cell."""
     head = (
-        *("Reads, % of peak", "Writes, % of alone", "Reads/s", "Writes/s", "Read mean", "Read p99"),
+        *("Reads, % of peak", "Writes, % of rate alone", "Reads/s", "Writes/s", "Read mean", "Read p99"),
         *("Read p99.9", "Read response p99", "Read p99 / alone", "W", "Held"),
     )
     rows = tuple(
@@ -309,7 +309,7 @@ def cell_table(result: ReadUnderWritesResult) -> Table:
     )
     brief = tuple(name for name in head if name not in ("Read p99.9", "W"))
     marked = next((at for at, each in enumerate(result.cells) if each.shares == HEADLINE), None)
-    return Table("Service time of reads beside writes", head, rows, brief=brief, marked=marked)
+    return Table("Read service time under writes", head, rows, brief=brief, marked=marked)
 
 
 def tables(result: ReadUnderWritesResult) -> tuple[Table, ...]:
@@ -326,7 +326,7 @@ def _references(result: ReadUnderWritesResult) -> Claim:
         for each in (result.peak, result.steady_rate)
     }
     return Claim(
-        "Alone and {state}, random reads peak at {figure}{of_reads} and random writes do {writes}{of_writes}",
+        "Alone, {state}: random reads peak at {figure}{of_reads}, random writes at {writes}{of_writes}",
         figure=Amount(result.peak.iops, "IOPS"),
         evidence=Evidence((result.peak.ordinal, result.steady_rate.ordinal)),
         others={
@@ -339,7 +339,7 @@ def _references(result: ReadUnderWritesResult) -> Claim:
 
 
 def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
-    load = f"Reads at {cell.read_pct} % beside writes at {cell.write_pct} %"
+    load = f"Reads at {cell.read_pct} % with writes at {cell.write_pct} %"
     shown = Evidence((cell.ordinal,))
     if cell.disturbed:
         return Claim(
@@ -360,7 +360,7 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
         return Claim("{load} take {mean}; too few for a p99", evidence=shown, others=others)
     ratio = times(cell, result.cell(cell.read_pct, 0))
     if ratio is not None:
-        others["alone"] = f", {Amount(ratio, 'times')} that of the same reads alone"
+        others["alone"] = f", {Amount(ratio, 'times')} that of the reads alone"
     return Claim(
         "{load} take {mean}, p99 {figure}{alone}",
         figure=Amount(cell.service_ns.get("p99"), "ns"),
@@ -401,8 +401,8 @@ def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
     ]
     if found:
         yield Claim(
-            "{count} held although {asks} for more than a saturated one: {length} at each cell did not tell "
-            "where the drive saturates",
+            "{count} held although {asks} for more than a saturated one: {length} a cell is too short "
+            "to find the saturation point",
             evidence=Evidence(tuple(each.ordinal for each in found)),
             others={
                 "count": counted(len(found), "cell"),

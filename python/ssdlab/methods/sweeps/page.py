@@ -185,7 +185,7 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
     cross = " Crosses: the host, not the drive, was the limit." if crossed else ""
     held = [sweep for sweep in sweeps if not sweep.result.moved]
     levels = f" Fine dotted: {sweeps[0].share}, of each." if len(sweeps) > 1 else ""
-    tags = " Vertical: I/Os a drive holds at once; more wait in the host." if views[0].uprights else ""
+    tags = " Vertical: I/Os that a drive queues; more wait in the host." if views[0].uprights else ""
     return Figure(
         id=f"{name}-throughput",
         title="Throughput against queue depth",
@@ -278,7 +278,7 @@ def _hockey_stick(name: str, sweeps: Sequence[Sweep]) -> Figure:
         tables=point_tables.latencies(
             [(sweep.shown, point) for sweep in sweeps for point in sweep.result.points]
         ),
-        measured=(*_how(sweeps), "A point is left out where fewer than 10 I/Os lie beyond the percentile."),
+        measured=(*_how(sweeps), "Points with fewer than 10 I/Os beyond the percentile are left out."),
         buttons=(Buttons("view", "Latency", tuple(view.label for view in views)),),
     )
 
@@ -326,7 +326,7 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
     return Figure(
         id=f"{name}-bars",
         title="Throughput at the reported depth",
-        lead="Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
+        lead="Higher is better. After the value: its depth. Whisker: slowest to fastest interval.",
         described=" ".join(_leads(held)),
         chart=BarsChart(views),
         tables=(point_tables.throughput(_headline_points(held)),),

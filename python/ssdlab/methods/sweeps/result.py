@@ -66,11 +66,11 @@ def findings(result: PeakResult) -> Iterator[Claim]:
         yield from state_claims(result.steady)
     yield from map(check_claim, result.checks)
     if result.engine == "uring":
-        yield Claim("io_uring, one thread of the full depth: not to be compared with synchronous threads")
+        yield Claim("io_uring, one thread with the full depth: not comparable with synchronous threads")
     off = [each for each in result.points if not consistent(each.little_ratio)]
     if off:
         yield Claim(
-            "At some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
+            "At some depths, IOPS x latency differs from the I/Os in flight by over {tolerance}",
             evidence=_steps(off),
             others={"tolerance": fixed_share_text(TOLERANCE)},
         )
@@ -99,7 +99,7 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
         columns={"Reported": "{figure} at {depth}", "Best of the sweep": "{best} at {best_depth}"},
     )
     if chosen is result.points[-1] and len(result.points) > 1:
-        yield Claim("That is the highest depth tried: throughput may still rise beyond it", evidence=shown)
+        yield Claim("This is the highest depth tried: throughput may still rise beyond it", evidence=shown)
 
 
 def _steps(points: Sequence[Point]) -> Evidence:

@@ -98,7 +98,7 @@ def _bars(kept: Sequence[Traced], tables: tuple[Table, ...]) -> Figure:
         measured=(
             "Data rate: bytes read and written over the time with at least one I/O in flight.",
             "Service time runs from the submission of an I/O to its completion.",
-            "Energy stands only where the drive was metered.",
+            "Energy is given only if the drive was metered.",
         ),
         buttons=(Buttons("view", "Figure", tuple(view.label for view in shown)),),
     )
@@ -124,7 +124,7 @@ def _view(
 
 def _exhibit(kept: Sequence[Traced]) -> Exhibit:
     return Exhibit(
-        title="The trace, and how far the host kept up",
-        lead="Late: issued more than 1 ms after it was due. Dropped: later than the backlog allows.",
+        title="The trace, and how well the host kept up",
+        lead="Late: issued over 1 ms after it was due. Dropped: later than the backlog allows.",
         tables=(together(kept, trace.trace), together(kept, trace.lateness)),
     )

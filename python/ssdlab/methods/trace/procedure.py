@@ -147,7 +147,7 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
 def remarks(facts: RunFacts, p: TraceParams) -> Remarks:
     """Return what was left out as it was asked for, and a fill that was not done."""
     del facts
-    left_out = Departure(code="reads-alone", what="writes and trims were left out, as asked for")
+    left_out = Departure(code="reads-alone", what="writes and trims were left out, as requested")
     unfilled = Departure(
         code="unfilled",
         what="the drive was not filled first",

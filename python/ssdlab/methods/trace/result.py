@@ -177,7 +177,7 @@ def speed_text(speed: str) -> str:
     """Return how fast a trace was replayed."""
     if speed == "max":
         return "as fast as possible"
-    return "as timed" if float(speed) == 1 else f"{speed} times as fast as timed"
+    return "as timed" if float(speed) == 1 else f"{speed} times as fast as recorded"
 
 
 def findings(result: TraceResult) -> Iterator[Claim]:
@@ -205,10 +205,10 @@ def findings(result: TraceResult) -> Iterator[Claim]:
     yield from changes_of(result.source, result.laid)
     if done.by_host and done.block_layer_fault:  # else the program's times are as good
         why = {"why": done.block_layer_fault}
-        yield Claim("The block layer's times are not used: {why}", evidence=shown, others=why)
+        yield Claim("Block-layer times not used: {why}", evidence=shown, others=why)
     if done.times_from == "block layer":
         yield Claim(
-            "Busy and service times are the block layer's, from a request's issue to its completion",
+            "Busy and service times from the block layer, from issue to completion of a request",
             evidence=shown,
         )
 
@@ -265,7 +265,7 @@ def trace(result: TraceResult) -> Table:
         "Extent",
         "Length",
         "Gaps cut",
-        "Cut away",
+        "Removed",
     )
     row = (
         cells.words(result.source.file.rpartition("/")[2]),
@@ -278,7 +278,7 @@ def trace(result: TraceResult) -> Table:
         cells.count(result.laid.gaps_cut),
         cells.words(span_text(result.laid.gaps_cut_ns / 1e9)),
     )
-    return Table("The trace as recorded, and what became of it", head, (row,))
+    return Table("The trace, as recorded and as replayed", head, (row,))
 
 
 def lateness(result: TraceResult) -> Table:

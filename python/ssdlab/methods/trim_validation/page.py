@@ -69,7 +69,7 @@ def section(runs: Sequence[Shown]) -> Section:
         exhibits=(
             Exhibit(
                 "Verdict and conditions",
-                "System and driver are part of the result: a discard that they keep helps no drive.",
+                "System and driver matter: a discard that they hold back does not reach the drive.",
                 (together(kept, trim.verdict), _conditions(kept)),
             ),
         ),
@@ -100,14 +100,14 @@ def _over_lba(kept: Sequence[Trimmed]) -> Figure:
     return Figure(
         id="trim-validation-lba",
         title="Write speed over the position",
-        lead="From the first block to the last; higher is better. In the text's colour: the clean drive.",
+        lead="From the first block to the last; higher is better. Text colour: the clean drive.",
         described=" ".join(leads(kept, trim.findings)),
         chart=XyChart(views),
         tables=(together(kept, trim.speeds),),
         measured=(
             f"{block_text(first.block_bytes)} sequential writes, one in flight.",
             *texts_of([(shown, _contrast(shown, result)) for shown, result in kept]),
-            "Reads of trimmed blocks are answered without the medium, so none are shown.",
+            "Reads of trimmed blocks do not reach the medium, so none are shown.",
         ),
         buttons=(Buttons("view", "Drive", tuple(view.label for view in views)),) if len(views) > 1 else (),
         wide=True,
@@ -139,7 +139,7 @@ def _bars(kept: Sequence[Trimmed]) -> Figure:
     return Figure(
         id="trim-validation-sustained",
         title=f"The first {seconds}",
-        lead="Higher is better. TRIM works if the drive is about as fast after it as clean.",
+        lead="Higher is better. TRIM works if the drive is then about as fast as when clean.",
         described=" ".join(leads(kept, trim.findings)),
         chart=BarsChart((view,)),
         tables=(together(kept, trim.speeds),),
@@ -165,7 +165,7 @@ def _figure_of(shown: Shown, result: TrimResult, plot: LbaPlot) -> Metric | None
 def _contrast(shown: Shown, result: TrimResult) -> str:
     """Return how the contrast came about: on a state that was kept, or in a cycle of its own."""
     kept = any(step.verb == Back.verb for step in shown.run.steps)
-    where = "and TRIM from the state that these had left" if kept else "in a cycle of its own"
+    where = "then TRIM from the resulting state" if kept else "in a cycle of its own"
     return f"Before TRIM: after {span_text(result.torture_s)} of random writes, {where}."
 
 
@@ -173,7 +173,7 @@ def _written_on(shown: Shown, result: TrimResult) -> str:
     """Return which passes were shorter than the time compared and begun anew; empty if none was."""
     done = {step.label for step in shown.run.steps}
     anew = [plot.name for plot in trim.plots(result) if going_on(plot.name) in done]
-    return f"Shorter than that, and so begun anew at the end: {and_listed(anew)}." if anew else ""
+    return f"Shorter than that, so restarted at the end: {and_listed(anew)}." if anew else ""
 
 
 def _conditions(kept: Sequence[Trimmed]) -> Table:

@@ -224,12 +224,9 @@ def going_on(name: str) -> str:
 def quick_reason(torture_s: float, sustained_s: float) -> str:
     """Return why a quick run does not judge, whatever its passes show; empty where it took all the time."""
     if round(torture_s) < FULL_TORTURE_S:
-        return f"quick: the verdict is on an hour of random writes, and these took {span_text(torture_s)}"
+        return f"quick: a verdict takes an hour of random writes, not {span_text(torture_s)}"
     if sustained_s < FULL_SUSTAINED_S:
-        return (
-            "quick: the verdict is on ten minutes of sequential writes, and those compared took "
-            f"{span_text(sustained_s)}"
-        )
+        return f"quick: a verdict takes ten minutes of sequential writes, not {span_text(sustained_s)}"
     return ""
 
 
@@ -240,7 +237,7 @@ def _limits_of(step: Step) -> Iterator[str]:
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
     if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:
         share = share_text(own_s / took_s)
-        yield f"its one thread was on a CPU for {share} of the time: the host did the work"
+        yield f"its one thread was on a CPU for {share} of the time: the host was the limit"
 
 
 HARDLY_ANY = 0.01
@@ -249,7 +246,7 @@ ALIKE = 1e-6
 _REACHED = {
     True: "the discard reached the device",
     False: "the discard did not reach the device",
-    None: "whether the discard reached the device is not known",
+    None: "unknown whether the discard reached the device",
 }
 
 
@@ -280,7 +277,7 @@ def findings(result: TrimResult) -> Iterator[Claim]:
         },
     )
     if result.uncertainty is None and (why := too_few_parts(plots(result))) != result.why:
-        yield Claim("How far to trust that share is not known: {why}", others={"why": why})
+        yield Claim("Uncertainty of that share unknown: {why}", others={"why": why})
     if result.verdict == "no contrast" and result.before is not None:
         yield _no_contrast(result, result.before)
     known = result.trim.reached_device
@@ -294,7 +291,7 @@ def _no_contrast(result: TrimResult, before: LbaPlot) -> Claim:
     if first < result.passes_from:
         says += " ({first} in the first {span})"
     return Claim(
-        f"{says}: hardly anything for TRIM to give back",
+        f"{says}: TRIM has almost nothing to restore",
         figure=Amount(100 * before.mean_mb_s / result.clean.mean_mb_s, "%"),
         bound=Bound("under", Amount(100 * result.passes_from, "%")),
         evidence=Evidence((result.clean.ordinal, before.ordinal)),
@@ -314,8 +311,8 @@ def _regained(share: float | None) -> str:
     if share is None:
         return ""
     if share < HARDLY_ANY:
-        return f"; over all blocks under {fixed_share_text(HARDLY_ANY)} of what was lost came back"
-    return "; over all blocks {regained} of what was lost came back"
+        return f"; under {fixed_share_text(HARDLY_ANY)} of the loss over all blocks recovered"
+    return "; {regained} of the loss over all blocks recovered"
 
 
 def _regained_column(share: float | None) -> dict[str, str]:
@@ -323,7 +320,7 @@ def _regained_column(share: float | None) -> dict[str, str]:
     if share is None:
         return {}
     text = f"under {fixed_share_text(HARDLY_ANY)}" if share < HARDLY_ANY else "{regained}"
-    return {"Of what was lost came back": text}
+    return {"Loss recovered": text}
 
 
 def _regained_cell(share: float | None) -> Cell:
@@ -366,12 +363,12 @@ def _again(result: TrimResult) -> str:
         return ""
     of = f" ({and_listed(short)})" if len(short) < len(plots(result)) else ""
     first = f"the first {span_text(result.sustained_s)}{of}"
-    return f"; {first} took in blocks written twice, and may lie outside of all parts"
+    return f"; {first} includes blocks written twice, and may lie outside all parts"
 
 
 def verdict(result: TrimResult) -> Table:
     """Return the verdict and what it rests on."""
-    head = ("TRIM", "Recovered", "95 % interval, ±", "Of what was lost", "Works from", "Purged before")
+    head = ("TRIM", "Recovered", "95 % interval, ±", "Loss recovered", "Works from", "Purged before")
     row = (
         words(VERDICTS[result.verdict]),
         cells.share(result.recovered),

@@ -86,17 +86,16 @@ def findings(result: FillResult) -> Iterator[Claim]:
         )
     if result.hot_drop_bytes is not None:
         yield Claim(
-            "Whether a cache ends is not judged: the speed falls after {figure}, and by then the drive had "
-            "throttled itself for heat",
+            "End of SLC cache not judged: the speed falls after {figure}, with the drive already throttling",
             figure=Amount(result.hot_drop_bytes, "bytes"),
             evidence=shown,
         )
     elif result.cache_bytes is None:
-        yield Claim("The speed does not fall for good, so no end of a cache was found", evidence=shown)
+        yield Claim("No end of an SLC cache: the speed does not fall for good", evidence=shown)
     else:
         yield Claim(
-            "The speed falls for good after {figure}, from {before} to {after}: a cache of faster flash ends "
-            "there, or collection begins",
+            "The speed falls for good after {figure}, from {before} to {after}: the SLC cache ends there, or "
+            "garbage collection begins",
             figure=Amount(result.cache_bytes, "bytes"),
             evidence=shown,
             others={
