@@ -100,7 +100,7 @@ BAD = [
     (f"{MEASURE} --dsync", "dsync needs writes", "Leave out --dsync"),
     (f"{MEASURE} --fsync 1", "flushes need writes", "Leave out --fsync"),
     ("measure sim:tiny-test --rw trim --fdatasync 1", "flushes need writes", "Leave out --fdatasync"),
-    ("measure sim:tiny-test --rw write --fsync 1 --fdatasync 1", "--fsync and --fdatasync", "Give one of them"),
+    ("measure sim:tiny-test --rw write --fsync 1 --fdatasync 1", "--fsync and --fdatasync", "Give one"),
     ("measure sim:tiny-test --rw write --buffered", "has no page cache", "or name a file"),
     (f"{MEASURE} --buffered", "--buffered is for writes", "--rw write or randwrite"),
     ("measure foreign.bin --rw write --buffered", "would be overwritten", "--destroy"),
