@@ -234,8 +234,8 @@ def test_what_somebody_ignores_or_takes_stays_so() -> None:
         (["report", "last"], "Run it again"),
         (["figures", "last"], "Run it again"),
         (["library", "verify"], "Run it again"),
-        (["run", "qd1"], "Run it again, or resume the run if it was one"),
-        (["fleet", "resume"], "Run it again, or resume the run if it was one"),
+        (["run", "qd1"], "Run it again; if it was a run, resume it"),
+        (["fleet", "resume"], "Run it again; if it was a run, resume it"),
     ],
 )
 def test_only_what_makes_runs_is_told_to_resume(

@@ -221,7 +221,7 @@ PROVOKED = [
     (f'{STEP}arrival = "even"\n', "job j.toml foreign.bin", "Give rate, in I/Os a second"),
     (f"{STEP}batch = 8\n", "job j.toml foreign.bin", "Use engine uring, or no batch"),
     ("", "trace record missing.img", None),
-    ("", "purge missing.img", "say how large: --size 4GiB; --size is an option of ssdlab "),
+    ("", "purge missing.img", "its size: --size 4GiB; --size is an option of ssdlab "),
 ]
 
 

@@ -13,15 +13,15 @@ MEASURE = f"measure {DRIVE} --seconds 0.1"
 @pytest.mark.parametrize(
     ("words", "what", "advice"),
     [
-        (f"{MEASURE} --pattern zipf:99", "zipf has an exponent of 99, above 10", "Use one of 10 at most"),
-        (f"{MEASURE} --rw read --pattern hot:80/20", "has no pattern hot:80/20", "--rw randread"),
+        (f"{MEASURE} --pattern zipf:99", "zipf has an exponent of 99, above 10", "Give 10 at most"),
+        (f"{MEASURE} --rw read --pattern hot:80/20", "cannot have the pattern hot:80/20", "--rw randread"),
         (
             f"plan qd1 {DRIVE} --precondition analytic",
             "qd1 has no --precondition",
             "steady-random-write, mixed",
         ),
-        ("measure sim:tiny-test,power=4W", "no power model", "Set no limit, or take a profile with"),
-        ("measure sim:tiny-test,power=ps1", "no power model", "Set no limit, or take a profile with"),
+        ("measure sim:tiny-test,power=4W", "no power model", "Set no limit, or choose a profile with"),
+        ("measure sim:tiny-test,power=ps1", "no power model", "Set no limit, or choose a profile with"),
         ("measure sim:nvme-tlc-enterprise,power=ps1", "has no power states", "watts"),
         (f"{MEASURE} --cpus 4095", "CPU 4095 is offline or not allowed", "online and allowed"),
         (f"{MEASURE} --numa 7000", "no NUMA node 7000", "nodes of this host"),

@@ -108,7 +108,7 @@ def test_verify_tells_what_does_not_belong_to_a_run(make_damaged: Callable[[str]
     found = verify_run(damaged.folder)
     assert found.seal == "sealed" and found.unknown == ("more", "more.parquet")
     told = damaged.command("library", "verify", "--library", str(damaged.folder.parent))[1]
-    assert "sealed; not sealed with it: more, more.parquet" in told
+    assert "unsealed files: more, more.parquet" in told
     os.mkfifo(damaged.folder / "pipe")
     assert "is a named pipe" in str(verify_run(damaged.folder).damage)
 

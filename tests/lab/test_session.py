@@ -46,7 +46,7 @@ def test_a_finished_run_tells_everything(tmp_path: Path) -> None:
     manifest = run.manifest
     assert manifest.status == "finished" and manifest.quick and manifest.seed == 7
     assert manifest.params["seconds"] == 1.5 and manifest.engine == "sync"
-    assert manifest.method.prose.startswith("How many 4 KiB random reads")
+    assert manifest.method.prose.startswith("The highest 4 KiB random read rate")
     assert {info.name for info in manifest.method.parameters} == set(manifest.params)
     assert manifest.drive.id == "FAKE-1" and manifest.tool["version"]
     assert manifest.environment["kernel"]["release"]

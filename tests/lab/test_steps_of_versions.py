@@ -42,7 +42,7 @@ def steps_of(name: str) -> str:
     lab = Lab(listening, capacity_bytes=256 << 20, logical_block_bytes=512, seed=7)
     method.procedure(lab, method.params.build({}, quick=True))
     planned = [
-        [step.ordinal, step.target_bytes, step.hash, list(step.effects), *asked]
+        [step.ordinal, step.target_bytes, step.hash, *asked]
         for step, asked in zip(listening.steps, listening.asked, strict=True)
     ]
     digest = hashlib.sha256(json.dumps(planned).encode()).hexdigest()[:16]

@@ -193,7 +193,7 @@ def test_drives_that_cannot_be_prepared_so_are_refused_by_their_plan(
     assert "SLC cache" in capsys.readouterr().err
     file = ["plan", "mixed-random", str(tmp_path / "x.img"), "--size", "64MiB", "--precondition", "one-pass"]
     assert main(file) == 2
-    assert "not on record" in capsys.readouterr().err
+    assert "unknown" in capsys.readouterr().err
     assert main(["plan", "qd1", SMALL, "--precondition", "one-pass"]) == 2
     assert "precondition" in capsys.readouterr().err
 
@@ -235,7 +235,7 @@ def test_measure_prepares_too_and_says_so() -> None:
     options: dict[str, Any] = {"rw": "randwrite", "threads": 32, "seconds": 2, "destroy": SMALL}
     one = measure(SMALL, precondition="one-pass", **options).as_dict()
     other = measure(SMALL, precondition="analytic", **options).as_dict()
-    ways = ((one, "one-pass", "one random pass"), (other, "analytic", "prepared without writing"))
+    ways = ((one, "one-pass", "one random pass"), (other, "analytic", "prepared, not written"))
     for found, how, words in ways:
         assert found["prepared"]["preconditioning"] == how and found["prepared"]["steady"]
         (said,) = [each["what"] for each in found["warnings"] if each["code"] == "prepared"]

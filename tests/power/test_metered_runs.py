@@ -153,7 +153,7 @@ def test_what_can_be_wrong_is_said(
         ("scpi:127.0.0.1:9", 3, "does not answer"),
         ("quarch:127.0.0.1:9", 3, "does not answer"),
         ("ppk2:/dev/null@5V", 3, "does not answer"),
-        ("hwmon:none", 2, "no chip called"),
+        ("hwmon:none", 2, "no chip named"),
         ("rapl:0", 2, "never a drive"),
         ("joulescope:0", 2, "not tested"),
         ("nvme:smart", 2, "does not report its power"),

@@ -146,7 +146,7 @@ def test_the_page_tells_steps_in_the_order_in_which_they_were_done(tmp_path: Pat
     stop = run_of_cell("pts-throughput", 4, 2)
     folder = RunFolder(stopped_in(tmp_path, "pts-throughput", stop, fixed_rounds="true", most_rounds="5"))
     lines = what_was_done(folder.steps(), folder.manifest.drive.capacity_bytes)
-    again = next(at for at, line in enumerate(lines) if "“WIPC, 1 MiB”, done again after an interr" in line)
+    again = next(at for at, line in enumerate(lines) if "“WIPC, 1 MiB”, repeated after an interr" in line)
     early, late = (next(at for at, line in enumerate(lines) if f"round {n}, " in line) for n in (1, 5))
     assert early < again < late
     assert not any("mib" in line for line in lines) and any("“WIPC, 1 MiB”" in line for line in lines)

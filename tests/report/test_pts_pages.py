@@ -77,7 +77,7 @@ def test_what_is_known_is_filled_in_and_the_rest_is_said_to_be_unknown(section: 
     assert (platform["Reference platform"], platform["Motherboard"]) == ("own: Rig A", "Example B1")
     assert (device["Serial no."], device["Firmware"], device["Form factor"]) == ("unknown",) * 3
     assert (device["Manufacturer"], device["Purge method"]) == ("simulated", "simulated")
-    assert device["Write cache"].startswith("write cache is on; asked for: off")
+    assert device["Write cache"].startswith("write cache is on; requested: off")
     assert (setup["Pre-condition 1"], setup["Amount"]) == ("SEQ 128 KiB write", "1.00 x user capacity")
     assert setup["Active range"] == "AR(0:100)"
     assert test["Stimulus 1"].startswith("RND, R/W 100/0, 65/35, 0/100 (outer) x 8 KiB, 4 KiB, 512 B (inner)")

@@ -120,7 +120,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing_behind(
 ) -> None:
     folder = tmp_path / "place"
     (folder / "page.html").mkdir(parents=True)
-    with pytest.raises(Refused, match="only a file is taken"):
+    with pytest.raises(Refused, match="must be a file"):
         page.write([source.read_run(make_run())], folder / "page.html")
     assert [path.name for path in folder.iterdir()] == ["page.html"]
 

@@ -263,7 +263,7 @@ def finished_runs(library: Path) -> dict[str, float]:
         ),
         (REVIEW.replace('spare = "40%"', 'power_limit = "9W"'), "peak-random-read-spare: power is 9 W: "),
         (REVIEW.replace('spare = "40%"', 'usable = "1TB"'), "peak-random-read-spare: 1.00 TB of "),
-        (REVIEW.replace("peak-random-read", "quick-look"), "quick-look is a suite, and no method"),
+        (REVIEW.replace("peak-random-read", "quick-look"), "quick-look is a suite, not a method"),
         (
             REVIEW + "".join(f'\n[[part]]\nmethod = "qd1"\nname = "n{each}"\n' for each in range(4000)),
             "entries, more than 100",

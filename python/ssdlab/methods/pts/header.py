@@ -310,7 +310,7 @@ def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
     for step in steps:
         for one in step.found(SettingsFacts).set:
             if one.name == "write_cache":
-                asked = "" if one.met else f"; asked for: {one.wanted}"
+                asked = "" if one.met else f"; requested: {one.wanted}"
                 return f"{one.after}, read back{asked}"
     missed = next((each.what for each in manifest.departures if each.code == "condition-write_cache"), None)
     found = _of(manifest, "storage").get("conditions")
