@@ -25,7 +25,7 @@ class _Manifest:
     status = "finished"
     warnings = (
         Warned(code="throttled", what="throttled for heat"),
-        Warned(code="governor", what="powersave"),
+        Warned(code="governor", what="slow"),
     )
 
 
@@ -59,7 +59,7 @@ def test_heat_and_the_host_are_told_of_a_part(
     assert "warning: throttled for heat (in 3 of 3 measured steps)" in said
     assert len(re.findall(r"^  speed +1.00 IOPS \(host-limited\)$", resolved(said), re.MULTILINE)) == 6
     assert [each.partition(":")[0] for each in legend_of(said).values()] == ["host-limited"]
-    assert "powersave" not in said
+    assert "slow" not in said
 
 
 def test_no_result_cell_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
