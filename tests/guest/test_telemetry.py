@@ -149,7 +149,7 @@ def test_idle_power_says_what_the_drive_lacks(guest) -> None:
         "its power states do not report their idle power",
     ]
     lacks = [as_sentence(each) for each in result["lacks"]]
-    assert findings_of(parse_result(result)) == [*lacks, "Nothing metered the drive: there are no watts."]
+    assert findings_of(parse_result(result)) == [*lacks, "No power figures: the drive was not metered."]
     manifest = Manifest.model_validate(told["manifest"] | {"status": "finished"})  # without its tables
     (quick,) = (each.what for each in gathered_departures(manifest) if each.code == "quick")
     assert "time 2 s instead of 60 s" in quick

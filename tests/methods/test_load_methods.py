@@ -62,4 +62,4 @@ def test_a_bound_below_one_io_holds_nowhere(tmp_path: Path) -> None:
     result = read_result(run("rate-limit", tmp_path, bound_ms="0.01", **settings))
     assert isinstance(result, RateLimitResult)
     assert result.highest_held is None
-    assert any(each.startswith("No rate kept") for each in findings_of(result))
+    assert any(each.startswith("No rate had") for each in findings_of(result))

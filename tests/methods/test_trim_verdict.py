@@ -206,9 +206,9 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     page.write([source.read_run(folder)], target)
     told, steps = target.read_text(), RunFolder(folder).steps()
     assert any(step.verb == "back" for step in steps), "the scene is a drive that went back to its state"
-    assert "TRIM from the state that these had left" in told and "cycle of its own" not in told
+    assert "TRIM from the resulting state" in told and "cycle of its own" not in told
     on = any(step.label.endswith(", going on") for step in steps)
-    assert ("begun anew at the end" in told) is on
+    assert ("restarted at the end" in told) is on
 
 
 def shrunk(drive: str, scale: int, options: str, library: Path) -> TrimResult:

@@ -214,4 +214,4 @@ def test_numbers_in_the_texts_of_reviews_are_those_of_their_parameters() -> None
     written = {
         (each.overwrites, each.least_seconds) for label, each in server.items() if hasattr(each, "overwrites")
     }
-    assert written == {(2.0, 3600.0)}, "two capacities and an hour"
+    assert written == {(2.0, 3600.0)}, "two drive writes and an hour"

@@ -52,7 +52,7 @@ def test_a_parameter_that_is_wrong_is_no_drive_that_does_not_fit(
     words = [verb, "snia", DRIVE, "--quick", "--set", "active_range_segments=7"]
     assert main(words + (["--library", str(tmp_path)] if verb == "run" else [])) == 2
     said = capsys.readouterr()
-    assert "active_range_amount too" in said.err
+    assert "active_range_amount" in said.err
     assert "left out" not in said.out and not list(tmp_path.iterdir())
 
 
