@@ -61,8 +61,8 @@ def test_a_file_without_end_or_of_another_kind(place: Path, noun: str, sort: str
     }
     what = refused(*commands[noun])
     expected = {
-        "/dev/zero": "/dev/zero is a device",
-        "pipe": "pipe is a pipe",
+        "/dev/zero": "/dev/zero: it is a device",
+        "pipe": "pipe: it is a pipe",
         "folder": "folder",
         "large": "large holds zero bytes: it is not text"
         if noun == "trace"
@@ -329,7 +329,7 @@ def test_other_toml_that_is_too_much(place: Path, write: str, text: str) -> None
         (OSError(28, "No space left on device"), 3, "the file system is full"),
         (MemoryError(), 3, "there is not enough memory"),
         (RecursionError(), 2, "nested too deeply"),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "not text in UTF-8"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "not UTF-8 text"),
         (KeyboardInterrupt(), 130, "stopped by a signal"),
         (ValueError("a fault of ours"), 70, "internal error: ValueError: a fault of ours"),
     ],

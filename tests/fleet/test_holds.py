@@ -113,7 +113,7 @@ def test_a_job_that_waits_for_another_plan_says_for_what(ssdlab: Callable[..., A
     assert isinstance(taken, Hold)
     process = begun(path)
     told, until = "", time.monotonic() + 60
-    while "waits for shared:chamber, which job 0007 of plan 2026-two has" not in told:
+    while "waits for shared:chamber, used by job 0007 of plan 2026-two" not in told:
         assert time.monotonic() < until, told
         told = ssdlab("fleet", "status", "last", "--library", str(tmp_path / "one")).stdout
     (job,) = read_plan(path).jobs

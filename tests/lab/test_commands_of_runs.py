@@ -206,8 +206,8 @@ def test_watch_shows_a_run_until_its_end(ssdlab: Shell) -> None:
         (("run", "qd1", "s.img", "--size", "many"), "many", "1GiB"),
         (("plan", "qd2", "s.img"), "qd2", "qd1"),
         (("methods", "qd2"), "qd2", "qd1"),
-        (("show", "nothing"), "nothing", "run"),
-        (("note", "nothing", "x"), "nothing", "run"),
+        (("show", "nothing"), "nothing", "library"),
+        (("note", "nothing", "x"), "nothing", "library"),
         (("job", "none.toml", "s.img"), "none.toml", "TOML"),
     ],
 )

@@ -41,7 +41,7 @@ UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 VIEW = re.compile(r"\S+ \S+ on each side of the change")
 """How much of a chart is shown, which is no time that anything took."""
 COUNTED_ROUNDS = re.compile(r"(?<![\w.])(\d+) rounds?\b")
-CAPACITIES = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?) (?:capacities|drive writes)")
+CAPACITIES = re.compile(r"(?<![\w.(])(\d[\d,]*(?:\.\d+)?) (?:capacities|drive writes)")
 OF_THE_METHOD = re.compile(r"(?:instead of|asks for|at least|at most|under|over|from|within|judges) [^,;]*")
 """What a sentence holds a measured time against."""
 SETTING = re.compile(r"([a-z][a-z ]*) (\d[\d.e+]*) (\w+) instead of ")

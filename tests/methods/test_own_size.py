@@ -24,7 +24,7 @@ def scaled(drive: str, library: Path) -> list[str]:
 @pytest.mark.long
 def test_a_drive_that_was_made_smaller_is_warned_of_once_and_a_whole_one_not(tmp_path: Path) -> None:
     (said,) = scaled("sim:tiny-test,scale=4", tmp_path / "small")
-    assert said.startswith("the drive is simulated at 1/4 of its size: what is written at each point")
+    assert said.startswith("the drive is simulated at 1/4 of its size: its writes at each point")
     assert scaled("sim:tiny-test", tmp_path / "whole") == []
 
 

@@ -225,7 +225,7 @@ GIVEN = {
         "def procedure(lab, p):\n    lab.idle(0.01)\n    lab.fill(unless_written=True)\n"
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(0,)),))",
-        "the Metric a is of steps that measured nothing",
+        "the Metric a names steps that measured nothing",
     ),
     "a figure of ours": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
@@ -240,7 +240,7 @@ GIVEN = {
     "a subclass that says what results of interface 1 said": (
         "class S(R):\n    def unshown(self, figure): return ''\n"
         "conclude = lambda data, p: S(quick=True, mean_ns=1.0)",
-        "S: unshown is gone with interface 2",
+        "S: unshown was removed in interface 2",
     ),
     "a qualifier of no catalogue": (
         "from ssdlab.plugin import Qualifier\n"

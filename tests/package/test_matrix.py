@@ -18,7 +18,7 @@ from package.conftest import ROOT
 pytestmark = [pytest.mark.wheel, pytest.mark.matrix, pytest.mark.timeout(3600)]
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TESTED_WITH = ("hypothesis", "playwright", "pytest", "pytest-timeout", "pytest-xdist")
+TESTED_WITH = ("hypothesis", "playwright", "pyarrow", "pytest", "pytest-timeout", "pytest-xdist")
 SELECTION = [
     *("tests/bindings", "tests/cli", "tests/library", "tests/report"),
     *("-m", "not (long or outside or machine or guest or wheel or slow)"),
@@ -59,7 +59,8 @@ def test_it_works_with(installers: Path, wheel: Path, tmp_path: Path, python: st
         text=True,
         check=False,
     )
-    assert tests.returncode == 0, tests.stdout + tests.stderr
+    if tests.returncode:
+        pytest.fail(tests.stdout + tests.stderr, pytrace=False)
 
 
 def locked(*names: str) -> list[str]:

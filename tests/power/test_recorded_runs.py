@@ -159,7 +159,7 @@ def test_a_clock_that_drifts_as_none_does_is_refused(
 UNFIT = {
     "no column in W": "time,power\n1,2\n2,2\n",
     "out of order: line 4": "time [s],p [W]\n0,1\n2,1\n1,1\n",
-    "add up to nothing": "time [s],p [W]\n0,0\n1,0\n2,0\n",
+    "do not add up to a positive power": "time [s],p [W]\n0,0\n1,0\n2,0\n",
     "the load steps are not found in it": "time [s],12V [W]\n"
     + "".join(f"{n / 10},3.5\n" for n in range(900)),
     "not of this run": "time [s],p [W]\n" + "".join(f"{n / 100},{n % 7}\n" for n in range(9000)),

@@ -255,8 +255,7 @@ class FleetFolder:
         except (OSError, ValidationError) as error:
             raise Refused(
                 f"{path} is damaged",
-                f"remove it from the folder, then run {self.command('resume')}, which recovers its "
-                "jobs' states",
+                f"remove it from the folder; its jobs' states are recovered by {self.command('resume')}",
                 path=str(path),
             ) from error
 

@@ -166,7 +166,7 @@ def _read(held: HeldFolder, name: str) -> bytes:
             return bytes.fromhex(words)
     raise Refused(
         f"{held.path / name}, this host's key, is accessible to others, or is not a key",
-        "remove it: ssdlab makes a new one, and resumed runs need consent again",
+        "remove it: a new one is made, and resumed runs need consent again",
         reason="key",
         path=str(held.path / name),
     )
