@@ -82,7 +82,7 @@ def test_told_in_words(ssdlab: Shell, small: Path) -> None:
     assert f"{small} is purged" in out
     assert "discard, a substitute" in out
     assert "64 marks written before, none left" in out
-    assert err.startswith("kept: ")
+    assert err.startswith("record: ")
 
 
 def test_a_dry_run_tells_all_and_changes_nothing(ssdlab: Shell, small: Path) -> None:

@@ -210,7 +210,7 @@ def test_bad_input(traced: None, zram: Path, tmp_path: Path) -> None:
     there.write_text("8,0 1 1 0.0 1 Q R 0 + 8 [x]")
     with pytest.raises(Refused, match="would be overwritten"):
         capture(str(zram), there, seconds=1)
-    with pytest.raises(UsageError, match="no block device"):
+    with pytest.raises(UsageError, match="not a block device"):
         capture(str(there), tmp_path / "new", seconds=1)
     with pytest.raises(UsageError, match="no folder"):
         capture(str(zram), tmp_path / "nowhere" / "new", seconds=1)
