@@ -331,7 +331,7 @@ def test_more_in_flight_than_the_review_has_is_a_departure(tmp_path: Path) -> No
     short = {**WITHIN_THE_CACHE, "beyond_seconds": "0", "first": "4000"}
     (departure,) = run("paced-burst", tmp_path, drive, **short, depth_of="each").manifest.departures
     assert departure.code == "depth"
-    assert departure.what.startswith("at most 8 I/Os in flight") and "has 4" in departure.what
+    assert departure.what.startswith("at most 8 I/Os in flight") and "at most 4" in departure.what
 
 
 def test_a_paced_run_falls_inside_its_plan(within: tuple[RunFolder, PacedBurstResult]) -> None:

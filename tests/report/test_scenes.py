@@ -651,7 +651,9 @@ def test_runs_that_were_not_taken_alike_are_nowhere_held_against_each_other(
         every = Choice(method="peak-random-read", status="finished")
         found = populations(index, ours.manifest.drive.name, every)
     (population,) = [each for each in found if each.name == IOPS]
-    assert theirs.manifest.drive.id not in {each.drive_id for each in population.samples}
+    # Where there are as many runs of either kind, the newest of all says which are meant.
+    both = {ours.manifest.drive.id, theirs.manifest.drive.id}
+    assert not both <= {each.drive_id for each in population.samples}
 
 
 def test_latencies_at_unlike_depths_are_no_rank(shelf: Shelf) -> None:
