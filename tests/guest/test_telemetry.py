@@ -128,7 +128,7 @@ def test_what_a_drive_lacks_for_saving_power_is_said(guest) -> None:
     shown = guest.ssdlab("conditions", "show", "/dev/nvme0n1", limit_s=200)
     assert shown.status == 0, shown
     (apst,) = (line for line in shown.out.splitlines() if line.startswith("apst"))
-    assert "it has none" in " ".join(shown.out.split()), apst
+    assert "not supported" in " ".join(shown.out.split()), apst
     shown = guest.ssdlab("conditions", "show", "/dev/sda", limit_s=200)
     policy = guest.must("cat /sys/class/scsi_host/host*/link_power_management_policy | sort -u").split()
     (link,) = (line for line in shown.out.splitlines() if line.startswith("link_power"))
