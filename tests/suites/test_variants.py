@@ -22,6 +22,15 @@ A, B = "sim:tiny-test,scale=4", "sim:tiny-test,scale=4,seed=2"
 PART = "peak-random-read"
 
 
+def declared(**variants: str) -> str:
+    """A review with variants of 40 % spare area, each of the drives named; empty: of the first."""
+    found = f'schema = "ssdlab.review/1"\nname = "tried"\ntitle = "Tried"\n{reads_part("Reads")}'
+    for name, drives in variants.items():
+        named = f"drives = {drives}\n" if drives else ""
+        found += f'[[variant]]\nname = "{name}"\nspare = "40%"\n{named}'
+    return found
+
+
 @pytest.mark.parametrize(
     ("drives", "of"),
     [
@@ -33,18 +42,7 @@ PART = "peak-random-read"
     ],
 )
 def test_a_variant_is_of_the_drives_that_it_names(drives: tuple[str | int, ...], of: set[int]) -> None:
-    named = f"drives = {list(drives)}" if drives else ""
-    text = f"""
-schema = "ssdlab.review/1"
-name = "tried"
-title = "Tried"
-{reads_part("Reads")}
-[[variant]]
-name = "spare"
-spare = "40%"
-{named}
-"""
-    made = Declaration.parse(text, "tried").suite()
+    made = Declaration.parse(declared(spare=str(list(drives)) if drives else ""), "tried").suite()
     names = {1: {A, "tiny-test"}, 2: {B}, 3: {"S4CVNX0T"}}
     again = {at for at, own in names.items() if len(made.parts_of(at, own)) == 2}
     assert again == of
@@ -58,19 +56,8 @@ def test_a_variant_of_none_of_the_drives_is_said(
 ) -> None:
     """A drive is named as the review names it, or by its profile; a misspelt name fits none."""
     review = tmp_path / "tried.toml"
-    review.write_text(f"""
-schema = "ssdlab.review/1"
-name = "tried"
-title = "Tried"
-{reads_part("Reads")}
-[[variant]]
-name = "spare"
-spare = "40%"
-drives = ["{named}"]
-[[drive]]
-name = "Elm E8"
-profile = "tiny-test"
-""")
+    drive = '[[drive]]\nname = "Elm E8"\nprofile = "tiny-test"\n'
+    review.write_text(declared(spare=f'["{named}"]') + drive)
     assert main(["plan", str(review), *(A, B)[:count], "--library", str(tmp_path / "library")]) == 0
     shown = capsys.readouterr()
     assert (named in shown.err) is missed
@@ -79,36 +66,13 @@ profile = "tiny-test"
 
 @pytest.mark.parametrize("wrong", ["[0]", '[""]', '"*"'])
 def test_what_names_no_drive_is_refused(wrong: str) -> None:
-    text = f"""
-schema = "ssdlab.review/1"
-name = "tried"
-title = "Tried"
-{reads_part("Reads")}
-[[variant]]
-name = "spare"
-spare = "40%"
-drives = {wrong}
-"""
     with pytest.raises(UsageError, match="drives"):
-        Declaration.parse(text, "tried")
+        Declaration.parse(declared(spare=wrong), "tried")
 
 
 def test_a_rival_is_done_in_its_variant_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tried.toml"
-    path.write_text(f"""
-schema = "ssdlab.review/1"
-name = "tried"
-title = "Tried"
-{reads_part("Reads")}
-[[variant]]
-name = "spare"
-spare = "40%"
-drives = [2]
-[[variant]]
-name = "less"
-spare = "30%"
-drives = ["nobody"]
-""")
+    path.write_text(declared(spare="[2]", less='["nobody"]'))
     made = orders(str(path), [A, B], (), tmp_path, quick=False, repeat=1)
     assert [[part.label for part in order.parts] for order in made] == [[PART], [PART, f"{PART}-spare"]]
     said = capsys.readouterr().err
