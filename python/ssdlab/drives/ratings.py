@@ -363,7 +363,7 @@ def _of_record(identity: Identity) -> tuple[Rated, ...]:
         return ()
     found = [(metric, getattr(record, name)) for name, metric in _OF_RECORD.items()]
     if record.rated_active_w is not None:
-        # One figure for both directions: each is held against it.
+        # One figure for both directions: each is compared with it.
         found += [(metric, record.rated_active_w) for metric in ("active_read_w", "active_write_w")]
     return tuple(
         Rated(metric=metric, value=float(value), source="drive record")

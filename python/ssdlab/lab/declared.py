@@ -16,7 +16,7 @@ IOPS_OF_MB_S = 1e6 / 4096
 
 
 class RatedAs(NamedTuple):
-    """What makers rate that a headline figure is held against.
+    """What makers rate that a headline figure is compared with.
 
     Attributes
     ----------

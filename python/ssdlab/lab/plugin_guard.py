@@ -247,7 +247,7 @@ def _shows(step: Step) -> bool:
 
 
 def _name_fault(figure: Metric) -> str | None:
-    """Return that a figure has the name of one of ours, whose ratings it would be held against."""
+    """Return that a figure has the name of one of ours, whose ratings it would be compared with."""
     own = next((each.name for each in REGISTRY.values() if is_figure(figure.name, each.figures)), None)
     return (
         None

@@ -1,6 +1,6 @@
 """Results as shares of what a drive is rated for.
 
-A rating is a number of a workload in a drive state. A result is held against the rating of its workload in
+A rating is a number of a workload in a drive state. A result is compared with the rating of its workload in
 its own state, unless a qualifier of its own forbids it. One of another state is told beside it and not
 compared: a drive that does not reach its fresh rating in steady state breaks no promise, and one that reaches
 it shows nothing of a fresh drive.
@@ -47,7 +47,7 @@ class RatedShare:
     figure
         The headline figure.
     rated
-        What it is held against.
+        What it is compared with.
     share
         Result / rating: for throughput, 1 and more is at least as good; for latency and power, 1 and less.
     unit
@@ -147,12 +147,12 @@ def has_rating(figure: Metric, ratings: Sequence[Rated]) -> bool:
 
 
 def _held(figures: Iterable[Metric]) -> Iterator[tuple[Metric, float]]:
-    """Yield the figures that are held against ratings, with their values."""
+    """Yield the figures that are compared with ratings, with their values."""
     return ((each, each.value) for each in figures if each.value is not None and not each.unfit("ratings"))
 
 
 def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[RatedAs, Rated]]:
-    """Return what a figure could be held against, by the order of its metrics, its own state first."""
+    """Return what a figure could be compared with, by the order of its metrics, its own state first."""
     return [
         (held, rated)
         for held in rated_as(figure.name)

@@ -145,7 +145,7 @@ class Comparison:
 
 
 def firmware_words(found: Comparison) -> str:
-    """Return which firmware is held against which, where the drives told of unlike ones."""
+    """Return the firmware of each side, if the drives reported different ones."""
     base, new = found.base.firmwares, found.new.firmwares
     unlike = base and new and set(base) != set(new)
     return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""

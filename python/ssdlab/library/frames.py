@@ -88,7 +88,7 @@ class Library:
         return self.sql(_FIGURES.format(where=where), *chosen)
 
     def series(self, run: str, table: Table = "series") -> Any:  # noqa: ANN401 - as above
-        """Return a table of all steps of a run, held against its seal.
+        """Return a table of all steps of a run, checked against its seal.
 
         Parameters
         ----------

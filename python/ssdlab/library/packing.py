@@ -2,7 +2,7 @@
 
 An archive may come from anybody. It is read to its end before anything is written: names, contents and the
 lines of journals must be those that the manifests in it seal. Then the runs are written into a folder of
-their own within the library, held against their seals, and moved into place; a run that the library has
+their own within the library, checked against their seals, and moved into place; a run that the library has
 already stays as it is.
 """
 

@@ -57,7 +57,7 @@ class RunResult:
 
 
 def result_of(text: str, library: Path) -> RunResult:
-    """Return what a finished run found, held against its seal; of a review what its parts did.
+    """Return what a finished run found, checked against its seal; of a review what its parts did.
 
     Raises
     ------

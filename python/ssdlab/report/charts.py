@@ -92,7 +92,7 @@ class Line:
     faint: bool | None = None
     """Second to another line of the same run: service time beside response time."""
     plain: bool | None = None
-    """In the colour of the text: what the other lines of the run are held against."""
+    """In the colour of the text: what the other lines of the run are compared with."""
     unproven: bool | None = None
     """Of a line without markers: its figure has no rank. It is thin, as is one of which all are hollow."""
 

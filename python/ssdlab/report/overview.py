@@ -136,7 +136,7 @@ def _single(folder: Path) -> list[Path]:
 
 
 def _brief(folder: Path) -> source.Run:
-    """Read manifest and result of a run, held against its seals, and nothing else of it."""
+    """Read manifest and result of a run, checked against its seals, and nothing else of it."""
     found = RunFolder(folder)
     found.verify()
     result = read_result(found)

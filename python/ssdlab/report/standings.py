@@ -93,7 +93,7 @@ class Place:
 
     @property
     def rated(self) -> RatedShare | None:
-        """The figure as a share of the rating of its state; None: it has none, or is not held against it."""
+        """The figure as a share of the rating of its state; None: it has none, or is not compared with it."""
         return next(iter(rated_shares((self.figure,), self.shown.run.manifest.ratings)), None)
 
     @property
@@ -137,7 +137,7 @@ class Standing:
 
     @property
     def unranked(self) -> str:
-        """Why none of several drives is ranked, in the words of all reasons; empty: some are."""
+        """All reasons why none of several drives is ranked; empty if at least one is."""
         if len(self.places) < 2 or self.ranked:
             return ""
         return self.why_not(self.places)

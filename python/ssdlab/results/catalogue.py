@@ -1,7 +1,7 @@
 """How a run enters the library's catalogue, leaves it, and how the catalogue is rebuilt.
 
 Everything in it comes from the run folders, so it can be made anew at any time (`ssdlab library rebuild`). A
-run is entered after it was held against its seals, and queries (`ssdlab.library`) trust that. To enter one
+run is entered after it was checked against its seals, and queries (`ssdlab.library`) trust that. To enter one
 is to write one small file, a *row*, under a name of its own and to rename it into place: that costs the same
 however many runs there are, and any number of processes may do it. `catalogue_files` puts rows together now
 and then. A run that is not finished has only an empty file in `open`, for its state changes.

@@ -121,7 +121,7 @@ class Snapshot(Closing):
     catalogue
         Where it is.
     checked
-        Digests of segments that were held against them before, and need not be again: they never change.
+        Digests of segments that were checked against them before, and need not be again: they never change.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Snapshot(Closing):
 
 @contextmanager
 def _readable(catalogue: HeldFolder, segment: Segment, checked: Collection[str] = ()) -> Iterator[str]:
-    """Give the path by which DuckDB reads a segment, held against its digest.
+    """Give the path by which DuckDB reads a segment, checked against its digest.
 
     Raises
     ------

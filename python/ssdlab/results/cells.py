@@ -52,7 +52,7 @@ class Table:
 
     @property
     def filled(self) -> Table:
-        """The table without columns in which nothing stands; without rows, if only the first has anything."""
+        """The table without its empty columns; without rows, if only the first column has values."""
         if any(cell.span > 1 for row in self.rows for cell in row):
             return self
         kept = [at for at in range(len(self.head)) if any(row[at].text not in _EMPTY for row in self.rows)]

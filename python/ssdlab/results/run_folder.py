@@ -1,7 +1,7 @@
 """A run folder as its readers see it: manifest, steps, rows, histograms, notes.
 
 Reading needs no lock and changes nothing, so a report or `watch` may look at a run that is still going on.
-What is read is held against its seal first.
+What is read is checked against its seal first.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class RunFolder:
         )
 
     def read_table(self, name: str, columns: Mapping[str, str], where: str, order: str) -> tables.Columns:
-        """Read lines of a table that was held against its seal; `where` and `order` are SQL.
+        """Read lines of a table that was checked against its seal; `where` and `order` are SQL.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class RunFolder:
             return tables.read(held, name, columns, where, order)
 
     def power_by_second(self) -> tables.Columns:
-        """Return what meters found by the second, as `tables.power_by_second`; held against its seal before.
+        """Return what meters found by the second, as `tables.power_by_second`; checked against its seal before.
 
         Raises
         ------

@@ -299,7 +299,7 @@ def _database() -> Any:  # noqa: ANN401 - a module
 
 @cache
 def _made(process: int) -> Future[DuckDBPyConnection]:
-    """Begin to make that of a process: one that was forked waits for ever in its parent's."""
+    """Start opening the connection of a process; a forked one would wait for ever on its parent's."""
     del process
     from concurrent.futures import ThreadPoolExecutor
 

@@ -82,7 +82,7 @@ def verify_library(library: Path) -> Iterator[Verified]:
 
 
 def verify_run(folder: Path) -> Verified:
-    """Read one run whole, each file held against its seal.
+    """Read one run whole, each file checked against its seal.
 
     Raises
     ------

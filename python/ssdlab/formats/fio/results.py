@@ -658,7 +658,7 @@ def percentiles_of(bins: Bins, names: set[str]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a job asked for, by its options; None: they do not say, or say it in several ways.
+    """The workload that a job's options request; None: they omit it, or contradict each other.
 
     Attributes
     ----------

@@ -60,8 +60,8 @@ class RandomSteadyParams(SteadyParams):
     )
     cache: Bytes = param(
         0,
-        "bytes that rewrites of one-pass stay behind, so that no write cache absorbs them; 0: from "
-        "drive record or profile",
+        "one-pass: minimum bytes between a block's first write and its rewrite, so that no cache absorbs "
+        "it; 0: from drive record or profile",
         unit="B",
         ge=0,
     )

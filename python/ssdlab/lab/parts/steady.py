@@ -92,14 +92,14 @@ class SteadyParams(Params):
     )
     most_seconds: Seconds = param(
         86_400.0,
-        "maximum writing time, steady or not; the result then says that it is not",
+        "maximum writing time; the result says if steady state is not reached by then",
         unit="s",
         quick=8.0,
         gt=0,
     )
     round_seconds: Seconds = param(
         300.0,
-        f"length of a round; SNIA's rule judges {WINDOW} in a row; longer than a wave of garbage collection",
+        f"length of a round, of which SNIA's rule takes {WINDOW} in a row; longer than a garbage-collection cycle",
         unit="s",
         quick=0.5,
         gt=0,

@@ -159,7 +159,7 @@ class ActResult(ResultBase):
 
     @property
     def covered_s(self) -> float:
-        """For how long it was held against the limits: whole slices; without one, all that ran."""
+        """For how long it was checked against the limits: whole slices; without one, all that ran."""
         return len(self.slices) * self.slice_s or self.ran_s
 
     @property

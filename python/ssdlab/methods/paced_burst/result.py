@@ -265,7 +265,7 @@ class PacedBurstResult(ResultBase):
         )
 
     def _safe(self, figure: Metric, tried: Sequence[PacedRate]) -> Metric:
-        """Return a safe rate with the two that it lies between; all are held against the lowest's p99."""
+        """Return a safe rate with the two that it lies between; all are compared with the lowest's p99."""
         failed = min((each.rate for each in tried if not each.held), default=None)
         between = [each for each in tried if each.rate in (figure.value, failed)]
         deciding = between if figure.value is not None else tried

@@ -1,7 +1,7 @@
 """What SNIA's specification asks of every test: the setting, what comes before the rounds, and departures.
 
 Each default is what the specification asks for or recommends, so whatever a run has otherwise is a departure,
-except the choices that it leaves open. A run under a published practice is held against that (`followed`).
+except the choices that it leaves open. A run under a published practice is compared with that (`followed`).
 Before the rounds: write cache, purge, active range, and writing the drive over; how much was written is what
 saturation and steady state are measured by.
 

@@ -98,7 +98,7 @@ class OfferedLoad(Stored):
         return not self.held and (bool(self.disturbed) or not any(self.response_ns.values()))
 
     def by_longest(self, percentile: str) -> bool:
-        """Whether there were too few I/Os for the percentile: the longest was held against the bound."""
+        """Whether there were too few I/Os for the percentile: the longest was checked against the bound."""
         return self.response_ns.get(percentile) is None and self.response_ns.get("max") is not None
 
 
@@ -179,7 +179,7 @@ def failure_of(
 
 
 def findings(result: RateLimitResult) -> Iterator[Claim]:
-    """Yield the limit: the percentile at the highest rate that held is the figure held against the bound."""
+    """Yield the limit: the percentile at the highest rate that held is the figure checked against the bound."""
     bound = Bound("under", Amount(result.bound_ns, "ns"))
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     others: dict[str, Amount | str] = {"percentile": result.percentile}

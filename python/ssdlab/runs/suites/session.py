@@ -273,7 +273,7 @@ def _no_meter(order: SuiteOrder, identity: Identity) -> LabError | None:
 
 
 def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
-    """Return why a suite would write more than may be: all its runs together are held against the cap."""
+    """Return why a suite would write more than may be: all its runs together are checked against the cap."""
     rating = _rating(order, found)
     if rating is None:
         return None
