@@ -19,8 +19,8 @@ from cyclopts import Group
 from cyclopts.help import create_parameter_help_panel
 
 from ssdlab.cli import build_app
-from ssdlab.cli.commands import COMMANDS, GROUPS
-from ssdlab.cli.methods import _value as value_text
+from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS
+from ssdlab.cli.methods import value_text
 from ssdlab.drives.ratings import METRICS
 from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import SUITES, find_method
@@ -91,7 +91,7 @@ def _methods_list(methods: dict[str, Method]) -> str:
         "# Methods",
         "",
         "A method is a question, a procedure and a rule for the answer, from a published source.",
-        "`ssdlab methods NAME` prints the same as its page. [Methodology](../../methodology.md) explains",
+        "`ssdlab methods NAME` prints its text and parameters. [Methodology](../../methodology.md) explains",
         "what all methods share; [suites](../suites.md) are several methods on one drive.",
     ]
     for heading, folder in GROUPED:
@@ -204,7 +204,10 @@ def _figure_rows(method: str) -> Iterator[str]:
 
 def unit_of(figure: str) -> tuple[str, str]:
     """Return the unit of a headline figure, and which of two values is better."""
-    return next((unit, better) for pattern, unit, better in UNITS if fnmatchcase(figure, pattern))
+    found = ((unit, better) for pattern, unit, better in UNITS if fnmatchcase(figure, pattern))
+    if (of := next(found, None)) is None:
+        raise ValueError(f"UNITS has no unit of {figure}")
+    return of
 
 
 def _suites_page(suites: Iterable[Suite]) -> str:
@@ -249,11 +252,14 @@ def _commands_list() -> str:
         "# Commands",
         "",
         "What `ssdlab COMMAND --help` prints, a page for each command and for each group.",
-        "",
-        "| command | what it does |",
-        "|---|---|",
-        *(_row(f"[{word}]({word}.md)", GROUPS.get(word) or COMMANDS[word].summary) for word in _words()),
     ]
+    for heading, words in HEADINGS.items():
+        lines += ["", f"## {heading}", "", "| command | what it does |", "|---|---|"]
+        lines += [
+            _row(f"[{word}]({word}.md)", GROUPS.get(word) or COMMANDS[word].summary)
+            for word in words.split()
+            if not word.startswith("-")
+        ]
     return "\n".join(lines) + "\n"
 
 

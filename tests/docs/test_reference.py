@@ -60,7 +60,7 @@ def test_a_method_says_all_four_and_begins_as_it_is_listed(name: str) -> None:
 
 
 def test_units_and_directions_are_those_of_stored_figures() -> None:
-    """The planted library holds results of nearly every method."""
+    """The planted library holds results of every method but the two that take longest."""
     seen = set()
     with tarfile.open(PLANTED) as archive:
         for member in archive:
@@ -75,7 +75,7 @@ def test_units_and_directions_are_those_of_stored_figures() -> None:
                     unit, better = [row[1:] for row in rows if is_figure(each["name"], [row[0]])][-1]
                     assert (each["name"], each["unit"], each["better"]) == (each["name"], unit, better)
                     seen.add(method)
-    assert len(seen) > len(REGISTRY) / 2
+    assert set(REGISTRY) - seen == {"pts-iops", "pts-composite"}
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -79,6 +79,8 @@ def test_the_same_file_again_changes_nothing(tmp_path: Path, capsys: pytest.Capt
         (True, True),
     ], "what is there already is told as it is"
     assert len(folders(library)) == 2
+    command(library, capsys, "import", one, "--tag", "again")
+    assert len(command(library, capsys, "runs", "--tag", "again")["runs"]) == 1
     assert command(library, capsys, "import", one, copied, status=2)["error"] == "usage"
 
 

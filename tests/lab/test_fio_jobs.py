@@ -84,6 +84,8 @@ def test_it_runs(case: Case) -> None:
         for name in re.findall(r"([a-z_]+)(?:=\S+)? \(", each)
     }
     assert ignored == case.ignored
+    runs = [each for each in steps_of_fio(found, said).steps if each.do == "run"]
+    assert [each.workload().streams for each in runs] == [each.workload.streams for each in found]
     with open_drive("sim:tiny-test", writing=True, allow_unwritten=True) as drive:
         for stage in found:
             summary = drive.run(stage.workload).summary()
@@ -538,7 +540,10 @@ def test_a_plan_is_printed_as_a_job_file(capsys: pytest.CaptureFixture[str]) -> 
     found = stages(text, Target(None, True, 16 * GIB, 512))
     assert [each.label for each in found] == ["depth 1", "depth 4", "depth 16"]
     assert [each.workload.streams[0].in_flight for each in found] == [1, 4, 16]
-    jobs = read_sections(printed(capsys, "quick-look"), "x.fio", Path(), {})
+    assert "consent" not in text
+    whole = printed(capsys, "quick-look")
+    assert "consent" in whole.partition("[global]")[0], "fio asks for none before it writes"
+    jobs = read_sections(whole, "x.fio", Path(), {})
     assert len(jobs) > 10
     assert [job.flag("stonewall") for job in jobs] == [False, *([True] * (len(jobs) - 1))]
 

@@ -11,9 +11,10 @@ import pytest
 
 from library.made import run
 from ssdlab.cli import main
+from ssdlab.model.units import share_text
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Child, Member, Sealed
+from ssdlab.results.schema import Child, DriveInfo, Member, Sealed
 from ssdlab.results.store import find_run
 from ssdlab.results.tags import change_tags
 
@@ -296,3 +297,58 @@ def test_sets_without_a_common_figure_are_refused(library: Path, capsys: pytest.
     catalogue.add(library, run(library, 99, {"other": 1.0}))
     error = asked(library, capsys, "tag:base", find_run("000099", library).name, status=2)
     assert "no figure in common" in error["what"]
+
+
+def firmware(version: str) -> DriveInfo:
+    named = {"text": "/dev/nvme0n1", "kind": "block", "id": "S1", "name": "Elm"}
+    sizes = {"capacity_bytes": 10**12, "logical_block_bytes": 512}
+    return DriveInfo.model_validate({**named, **sizes, "identity": {"firmware": version}})
+
+
+def test_a_side_of_two_firmwares_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tag means all its runs: those of an earlier build would hide what this one does."""
+    values = [100_000.0 + number for number in range(5)]
+    tagged(tmp_path, "base", values, 0, drive=firmware("1"))
+    tagged(tmp_path, "new", values, 20, drive=firmware("2"))
+    tagged(tmp_path, "new", [1.5 * each for each in values], 40, drive=firmware("3"))
+    found = asked(tmp_path, capsys, "tag:base", "tag:new", "--fail-if", "p99 > +5%", status=2)
+    (rule,) = found["rules"]
+    assert rule["outcome"] == "undecidable" and "new" in rule["why"] and "2 and 3" in rule["why"]
+
+
+def test_a_figure_of_one_side_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(5):
+        for first, tag, names in ((0, "base", ("a_iops", "a_p99_ns")), (20, "new", ("a_iops",))):
+            folder = run(tmp_path, first + number, {name: 100.0 + number for name in names})
+            change_tags(folder, [tag])
+            catalogue.add(tmp_path, folder)
+    report = tmp_path / "gate.xml"
+    rule = ("--fail-if", "p99 > +5%", "--junit", str(report))
+    (judged,) = asked(tmp_path, capsys, "tag:base", "tag:new", *rule, status=2)["rules"]
+    assert (judged["outcome"], judged["figure"]) == ("undecidable", "a_p99_ns") and report.exists()
+
+
+def test_a_pass_says_which_change_it_could_not_have_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw = random.Random(7)
+    for first, tag in ((0, "base"), (20, "new")):
+        tagged(tmp_path, tag, [draw.gauss(100_000, 8000) for _ in range(5)], first)
+    wide, narrow = (
+        asked(tmp_path, capsys, "tag:base", "tag:new", "--fail-if", f"p99 > +{bound}%", status=0)
+        for bound in (500, 1)
+    )
+    smallest = wide["figures"][0]["shift"]["detectable"]
+    assert 0.01 < smallest < 5
+    assert [share_text(smallest) in each["rules"][0]["why"] for each in (wide, narrow)] == [False, True]
+
+
+@pytest.mark.parametrize(("vary", "significant"), [(None, False), (0.5, True)])
+def test_two_runs_differ_only_as_far_as_something_shows_how_they_vary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], vary: float | None, significant: bool
+) -> None:
+    changes = {} if vary is None else {"vary": vary}
+    for number, value in enumerate((100.0, 110.0)):
+        catalogue.add(tmp_path, run(tmp_path, number, {"a_iops": value}, **changes))
+    (figure,) = asked(tmp_path, capsys, "000000", "000001", status=0)["figures"]
+    assert figure["significant"] is significant

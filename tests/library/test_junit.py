@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.formats.junit import Case, Outcome, report
+from ssdlab.model.printable import printable
 from ssdlab.results import catalogue
 from ssdlab.results.tags import change_tags
 
@@ -115,7 +116,7 @@ def test_whatever_a_drive_calls_itself_is_read_back(cases: list[Case], name: str
     for kept, case in zip(suite, cases, strict=True):
         if case.name.isprintable():
             assert kept.name == case.name
-    assert [each.value for each in suite.properties()] == [name] * (name.isprintable() and bool(name)) or name
+    assert [each.value for each in suite.properties()] == ([printable(name)] if name else [])
 
 
 @pytest.mark.long

@@ -51,7 +51,9 @@ COMMANDS: dict[str, Command] = {
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
     "figures": Command("ssdlab.cli.pictures:figures", "write the charts of runs as PNG, SVG or PDF files"),
     "theme": Command("ssdlab.cli.theme:theme", "print the default theme of reports and pictures, as TOML"),
-    "export": Command("ssdlab.cli.export:export", "export the numbers of runs as a workbook, CSV or Parquet"),
+    "export": Command(
+        "ssdlab.cli.export:export", "export the numbers of runs as a workbook, CSV, Parquet or OCP records"
+    ),
     "schema": Command("ssdlab.cli.schema:schema", "print the JSON Schema of what ssdlab reads and writes"),
     "sim list": Command("ssdlab.cli.sim:list_profiles", "list the profiles of simulated drives"),
     "sim show": Command("ssdlab.cli.sim:show", "show a profile, each value with its source"),
@@ -93,7 +95,7 @@ COMMANDS: dict[str, Command] = {
 }
 """Every command. Two words make a group."""
 GROUPS = {
-    "act": "configuration files of Aerospike ACT",
+    "act": "configuration files, logs and certificates of Aerospike ACT",
     "conditions": "settings of drive and host",
     "fleet": "many drives on many hosts",
     "library": "the folder of runs",

@@ -139,25 +139,18 @@ def _as_junit(found: Comparison) -> bytes:
     figures = {each.figure: each for each in found.figures}
     cases = [
         Case(
-            of=figures[one.figure].part,
+            of=figures[one.figure].part if one.figure in figures else "",
             name=f"{one.figure} {'>' if one.rule.above else '<'} {change_text(one.rule.share)}",
             outcome="skipped" if one.outcome == "undecidable" else one.outcome,
             why=one.why,
-            figures=_moved(figures[one.figure]),
+            figures=_moved(figures[one.figure]) if one.figure in figures else [],
         )
         for one in found.judged
     ]
     properties = {
-        f"{name}.{what}": ", ".join(values)
+        f"{name}.{what}": ", ".join(value) if isinstance(value, tuple) else str(value)
         for name, side in (("base", found.base), ("new", found.new))
-        for what, values in {
-            "given": (side.text,),
-            "runs": side.runs,
-            "drives": side.drives,
-            "serials": side.serials,
-            "firmwares": side.firmwares,
-            "software": side.software,
-        }.items()
+        for what, value in _side_as_json(side).items()
     }
     return report("ssdlab compare", cases, properties)
 

@@ -12,7 +12,7 @@ from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import capacity_text, counted
+from ssdlab.model.units import and_listed, capacity_text, counted
 
 SCHEMA = "ssdlab.export/1"
 
@@ -72,6 +72,9 @@ def export(
         return
     written = [f"{each.name} {counted(each.length, 'row')}" for each in sheets if each not in done.left_out]
     print_line(", ".join([f"{output}: {capacity_text(done.size_bytes)}", *written]))
+    if kind != "jsonl" and not any(each.length for each in sheets):
+        others = [name for name in NAMES if name not in {each.name for each in sheets}]
+        print_line(f"note: the runs have none; other tables by --table: {and_listed(others)}")
     for run_id in cut:
         print_line(f"note: run {run_id} did not finish: it has its completed steps but no figures")
     for each in done.left_out:

@@ -44,7 +44,7 @@ def import_results(
     name
         Name of the job: results with the same job name and load are repeats.
     tag
-        Tag for each run. May be given several times.
+        Tag for each run, also of those in the library already. May be given several times.
     dry_run
         Read the files, show what would be imported, and write nothing.
     json

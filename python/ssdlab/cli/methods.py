@@ -221,16 +221,19 @@ def _print_one(method: Method) -> None:
         print_line(f"Requires: {', '.join(f'{key} {value}' for key, value in info.conditions.items())}")
     print_line("Parameters (--set name=value):")
     for each in info.parameters:
-        default, quick = (f"{_value(of)} {each.unit_of(of)}".rstrip() for of in (each.default, each.quick))
+        default, quick = (
+            f"{value_text(of)} {each.unit_of(of)}".rstrip() for of in (each.default, each.quick)
+        )
         shorter = f"; quick: {quick}" if each.quick != each.default else ""
         print_line(f"  {each.name} = {default}{shorter}")
         for line in textwrap.wrap(each.reason, _WIDTH):
             print_line(f"      {line}", "dim")
 
 
-def _value(value: JsonValue) -> str:
+def value_text(value: JsonValue) -> str:
+    """Return a parameter's value as it is set: a list with commas."""
     if isinstance(value, list):
-        return ",".join(_value(each) for each in value)
+        return ",".join(value_text(each) for each in value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -238,7 +238,7 @@ def _options_of(names: Sequence[str], who: str) -> str:
     return f"{and_listed(names)} {are} of {who}"
 
 
-_OTHER_WORDS = {"ls": "runs", "list": "runs", "delete": "rm", "remove": "rm", "diff": "compare"}
+_OTHER_WORDS = {"ls": "runs", "list": "runs", "delete": "rm", "remove": "rm", "diff": "compare", "fio": "job"}
 """Commands of other programs, and our equivalents."""
 _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
 """Parts of options never suggested for a misspelt one: they allow the loss of data."""

@@ -202,9 +202,8 @@ def plan(
         _check_no_probe(probe)
         if fio:
             parts = plan_suite(several, library_of(library)).children
-            _print_fio(
-                drive, options, {each.child.part: each.plan for each in parts if each.plan is not None}
-            )
+            plans = {each.child.part: each.plan for each in parts if each.plan is not None}
+            _print_fio(drive, options, plans)
             return
         _plan_suite(several, library_of(library), json=json)
         return
@@ -218,7 +217,11 @@ def plan(
         return
     print_plan(planned)
     if planned.objection is not None:
-        warn(f"the run would be refused now: {planned.objection.what}", planned.objection.advice)
+        _warn_of(planned.objection)
+
+
+def _warn_of(objection: LabError) -> None:
+    warn(f"the run would be refused now: {objection.what}", objection.advice)
 
 
 def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]) -> None:
@@ -232,12 +235,17 @@ def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]
         if step.request is not None
     ]
     work = [(label, request.workload) for label, request in steps if request.workload is not None]
+    if any(each.changes_data for _, each in work):
+        print_line(f"# writes to {drive}: fio asks for no consent and checks no mount")
     print_line(job_file(work, target_of(drive, options.get("size"))))
     for label, request in steps:
         if request.workload is None and request.verb != "conditions":
             print_line(f"# {label}: {request.verb}, which fio cannot do")
         elif getattr(request.asked, "until", None) is not None:
             print_line(f"# {label}: it may end early, by a condition that fio does not have")
+    objections = (each.objection for each in plans.values() if each.objection is not None)
+    if (first := next(objections, None)) is not None:
+        _warn_of(first)
 
 
 def _check_no_probe(probe: bool) -> None:

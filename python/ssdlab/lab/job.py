@@ -311,8 +311,9 @@ def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
 
 def _asked_of(stream: Stream) -> dict[str, JsonValue]:
     """Return what a stream asks for beside what is usual."""
-    usual = Stream().model_dump(mode="json")
-    return {name: value for name, value in stream.model_dump(mode="json").items() if value != usual[name]}
+    usual = Stream().model_dump(mode="json")  # without what it has only where it is asked for
+    asked = stream.model_dump(mode="json")
+    return {name: value for name, value in asked.items() if name not in usual or value != usual[name]}
 
 
 def procedure(lab: Lab, p: JobParams) -> None:

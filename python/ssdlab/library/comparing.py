@@ -13,12 +13,24 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL, level
-from ssdlab.library.comparison import DRIVE, Compared, Comparison, Judged, Outcome, Rule, Side
+from ssdlab.library.comparison import (
+    DRIVE,
+    Compared,
+    Comparison,
+    Judged,
+    Outcome,
+    Rule,
+    Side,
+    mixed_words,
+    too_few_words,
+)
 from ssdlab.library.index import Columns, Index, figure_among
-from ssdlab.model.errors import Refused, UsageError, excerpt
+from ssdlab.model.errors import UsageError, excerpt
+from ssdlab.model.units import share_text
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of, software_of
 from ssdlab.results.kin import (
     CHOSEN_UNIT,
@@ -35,7 +47,7 @@ from ssdlab.results.kin import (
 )
 from ssdlab.results.metric import spread_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
-from ssdlab.results.store import find_run, run_words, short_id
+from ssdlab.results.store import find_run, require_finished, short_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,12 +106,21 @@ def compare(library: Path, base: str, new: str, rules: Sequence[Rule] = ()) -> C
         )
     figures = tuple(_compared(name, one.figures[name], other.figures[name]) for name in shared)
     only = tuple(sorted(set(one.figures) ^ set(other.figures)))
-    by_name = {each.figure: each for each in figures}
-    judged = tuple(
-        judge(rule, by_name[figure_among(rule.figure, shared, elsewhere="the comparison without --fail-if")])
-        for rule in rules
-    )
-    return Comparison(one, other, figures, only, judged)
+    found = Comparison(one, other, figures, only)
+    return replace(found, judged=tuple(_judged(rule, found) for rule in rules))
+
+
+def _judged(rule: Rule, found: Comparison) -> Judged:
+    by_name = {each.figure: each for each in found.figures}
+    named = [name for name in (*by_name, *found.only) if rule.figure in name]
+    among = tuple(by_name) if not named or any(name in by_name for name in named) else found.only
+    name = figure_among(rule.figure, among, elsewhere="the comparison without --fail-if")
+    if name in found.only:
+        lacking = "base" if name in found.new.figures else "new"
+        return Judged(rule, "undecidable", f"{lacking} has no such figure", name)
+    if mixed := mixed_words(found):
+        return Judged(rule, "undecidable", mixed, name)
+    return judge(rule, by_name[name])
 
 
 def judge(rule: Rule, found: Compared) -> Judged:
@@ -117,13 +138,16 @@ def _outcome(rule: Rule, found: Compared) -> tuple[Outcome, str]:
     if found.unfit:
         return "undecidable", found.unfit
     if fewest < REPEATS_MIN:
-        return "undecidable", f"significance needs {REPEATS_MIN} runs per side, and one side has {fewest}"
+        return "undecidable", too_few_words(fewest)
     if found.shift is None:
         return "undecidable", "a value is not positive"
     p = found.shift.p_higher if rule.above else found.shift.p_lower
     direction = "rise" if rule.above else "fall"
     if p > SIGNIFICANCE:
-        return "passed", f"no significant {direction} (p = {p:.2g})"
+        smallest, why = found.shift.detectable, f"no significant {direction} (p = {p:.2g})"
+        if smallest is not None and smallest > abs(rule.share):
+            why += f"; with so few runs only {share_text(smallest)} or more is found"
+        return "passed", why
     if not rule.beyond(found.shift.share):
         return "passed", f"a significant {direction}, but within the bound (p = {p:.2g})"
     return "failed", f"a significant {direction} beyond the bound (p = {p:.2g})"
@@ -195,9 +219,7 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     runs = _parts(run) or [run]
     finished = [each for each in runs if each.manifest.status == "finished"]
     if not finished:
-        raise Refused(
-            f"run {run.manifest.run_id} is not finished", f"resume it: ssdlab resume {run_words(folder)}"
-        )
+        require_finished(folder)
     own_names = _own_names(run.manifest.children)
     lines = []
     for each in finished:
@@ -291,6 +313,8 @@ def _differs(shift: Shift, base: Sequence[float], new: Sequence[float], varies: 
     if shift.low is not None and shift.high is not None:
         return not shift.low <= 0 <= shift.high and abs(shift.share) >= LEVEL
     spread = max(varies, *(spread_of(values) for values in (base, new)))
+    if len(base) == len(new) == 1 and not spread:  # nothing shows by how much the two may differ
+        return False
     return not level(statistics.median(new), statistics.median(base), spread)
 
 

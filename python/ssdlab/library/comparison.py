@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.model.printable import plain_drive
-from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
+from ssdlab.model.units import and_listed, change_text, counted, ends_text, figure_text, share_text
 from ssdlab.results.kin import counted_words, meanings, measured_with, more_spare
 
 if TYPE_CHECKING:
@@ -151,6 +151,13 @@ def firmware_words(found: Comparison) -> str:
     return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""
 
 
+def mixed_words(found: Comparison) -> str:
+    """Return which side has runs of several firmwares, which no gate can judge as one; empty: neither."""
+    sides = (("base", found.base), ("new", found.new))
+    mixed = ((name, each.firmwares) for name, each in sides if len(each.firmwares) > 1)
+    return ", ".join(f"{name} mixes firmware {and_listed(firmwares)}" for name, firmwares in mixed)
+
+
 def identity_words(side: Side) -> str:
     """Return what the drives of a side told of themselves; of many the first."""
     named = {"serial": side.serials, "firmware": side.firmwares}
@@ -236,7 +243,14 @@ def _too_few(found: Comparison) -> list[str]:
     fewest = [min(each.n_base, each.n_new) for each in found.figures if each.shift is not None]
     if not fewest or min(fewest) >= REPEATS_MIN:
         return []
-    return [f"significance needs {REPEATS_MIN} runs per side, and one side has {min(fewest)}"]
+    return [too_few_words(min(fewest))]
+
+
+def too_few_words(runs: int) -> str:
+    """Return why nothing is significant, where a side has only so many runs."""
+    from ssdlab.analysis.shift import REPEATS_MIN
+
+    return f"significance needs {REPEATS_MIN} runs per side, and one side has {runs}"
 
 
 def titles_of(found: Comparison) -> tuple[str, ...]:

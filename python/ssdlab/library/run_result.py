@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.model.errors import Refused
 from ssdlab.model.units import share_text
 from ssdlab.results.kin import meanings
 from ssdlab.results.metric import Metric, united, varies_by
 from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.results.store import find_run, run_words
+from ssdlab.results.store import find_run, require_finished
 from ssdlab.results.verifying import check_run
 
 if TYPE_CHECKING:
@@ -65,10 +64,7 @@ def result_of(text: str, library: Path) -> RunResult:
         There is no such run, it is damaged, or not finished.
     """
     folder = find_run(text, library)
-    run = RunFolder(folder)
-    if run.manifest.status != "finished":
-        advice = f"resume it: ssdlab resume {run_words(folder)}"
-        raise Refused(f"run {run.manifest.run_id} is not finished", advice)
+    run = require_finished(folder)
     title, drive = run.manifest.method.title, run.manifest.drive_names
     return RunResult(run.path.name, title, drive, tuple(_figures("", run)))
 

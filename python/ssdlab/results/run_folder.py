@@ -171,7 +171,7 @@ class RunFolder:
             return tables.read(held, name, columns, where, order)
 
     def power_by_second(self) -> tables.Columns:
-        """Return what meters found by the second, as `tables.power_by_second`; checked against its seal before.
+        """Return power by the second, as `tables.power_by_second`; its seal was checked before.
 
         Raises
         ------

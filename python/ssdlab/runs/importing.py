@@ -22,6 +22,7 @@ from ssdlab.formats.fio.logs import Rows, is_log, over_time, without_result
 from ssdlab.formats.fio.results import CLOCKS, load_of, load_words, read_fio
 from ssdlab.host.documents import user_path
 from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.imported import (
     PROSE,
     Clock,
@@ -41,6 +42,7 @@ from ssdlab.results.metric import Load, Metric, Qualifier, of_rows
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, read_manifest
 from ssdlab.results.schema import DriveInfo, Latencies, Manifest, MethodInfo, Session, Spread
+from ssdlab.results.settling import settling
 from ssdlab.results.store import hold_library, make_run_folder, write_manifest
 from ssdlab.results.tags import change_tags
 from ssdlab.runs.provenance import tool
@@ -189,7 +191,7 @@ def _placed(found: Import, library: Path) -> Import:
 
 
 def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
-    """Put an import into the library as a finished run, and return its folder; one that is there is left.
+    """Put an import into the library as a finished run, and return its folder; a known one is tagged.
 
     Raises
     ------
@@ -201,6 +203,9 @@ def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
     from ssdlab.results import catalogue
 
     if found.known is not None:
+        if tags:
+            with HeldFolder(library, follow=True) as held, settling(held, runs=[found.known.name]):
+                change_tags(found.known, tags)
         return found.known
     manifest = found.manifest
     folder = make_run_folder(library, manifest.run_id)

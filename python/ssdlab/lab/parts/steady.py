@@ -99,7 +99,7 @@ class SteadyParams(Params):
     )
     round_seconds: Seconds = param(
         300.0,
-        f"length of a round, of which SNIA's rule takes {WINDOW} in a row; longer than a garbage-collection cycle",
+        f"length of a round, longer than a garbage-collection cycle; SNIA's rule takes {WINDOW} in a row",
         unit="s",
         quick=0.5,
         gt=0,

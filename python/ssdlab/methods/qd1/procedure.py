@@ -73,7 +73,12 @@ class Qd1Params(SteadyParams):
     """Parameters of `qd1`."""
 
     seconds: Seconds = param(
-        60.0, "measured time per workload, enough for a p99.99 on any SSD", unit="s", quick=2.0, gt=0, le=86_400
+        60.0,
+        "measured time per workload, enough for a p99.99 on any SSD",
+        unit="s",
+        quick=2.0,
+        gt=0,
+        le=86_400,
     )
     size_seconds: Seconds = param(
         20.0, "measured time per block size: for means, not for tails", unit="s", quick=0.5, gt=0, le=86_400

@@ -179,7 +179,7 @@ def failure_of(
 
 
 def findings(result: RateLimitResult) -> Iterator[Claim]:
-    """Yield the limit: the percentile at the highest rate that held is the figure checked against the bound."""
+    """Yield the limit; its figure is the percentile at the highest rate within the bound."""
     bound = Bound("under", Amount(result.bound_ns, "ns"))
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     others: dict[str, Amount | str] = {"percentile": result.percentile}

@@ -57,7 +57,7 @@ class DepthSweepParams(Params):
     )
     seconds: Seconds = param(
         60.0,
-        "measured time per depth; the reviews give none; a minute is enough for 60 rows and a p99.99 on any SSD",
+        "measured time per depth; the reviews give none; a minute has 60 rows and a p99.99 on any SSD",
         unit="s",
         quick=1.5,
         gt=0,
