@@ -103,6 +103,7 @@ def complete(information: Path) -> None:
         (information / name).write_text(text)
     licence = "License-File: LICENSE\n"
     metadata = metadata.replace(licence, f"{licence}License-File: third-party.txt\n", 1)
+    # pyproject.toml names no repository yet: until it does, links stay as they are.
     repository = re.search(r"^Project-URL: Repository, (.*?)/?$", metadata, re.MULTILINE)
     if repository:
         metadata = absolute_links(metadata, repository[1])

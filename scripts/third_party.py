@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 BUNDLE = Path("python/ssdlab/report/static")
-_TEXT = re.compile(r"((un)?licen[cs]e|copying|copyright|notice)", re.IGNORECASE)
+_TEXT = re.compile(r"((un)?licen[cs]es?|copying|copyright|notice)", re.IGNORECASE)
 _RULE = "-" * 78
 
 

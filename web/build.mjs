@@ -53,7 +53,7 @@ for (const name of [...new Set(bundled)].sort()) {
     purl,
   });
   // `licenses` holds the texts of code that a package took over itself.
-  const texts = (await readdir(folder)).filter((file) => /^(licen[cs]es?|notice|copyright)/i.test(file));
+  const texts = (await readdir(folder)).filter((file) => /^((un)?licen[cs]es?|copying|copyright|notice)/i.test(file));
   if (texts.length === 0) throw new Error(`${name} comes without the text of its licence`);
   for (const file of texts) {
     await cp(`${folder}/${file}`, `${out}/licences/${name}/${file}`, { recursive: true });

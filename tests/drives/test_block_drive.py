@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import open_drive
-from ssdlab.host.counters import IoCounters
 from ssdlab.model.errors import Refused
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 
@@ -72,13 +71,6 @@ def test_no_accounting_no_counters(zram: Path) -> None:
     Path(f"/sys/block/{zram.name}/queue/iostats").write_text("0")
     with open_drive(zram) as drive:
         assert drive.counters() is None
-
-
-def test_mean_in_flight_is_time_in_queue_over_time() -> None:
-    first = IoCounters(1_000_000_000, 0, 0, 0, 0, None, None, 5_000_000)
-    last = IoCounters(3_000_000_000, 9, 0, 0, 0, None, None, 8_005_000_000)
-    assert first.mean_in_flight(last) == 4.0
-    assert first.mean_in_flight(first) is None
 
 
 def test_another_attachment_under_the_same_name_is_not_written(zram: Path) -> None:

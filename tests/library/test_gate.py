@@ -166,7 +166,7 @@ def test_runs_on_both_sides_are_remarked(library: Path, capsys: pytest.CaptureFi
 
 def test_figures_that_are_not_compared_are_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = (run(library, number, engine=engine) for number, engine in ((300, "sync"), (301, "uring")))
-    unlike = "not compared, the runs differ: engine uring, not sync"
+    unlike = "not compared, the runs are not comparable: engine uring, not sync"
     for words in ([], ["--markdown"]):
         assert main(["compare", one.name, other.name, "--library", str(library), *words]) == 0
         assert f"{unlike} (qd1 random read iops)" in " ".join(capsys.readouterr().out.split())

@@ -88,14 +88,14 @@ def test_withheld_values_are_dashes_and_a_rule_on_them_is_undecidable(compare: C
 
 def test_columns_in_which_nothing_stands_are_left_out(compare: Compare) -> None:
     _, out = compare([(100.0, ())], [(90.0, ())])
-    assert "shift" in out and "interval" not in out.partition("shifts are of")[0]
+    assert "shift" in out and "interval" not in out
 
 
 @pytest.mark.parametrize(
     ("base", "new", "marked"),
     [
         ([100.0], [100.9], False),  # level
-        ([100.0], [102.0], True),
+        ([100.0], [102.0], False),  # nothing shows how they vary
         ([100.0, 104.0], [105.0, 103.0], False),  # repeats vary as much
         ([100.0, 100.1], [105.0, 105.1], True),
         ([100.0 + each for each in range(5)], [110.0 + each for each in range(5)], True),

@@ -20,7 +20,7 @@ import ssdlab
 from lab.synthetic import make_finished_run
 from library.made import run
 from ssdlab.library.ranking import Ranking
-from ssdlab.model.columns import Columns
+from ssdlab.model.arrow import ArrowColumns
 from ssdlab.model.measurement import Measurement
 from ssdlab.model.notebook import table_html
 from ssdlab.results import catalogue
@@ -211,7 +211,7 @@ def test_a_stream_outlives_its_library(library: Path) -> None:
 
 def test_text_that_is_missing_everywhere_is_text_all_the_same() -> None:
     gone = np.ma.masked_all(3, dtype=object)
-    found = polars.DataFrame(Stream(Columns({'a "b"': gone, "n": np.arange(3)}, {'a "b"': "VARCHAR"})))
+    found = polars.DataFrame(Stream(ArrowColumns({'a "b"': gone, "n": np.arange(3)}, {'a "b"': "VARCHAR"})))
     assert found.schema == {'a "b"': polars.String, "n": polars.Int64}
 
 

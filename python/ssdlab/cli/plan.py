@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.failures import InDocument
@@ -134,9 +134,6 @@ def _as_json(plans: Sequence[Planned]) -> DrivesPlanDocument:
         "bytes_written": [written.lower, written.upper],
         "left_set": left_set(),
     }
-
-
-SCHEMA: Final = "ssdlab.plan/1"
 
 
 @takes(DriveOptions, Variant, several=("destroy",))
@@ -302,7 +299,7 @@ def plan_as_json(ordered: Order, planned: Plan) -> PlanDocument:
     written = [planned.bytes_written.lower, planned.bytes_written.upper]
     rated = planned.endurance_bytes
     return {
-        "schema": SCHEMA,
+        "schema": PLAN_SCHEMA,
         "method": ordered.method.name,
         "drive": ordered.drive,
         "params": ordered.params.model_dump(mode="json"),

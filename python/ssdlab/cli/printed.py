@@ -1,4 +1,6 @@
-"""What commands print with `--json`, as types: mypy checks commands by them, `ssdlab schema` prints them.
+"""What commands print with `--json`, as types: `ssdlab schema` prints them.
+
+mypy checks the outer keys of `compare`, `show`, `plan` and `runs` by them; tests validate the documents.
 
 Dumped models and dataclasses keep their shape (`As`). Shares are 0 to 1.
 """
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model, with_config
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # pydantic's own, which it needs below Python 3.12
 
 from ssdlab.analysis.change_points import Change
 from ssdlab.analysis.shift import Shift

@@ -33,11 +33,6 @@ class IoCounters:
     discarded_bytes: int | None
     in_flight_ns: int
 
-    def mean_in_flight(self, later: IoCounters) -> float | None:
-        """Return the mean number of requests in flight between this reading and a later one."""
-        passed_ns = later.at_ns - self.at_ns
-        return (later.in_flight_ns - self.in_flight_ns) / passed_ns if passed_ns > 0 else None
-
 
 def read_counters(node: Path) -> IoCounters | None:
     """Read the counters of the disk of a block device's sysfs folder; None where it keeps none."""

@@ -1,4 +1,4 @@
-"""What is used where nothing is named: library, rig file, house style and meter.
+"""What is used where nothing is named: library, rig file, theme and meter.
 
 An option goes before everything. For the library alone a variable comes next, `SSDLAB_LIBRARY`: variables for
 all options would let the start file of a shell consent to the loss of data. Then `config.toml` counts.
@@ -46,7 +46,7 @@ class Defaults(Frozen):
 
     library: _OwnPath | None = Field(None, description="folder of runs, as --library")
     rig: _OwnPath | None = Field(None, description="file that describes the test platform, as --rig")
-    theme: _OwnPath | None = Field(None, description="house style of pages and pictures, as --theme")
+    theme: _OwnPath | None = Field(None, description="theme of pages and pictures, as --theme")
     meter: AnyMeter | None = Field(
         None, description="power meter on the drive, as --meter, where the rig file has none"
     )

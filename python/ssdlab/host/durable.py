@@ -7,7 +7,6 @@ disk; each function here does both.
 from __future__ import annotations
 
 import errno
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -59,15 +58,6 @@ def _limited(path: Path) -> HostError:
         errno=errno.EFBIG,
         full=False,
     )
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def replace(path: Path, text: str) -> None:

@@ -202,7 +202,7 @@ def remarks_on(found: Comparison) -> list[str]:
     """Return what the mark of a shift means, and which figures are not compared, and why."""
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
-        *_not_compared(found, "unlike", "not compared, the runs differ: "),
+        *_not_compared(found, "unlike", "not compared, the runs are not comparable: "),
         *_apart(found),
         *_on_both(found),
         *_not_compared(found, "unfit", "not compared: "),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.host.defaults import library_folder
 from ssdlab.library.index import RUN_COLUMNS, Index
-from ssdlab.model.columns import Columns
+from ssdlab.model.arrow import ArrowColumns
 from ssdlab.model.errors import HostError, UsageError, unknown
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS
 from ssdlab.results.run_folder import RunFolder
@@ -172,7 +172,9 @@ class Library:
         """Return the figures as Arrow's readers take them, each with its run; `created` is a time there."""
         self._index.refresh()
         found = _columns(self._index.connection.sql(_FIGURES.format(where="true")))
-        return Columns(found, {**found.types, "created": "TIMESTAMPTZ"}).__arrow_c_stream__(requested_schema)
+        return ArrowColumns(found, {**found.types, "created": "TIMESTAMPTZ"}).__arrow_c_stream__(
+            requested_schema
+        )
 
     def sql(self, query: str, *values: object) -> Any:  # noqa: ANN401 - as above
         """Ask the tables `runs` and `entries` (each figure with its run) anything that DuckDB understands.
@@ -206,10 +208,12 @@ class Library:
         return _columns(found)
 
 
-def _columns(found: duckdb.DuckDBPyRelation) -> Columns:
+def _columns(found: duckdb.DuckDBPyRelation) -> ArrowColumns:
     """Return what was found as numpy columns, of which texts are known as such if all of them are missing."""
     kinds = zip(found.columns, map(str, found.types), strict=True)
-    return Columns(found.fetchnumpy(), {name: kind for name, kind in kinds if kind.startswith("VARCHAR")})
+    return ArrowColumns(
+        found.fetchnumpy(), {name: kind for name, kind in kinds if kind.startswith("VARCHAR")}
+    )
 
 
 def _require_question(query: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ssdlab.model.columns import Columns
+from ssdlab.model.arrow import ArrowColumns
 from ssdlab.model.errors import LabError, unknown
 from ssdlab.model.summary import COMMANDS, DIRECTIONS, FLUSH, Direction
 
@@ -185,7 +185,7 @@ class Measurement:
             self._source = self._load()
         return self._source
 
-    def rows(self, stream: str | None = None, direction: Command | None = None) -> Columns:
+    def rows(self, stream: str | None = None, direction: Command | None = None) -> ArrowColumns:
         """Return numpy columns with one entry per interval, those without I/O included.
 
         Parameters
@@ -208,7 +208,7 @@ class Measurement:
         per_stream = [[self.source.rows(name, each) for each in directions] for name in streams]
         used = [[cell for cell in cells if _used(cell)] or cells[:1] for cells in per_stream]
         if len(used) == 1 and len(used[0]) == 1:
-            return Columns(used[0][0])
+            return ArrowColumns(used[0][0])
         return _combined(used)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -224,12 +224,12 @@ class Measurement:
             self._known_stream(stream)
         return self.source.histogram(direction, clock, stream)
 
-    def histograms(self) -> Columns:
+    def histograms(self) -> ArrowColumns:
         """Return all latencies as columns, a row for each bucket that is not empty.
 
         Returns
         -------
-        Columns
+        ArrowColumns
             ``stream direction clock low_ns count``: of each stream, direction (or ``flush``) and clock, from
             which latency on a bucket counts, and how many are in it.
         """
@@ -276,7 +276,7 @@ def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> M
         raise
 
 
-def read_ios(path: Path | str) -> Columns:
+def read_ios(path: Path | str) -> ArrowColumns:
     """Return the single I/Os of a log made with ``--log-ios``, in numpy columns of equal length.
 
     ``stream direction intended_ns submit_ns latency_ns offset length``: stream and direction (read, write,
@@ -284,7 +284,7 @@ def read_ios(path: Path | str) -> Columns:
     """
     import ssdlab._core as _core
 
-    return Columns(_core.read_log(path).ios())
+    return ArrowColumns(_core.read_log(path).ios())
 
 
 _CLOCK = ("index", "start_ns", "duration_ns", "partial", "ramp")
@@ -296,13 +296,13 @@ def _used(cell: Mapping[str, Any]) -> bool:
     return any(cell[name].any() for name in ("ios", "failed", "dropped"))
 
 
-def _combined(per_stream: Sequence[Sequence[Mapping[str, Any]]]) -> Columns:
+def _combined(per_stream: Sequence[Sequence[Mapping[str, Any]]]) -> ArrowColumns:
     """Add cells up: counts over all of them, I/Os in flight once per stream, the greatest of the maxima."""
     import numpy as np
 
     cells = [cell for cells in per_stream for cell in cells]
     once = [cells[0] for cells in per_stream]
-    columns = Columns({name: cells[0][name] for name in _CLOCK})
+    columns = ArrowColumns({name: cells[0][name] for name in _CLOCK})
     columns |= {name: np.stack([cell[name] for cell in cells]).sum(axis=0) for name in _SUMS}
     columns |= {
         name: np.stack([cell[name] for cell in once]).sum(axis=0)
@@ -312,7 +312,7 @@ def _combined(per_stream: Sequence[Sequence[Mapping[str, Any]]]) -> Columns:
     return columns
 
 
-def _series(measurement: Measurement) -> Columns:
+def _series(measurement: Measurement) -> ArrowColumns:
     """Return the rows of all streams and directions below one another."""
     import numpy as np
 
@@ -323,7 +323,7 @@ def _series(measurement: Measurement) -> Columns:
         parts += [_named(cell, len(cell["index"]), stream, name) for name, cell in used.items()]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     clocks = ("service_", "response_")
-    return Columns(
+    return ArrowColumns(
         {
             name: np.ma.masked_equal(column, 0) if name.startswith(clocks) else column
             for name, column in columns.items()
@@ -331,7 +331,7 @@ def _series(measurement: Measurement) -> Columns:
     )
 
 
-def _buckets(measurement: Measurement) -> Columns:
+def _buckets(measurement: Measurement) -> ArrowColumns:
     import numpy as np
 
     parts = []
@@ -342,15 +342,15 @@ def _buckets(measurement: Measurement) -> Columns:
                 low, count = measurement.histogram(direction, clock, stream).buckets()
                 filled = {"clock": np.full(len(low), clock, object), "low_ns": low, "count": count}
                 parts.append(_named(filled, len(low), stream, direction))
-    return Columns({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    return ArrowColumns({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def _named(columns: Mapping[str, Any], rows: int, stream: str, direction: Command) -> Columns:
+def _named(columns: Mapping[str, Any], rows: int, stream: str, direction: Command) -> ArrowColumns:
     """Return columns behind those that say what they are of."""
     import numpy as np
 
     of = {"stream": np.full(rows, stream, object), "direction": np.full(rows, direction, object)}
-    return Columns({**of, **columns})
+    return ArrowColumns({**of, **columns})
 
 
 _COUNTS = ("ios", "failed", "dropped", "late", "bytes")

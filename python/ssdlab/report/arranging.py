@@ -14,7 +14,7 @@ from ssdlab.report.sections.banners import with_more
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.review_notes import in_chapters
 from ssdlab.report.sections.top import Median
-from ssdlab.report.source import Comparison, Run, SuiteRun
+from ssdlab.report.source import Run, SeveralDrives, SuiteRun
 from ssdlab.report.together import tabled
 
 if TYPE_CHECKING:
@@ -94,6 +94,6 @@ def _review(runs: Sequence[Reported]) -> Document:
 
 
 def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
-    if isinstance(reported, Comparison):
+    if isinstance(reported, SeveralDrives):
         return reported.suites
     return (reported,) if isinstance(reported, SuiteRun) else ()

@@ -39,8 +39,8 @@ class SuiteRun:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A finished comparison: the suite of each drive."""
+class SeveralDrives:
+    """A finished review of several drives: the suite of each."""
 
     manifest: Manifest
     suites: tuple[SuiteRun, ...]
@@ -199,12 +199,12 @@ def _times(found: RunFolder) -> dict[int, tuple[str, str]]:
     }
 
 
-Reported = Run | SuiteRun | Comparison
+Reported = Run | SuiteRun | SeveralDrives
 """What a page is made of."""
 
 
 def read(folder: Path) -> Reported:
-    """Read a finished run, a suite with all its runs, or a comparison with all its suites.
+    """Read a finished run, a suite with all its runs, or a review of several drives with all its suites.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def read(folder: Path) -> Reported:
     if found.manifest.several_drives:
         _result(found)  # refuses one that is not finished
         suites = [read(folder.parent / child.run_id) for child in found.manifest.children]
-        return Comparison(
+        return SeveralDrives(
             found.manifest,
             tuple(
                 replace(each, runs=_of_review(each.runs, found.manifest))

@@ -1,4 +1,4 @@
-"""A house style as pages and pictures take it: the variables of the page's style sheet, fonts and a logo.
+"""A theme as pages and pictures take it: the variables of the page's style sheet, fonts and a logo.
 
 The style sheet is the one definition of the default; `theme_file` reads what is to be otherwise.
 """
@@ -60,7 +60,7 @@ class Logo:
 
 @dataclass(frozen=True)
 class Theme:
-    """A house style, complete.
+    """A theme, complete.
 
     Attributes
     ----------

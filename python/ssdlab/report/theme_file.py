@@ -1,4 +1,4 @@
-"""The file of a house style: TOML that sets fonts, a logo, colours and sizes."""
+"""The file of a theme: TOML that sets fonts, a logo, colours and sizes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class ThemeText(Frozen):
 def default_text() -> str:
     """Return the default as a theme's file, to be changed; what it does not have stands in comments."""
     look = default_theme()
-    lines = ["# The house style of pages and pictures. Files are named from the folder of this one."]
+    lines = ["# The theme of pages and pictures. Files are named from the folder of this one."]
     tables = []
     for name, field in ThemeText.model_fields.items():
         kind = next(

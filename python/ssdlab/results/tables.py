@@ -9,7 +9,7 @@ row and stream; in `hist` their direction is `flush`. `power`, in `power.parquet
 metered: one line for each sample and rail.
 `telemetry` has one line for each sample of what the drive told of itself (`model.telemetry.Sample`); NaN is
 "not told". Only this module, the catalogue and
-`model.columns` import duckdb, and only when called: the runner stays small.
+`model.arrow` import duckdb, and only when called: the runner stays small.
 Who reads imports its native module alone: the Python around it, for relations and expressions, takes twice as
 long to load.
 """

@@ -13,7 +13,7 @@ from ssdlab.model.units import NS_PER_S, duration_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.model.columns import Columns
+    from ssdlab.model.arrow import ArrowColumns
     from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Watcher
 
@@ -141,5 +141,5 @@ def _write_after(
 
 def _rows_of(measured: Measurement) -> tuple[Any, Any]:
     """Return the ends of the interval rows, and the bytes written in each."""
-    rows: Columns = measured.rows(direction="write")
+    rows: ArrowColumns = measured.rows(direction="write")
     return rows["start_ns"] + rows["duration_ns"], rows["bytes"]

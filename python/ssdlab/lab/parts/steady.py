@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 # back does not count.
 
 Since = Literal["purge", "trim", "beginning"]
-SINCE: dict[Since, str] = {
-    "purge": "since the purge",
-    "trim": "since everything was trimmed",
-    "beginning": "since the run began",
-}
 
 
 class Written(NamedTuple):

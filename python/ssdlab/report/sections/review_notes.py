@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report.sections.banners import Notice, Point
-from ssdlab.report.source import Comparison, Run
+from ssdlab.report.source import Run, SeveralDrives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def _with(chapter: Chapter, here: Mapping[str, Sequence[str]]) -> Chapter:
 def _remarks(runs: Sequence[Reported], placed: Sequence[Shown]) -> Iterator[_Remark]:
     suites: list[SuiteRun] = []
     for each in runs:
-        if isinstance(each, Comparison):
+        if isinstance(each, SeveralDrives):
             yield from (_of_note(note, None) for note in each.notes)
             suites += each.suites
         elif not isinstance(each, Run):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Columns(dict[str, "NDArray[Any]"]):
+class ArrowColumns(dict[str, "NDArray[Any]"]):
     """A dictionary of numpy arrays, and a table of Arrow (its PyCapsule interface).
 
     A masked value is null there, and so is NaN.
