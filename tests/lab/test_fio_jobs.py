@@ -383,7 +383,6 @@ def test_etcds_rule_is_asked_of_a_file_and_of_nothing_else() -> None:
     ("options", "flush"),
     [
         ("rw=write\nfsync=4", ("fsync", 4)),
-        ("rw=randrw\nfdatasync=1", ("fdatasync", 1)),
         ("rw=read\nfsync=1", ("fdatasync", None)),
         ("rw=write\nfsync=0", ("fdatasync", None)),
     ],
@@ -393,10 +392,35 @@ def test_a_flush_follows_so_many_writes(options: str, flush: tuple[str, int | No
     assert (stream.flush, stream.flush_every) == flush
 
 
-@pytest.mark.parametrize("options", ["fsync=1\nfdatasync=1", "fsync=1\nioengine=io_uring\niodepth=8"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "fsync=1\nfdatasync=1",
+        "fsync=1\nioengine=io_uring\niodepth=8",
+        "rw=randrw\nfsync=4",
+        "rw=rw\nfdatasync=1",
+        "fsync=4\nloops=3",
+        "end_fsync=1\nio_size=3m",
+        "fsync_on_close=1\nloops=2",
+    ],
+)
 def test_flushes_that_fio_does_otherwise_are_refused(options: str) -> None:
     with pytest.raises(UsageError, match=r"fsync|flushes"):
         stages(job(f"rw=write\nsize=1m\n{options}"))
+
+
+def test_sizes_that_fio_would_round_are_refused() -> None:
+    with pytest.raises(UsageError, match="multiples"):
+        stages(job("rw=randread\nsize=4m\nbssplit=4k/50:6k/50"))
+
+
+@pytest.mark.parametrize("inside", ["\x0c", "\u2028", "\x85", "\x1c"])
+def test_only_a_line_feed_ends_a_line(inside: str) -> None:
+    text = (
+        f"# a comment{inside} bs=8k\n{job(f'rw=read{chr(10)}size=1m{chr(10)}description=some{inside}bs=16k')}"
+    )
+    (stream,) = streams(text)
+    assert [each.bytes for each in stream.block] == [4096]
 
 
 def test_the_harmless_value_of_a_refused_option_is_let_through() -> None:
@@ -441,7 +465,7 @@ def test_our_job_files_are_read_as_they_were_meant(
 ) -> None:
     repeated = pattern == Shuffled() and stop.bytes is None
     assume(not repeated)  # by time alone each pass of fio has an order of its own
-    flushed = None if flush is None or depth > 1 or ops in ("read", "trim") else flush
+    flushed = flush if depth == 1 and ops == "write" else None
     stream = Stream.model_validate(
         {
             "ops": ops,

@@ -149,7 +149,7 @@ def test_a_replacement_that_fails_leaves_the_old_content(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(durable.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(HostError) as raised:
         durable.replace(path, "new")
     assert raised.value.facts["full"] and "resume" in raised.value.advice

@@ -61,7 +61,7 @@ export interface Line {
   points: Dot[];
   /** Second to another line of the same run: service time beside response time. */
   faint?: boolean;
-  /** In the colour of the text: what the other lines of the run are held against. */
+  /** In the colour of the text: what the other lines of the run are compared with. */
   plain?: boolean;
   /** Of a line without markers: its figure has no rank. It is thin, as is one of which all are hollow. */
   unproven?: boolean;

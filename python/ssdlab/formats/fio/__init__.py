@@ -125,6 +125,8 @@ def _sections(
     options = [[*what, *section.options(), *issue, *due, *ending] for section in sections]
     if ramp_ns and _limited(stream):
         notes.append("fio counts amounts from the end of the ramp")
+    if stream.flush_every is not None and stream.reads:
+        notes.append("in a mix, fio flushes after reads too")
     if not stream.stop.ever:
         notes.append("ssdlab runs until it is stopped; fio ends after one pass over the span")
     return options, [*notes, *inexact, *otherwise]

@@ -529,7 +529,7 @@ def _bins(place: _Place, unit_ns: int) -> Bins:
 def _of_terse(text: str, path: Path) -> FioResult:
     entries = []
     version, terse = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not _TERSE.match(line):
             continue
         fields = line.split(";")

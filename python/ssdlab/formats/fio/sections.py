@@ -261,7 +261,7 @@ def _lines(
     text: str, name: str, folder: Path, environment: Mapping[str, str], depth: int = 0
 ) -> Iterator[_Line]:
     """Yield what stands in a file and those that it includes, comments out and variables filled in."""
-    for number, written in enumerate(text.splitlines(), start=1):
+    for number, written in enumerate(text.split("\n"), start=1):  # as fio: a form feed ends no line
         line = _Line(_COMMENT.sub("", written).strip(), number, name, depth > 0)
         if not line.text:
             continue

@@ -296,10 +296,12 @@ class _Job:
         (name, every), *others = asked.items()
         if others:
             self.job.at(name).wrong("fsync and fdatasync cannot be combined", "keep one of them")
+        given = self.job.at(name)
         if self._engine()[1] > 1:
-            self.job.at(name).wrong(
-                "with a queue, fio flushes during the writes, ssdlab after them", "write iodepth=1"
-            )
+            given.wrong("with a queue, fio flushes during the writes, ssdlab after them", "write iodepth=1")
+        if len(self.directions) > 1:
+            given.wrong("in a mix, fio flushes after reads too", "make two jobs of it, one that writes")
+        self.remarks.append(f"{name}={every} (line {given.line}): ssdlab also flushes after the last write")
         return {"flush": name, "flush_every": every}
 
     def _ops(self) -> object:
@@ -348,6 +350,11 @@ class _Job:
             given.wrong(
                 f"the shares of {excerpt(given.text)} do not add up to 100 %",
                 "name each size once: 4k/60:8k/40",
+            )
+        if any(size % min(sizes) for size in sizes):
+            given.wrong(
+                f"{excerpt(given.text)} has sizes that fio rounds: not multiples of the smallest",
+                "give multiples of the smallest size",
             )
         return [(size, share) for size, share in zip(sizes, whole, strict=True) if share]
 
@@ -484,10 +491,18 @@ class _Job:
         return made
 
     def _check_passes(self, length: int) -> None:
-        """Refuse further passes of a mix that begin as the first one did: ours go on."""
+        """Refuse further passes that begin as the first one did, or flush: ours go on."""
         loops, amount = self.job.number("loops", 1), self.job.get("io_size")
         more = loops > 1 or (amount is not None and amount.bytes_of(length) > length)
-        if len(self.directions) < 2 or not more or self.job.flag("time_based"):
+        if not more or self.job.flag("time_based"):
+            return
+        for name in ("fsync", "fdatasync", *_FLUSHES):
+            if self.job.number(name, 0):
+                self.job.at(name).wrong(
+                    f"with loops or a larger io_size, fio's {name} acts on each pass",
+                    "write one pass, or time_based and a runtime",
+                )
+        if len(self.directions) < 2:
             return
         given = self.job.at("loops" if loops > 1 else "io_size")
         if Sequential() in self.patterns:
