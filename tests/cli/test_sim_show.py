@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -53,11 +52,3 @@ def test_idle_states_are_called_by_name(capsys: pytest.CaptureFixture[str]) -> N
     ]
     assert re.match(r"  mw +25 mW ", tables["power.idle_states ps1"])
     assert re.match(r"  mw +5 mW ", tables["power.idle_states ps2"])
-
-
-def test_the_page_has_every_generation_of_nand() -> None:
-    root = Path(__file__).parents[2]
-    table = tomllib.loads((root / "crates/sim/src/profile/generations.toml").read_text(encoding="utf-8"))
-    page = (root / "docs/simulated.md").read_text(encoding="utf-8")
-    listed = page.split("`nand` is one of ")[1].split(". ")[0]
-    assert re.findall(r"`([^`]+)`", listed) == [each["name"] for each in table["generation"]]

@@ -197,11 +197,3 @@ def test_every_mark_is_told() -> None:
     told = (DOCS / "telemetry.md").read_text(encoding="utf-8").split("\n## Marks\n")[1].split("\n## ")[0]
     codes = set(get_args(MarkCode))
     assert codes & set(re.findall(r"`([a-z-]+)`", told)) == codes
-
-
-def test_the_profiles_told_are_those_there_are() -> None:
-    from ssdlab.drives.simulated.drive import profiles
-
-    text = (DOCS / "simulated.md").read_text(encoding="utf-8").split("\n## Profiles\n")[1].split("\n## ")[0]
-    told = re.findall(r"`([\w.-]+)`", text.split(". Each figure")[0])
-    assert sorted(told) == list(profiles())
