@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/reference: a page for each method and command, from what the code says of them.
+"""Write docs/reference from the code: methods, suites, commands, warnings, and options of fio's job files.
 
 Run by `make reference`. Nothing in these pages is typed twice: prose is the docstring that `ssdlab methods`
 prints, parameters are those that a run takes, options those that the command line takes.
@@ -22,9 +22,11 @@ from ssdlab.cli import build_app
 from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS
 from ssdlab.cli.methods import value_text
 from ssdlab.drives.ratings import METRICS
+from ssdlab.formats.fio.options import TABLE
 from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import SUITES, find_method
 from ssdlab.lab.suites import all_suites
+from ssdlab.model.warning_texts import CATALOGUE
 
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method, Params
@@ -73,6 +75,7 @@ def pages() -> dict[str, str]:
     made |= {f"methods/{name}.md": _method_page(method) for name, method in methods.items()}
     made["commands/README.md"] = _commands_list()
     made |= {f"commands/{word}.md": _command_page(word) for word in _words()}
+    made |= {"warnings.md": _warnings_page(), "fio-options.md": _fio_options_page()}
     return {path: MARK + text for path, text in made.items()}
 
 
@@ -300,6 +303,44 @@ def _command(name: str) -> Iterator[str]:
     yield from (_described(app.help), "", "```text", " ".join(["ssdlab", name, *usage, "[OPTIONS]"]), "```")
     if rows:
         yield from ("", "| argument or option | meaning |", "|---|---|", *rows)
+
+
+def _warnings_page() -> str:
+    lines = [
+        "# Warnings",
+        "",
+        "An *alarm* means that figures may be misleading. A *note* states a fact of the drive or the",
+        "request. Each warning is printed and stored with the result, with what to do about it.",
+        "",
+        "| code | level | because |",
+        "|---|---|---|",
+        *(_row(f"`{code}`", entry.level, entry.cause) for code, entry in CATALOGUE.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _fio_options_page() -> str:
+    lines = [
+        "# Options of fio's job files",
+        "",
+        "What `ssdlab job` does with each option; names are those of fio 3.33 and of its master in 2026.",
+        "In parentheses: the value of a refused option that is accepted, because it changes nothing. Aliases",
+        "such as `readwrite`, `blocksize` and `timeout` are accepted. Any other option is refused.",
+        "[fio's job files](../fio-jobs.md) explains how jobs are run.",
+        "",
+        "| | why | options |",
+        "|---|---|---|",
+    ]
+    for fate, reasons in TABLE.items():
+        lines += [
+            _row(fate, why, ", ".join(map(_fio_option, names.split()))) for why, names in reasons.items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _fio_option(entry: str) -> str:
+    name, _, harmless = entry.partition("=")
+    return f"`{name}`" + (f" ({harmless})" if harmless else "")
 
 
 def _described(docstring: str) -> str:

@@ -17,10 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from machine import forked
-from ssdlab.cli.flags import flag_line, own_first
 from ssdlab.model import limits
-from ssdlab.model.options import MeasureOptions
-from ssdlab.model.warnings import CATALOGUE
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -91,16 +88,6 @@ def test_the_examples_of_python(place: Path) -> None:
 def rows_of(name: str, heading: str) -> list[str]:
     section = (DOCS / name).read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return [line for line in section.splitlines() if line.startswith("| `")]
-
-
-def test_the_table_of_options_is_that_of_the_command() -> None:
-    lines = [flag_line(name, field) for name, field in own_first(MeasureOptions)]
-    assert rows_of("measure.md", "Options") == [f"| `{flag}` | {said} |" for flag, said in lines]
-
-
-def test_the_table_of_warnings_is_the_catalogue() -> None:
-    expected = [f"| `{code}` | {entry.level} | {entry.cause} |" for code, entry in CATALOGUE.items()]
-    assert rows_of("measure.md", "Warnings") == expected
 
 
 def test_the_limits_of_the_document_are_those_that_hold() -> None:

@@ -13,9 +13,7 @@ RUNS = Path(__file__).parents[2] / "docs" / "runs.md"
 
 
 def test_the_document_has_the_catalogue() -> None:
-    table = (
-        RUNS.read_text(encoding="utf-8").partition("### What stands with a figure")[2].partition("\n## ")[0]
-    )
+    table = RUNS.read_text(encoding="utf-8").partition("### Figure qualifiers")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
     uses = {ALL_USES: "anything", frozenset(): "may be used"}
     assert rows == [

@@ -134,7 +134,7 @@ def test_the_index_fits_a_screen_and_leads_to_every_page() -> None:
     ("target", "answer"),
     [
         ("howto/weekly.md#firmware-a-against-b", "ssdlab compare"),
-        ("runs.md#what-stands-with-a-figure", "`state-unproven`"),
+        ("runs.md#figure-qualifiers", "`state-unproven`"),
         ("../ARCHITECTURE.md#where-to-change-what", "holders"),
         ("simulated.md#the-tables-of-a-profile", "`[flash]`"),
     ],

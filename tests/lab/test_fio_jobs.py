@@ -616,7 +616,7 @@ def test_a_real_device_needs_its_consent_whatever_the_job_file_names(
 
 
 def test_the_page_of_the_documents_has_every_option() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "fio-jobs.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "fio-options.md").read_text()
     for name, rule in RULES.items():
         (row,) = [line for line in page.splitlines() if f"`{name}`" in line and line.startswith("| ")]
         assert rule.fate in row and rule.why in row

@@ -200,12 +200,6 @@ def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
         return model(**given)
 
 
-def flag_line(name: str, field: FieldInfo) -> tuple[str, str]:
-    """Return a field as a flag with its metavar and help: ``--size SIZE``."""
-    takes_value = "" if field.annotation is bool else f" {_metavar(field)}"
-    return f"{', '.join(_names(name, field))}{takes_value}", _help(field)
-
-
 def _names(name: str, field: FieldInfo) -> tuple[str, ...]:
     """Return the names of a flag: ours, and fio's where they mean the same."""
     return f"--{(field.alias or name).replace('_', '-')}", *(
