@@ -246,6 +246,28 @@ def test_a_step_has_the_options_of_its_kind() -> None:
         assert step(**wrong), wrong
 
 
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("config", {"library": 5}),
+        ("job", {"step": [{"do": "run", "seconds": -1}]}),
+        ("job", {"step": [{"do": "run", "bs": -5}]}),
+        ("job", {"step": [{"do": "run", "iodepth": -1}]}),
+        ("job", {"step": [{"do": "run", "cpus": -1}]}),
+        ("rig", {"schema": "ssdlab.manifest/1"}),
+        ("manifest", {"schema": "ssdlab.run/3"}),
+    ],
+)
+def test_a_number_out_of_bounds_or_a_foreign_name_does_not_fit(name: str, document: dict[str, Any]) -> None:
+    assert fault(name, document)
+
+
+def test_a_manifest_has_its_name_in_each_version(planted: Path) -> None:
+    stored = json.loads(next(planted.glob("*/manifest.json")).read_text(encoding="utf-8"))
+    assert [bool(fault("manifest", {**stored, "schema": f"ssdlab.run/{n}"})) for n in (1, 2, 3)] == [0, 0, 1]
+    assert fault("manifest", {key: value for key, value in stored.items() if key != "schema"})
+
+
 # --- what does not fit ------------------------------------------------------------------------------------
 
 FIGURE = {"name": "qd1_read_iops", "label": "reads", "value": 1.5, "unit": "IOPS", "better": "higher"}

@@ -13,6 +13,7 @@ from ssdlab.cli import printed
 from ssdlab.cli.output import print_json, print_table
 from ssdlab.model.errors import unknown
 from ssdlab.model.frozen import Frozen
+from ssdlab.model.units import parse_duration
 from ssdlab.results.kind import loaded
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def schema_of(name: str) -> JsonSchemaValue:
     made = adapter.json_schema(mode=document.mode, schema_generator=_Generator)
     for each in (made, *made.get("$defs", {}).values()):
         _describe_fields(each)
+        _name_versions(each)
     about = {"$schema": DIALECT, "$id": identifier(name), "title": document.title}
     return {**about, **{key: value for key, value in made.items() if key != "title"}}
 
@@ -108,9 +110,16 @@ class _Generator(GenerateJsonSchema):
     def function_before_schema(self, schema: Any) -> JsonSchemaValue:  # noqa: ANN401 - pydantic's own
         """Return the schema of a value that may also be text, such as 4k, or a number of seconds."""
         inner = super().function_before_schema(schema)
-        if self.mode == "serialization":
+        if self.mode == "serialization" or (inner.get("type") == "string" and "maxLength" not in inner):
             return inner
-        return {"anyOf": [inner, {"type": ["string", "number"]}]}
+        also: list[JsonSchemaValue] = [{"type": "string"}]
+        if schema["function"]["function"] is parse_duration:  # a number is seconds, and nanoseconds within
+            return {"anyOf": [*also, {"type": "number", "minimum": 0}]}
+        if inner.get("type") == "array" or "anyOf" in inner:
+            also.append(
+                {"type": "number", "minimum": 0}
+            )  # an entry of a list, such as a CPU, or a switch of 0 to 2
+        return {"anyOf": [inner, *also]}
 
 
 def _describe_fields(made: JsonSchemaValue) -> None:
@@ -123,6 +132,15 @@ def _describe_fields(made: JsonSchemaValue) -> None:
         for each in names.split(", "):
             if each in made["properties"]:
                 made["properties"][each].setdefault("description", " ".join(text.split()))
+
+
+def _name_versions(made: JsonSchemaValue) -> None:
+    """Allow the document's own name only, in each version that is read."""
+    key = made.get("properties", {}).get("schema", {})
+    name, _, last = str(key.pop("default", "")).partition("/")
+    if last:
+        key["enum"] = [f"{name}/{number}" for number in range(1, int(last) + 1)]
+        made["required"] = sorted({*made.get("required", ()), "schema"})
 
 
 def _sealed(place: str) -> Callable[[], type[BaseModel]]:
