@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from imports import made
 from methods.quick_runs import QuickRun
 from ssdlab.cli import main
 from ssdlab.report import sheet_files, source
@@ -201,3 +202,15 @@ def test_a_table_of_it_is_refused_and_so_is_it_without_the_extra(
     capsys.readouterr()
     assert main(words) == 2 and "ssdlab[ocp]" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_an_import_has_no_size_or_seed_of_ours(tmp_path: Path) -> None:
+    made.put(tmp_path / "fio.json", made.document("3.33", made.job("3.33", made.samples(100))))
+    assert main(["import", str(tmp_path / "fio.json"), "--library", str(tmp_path / "runs")]) == 0
+    (folder,) = (each for each in (tmp_path / "runs").iterdir() if (each / "manifest.json").exists())
+    (record,) = read(records_of([source.read_run(folder)]))
+    start = record[0][2]
+    assert not start["parameters"].keys() & {"seed", "quick"}
+    device = start["dutInfo"]
+    assert not device["metadata"].keys() & {"capacity_bytes", "logical_block_bytes"}
+    assert "fio-3.33" in [each["version"] for each in device["softwareInfos"]]

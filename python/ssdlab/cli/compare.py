@@ -93,7 +93,6 @@ def compare(
         from ssdlab.formats import junit as reports
 
         with reports.place(junit) as file:  # before anything is read
-            file.remove()  # a report of before must not stand for a comparison that fails
             found = compared(library_of(library), base, new, rules)
             file.replace(_as_junit(found))
     print_comparison(found, markdown=markdown, json=json)

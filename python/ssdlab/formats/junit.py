@@ -47,14 +47,16 @@ class Case:
 
 
 def place(path: Path) -> OutputFile:
-    """Hold the name that a report is to have, where nothing is yet or an older one.
+    """Hold the name that a report is to have; an older one goes, so that it cannot pass for this one.
 
     Raises
     ------
     UsageError, Refused
         See `OutputFile`.
     """
-    return OutputFile(path, ours=_is_report, noun="JUnit report")
+    file = OutputFile(path, ours=_is_report, noun="JUnit report")
+    file.remove()
+    return file
 
 
 def _is_report(head: bytes) -> bool:

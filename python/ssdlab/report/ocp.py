@@ -77,11 +77,13 @@ class _Record:
     def __init__(self, tv: Any, lines: _Lines, run: Run) -> None:  # noqa: ANN401 - it exports no types
         self._tv, self._lines, self._run, self._manifest = tv, lines, run, run.manifest
         self._version = str(run.manifest.tool.get("version", ""))
+        self._imported = str(run.manifest.tool.get("imported_from", ""))
+        own = {"quick": run.manifest.quick, "seed": run.manifest.seed}
         self._test = tv.TestRun(
             f"ssdlab {run.manifest.method.name}",
             self._version,
             command_line="",  # no run keeps it
-            parameters={**run.manifest.params, "quick": run.manifest.quick, "seed": run.manifest.seed},
+            parameters={**run.manifest.params, **({} if self._imported else own)},
         )
         self._dut = self._device()
         self._drive = self._hardware()
@@ -118,7 +120,8 @@ class _Record:
             "capacity_bytes": drive.capacity_bytes,
             "logical_block_bytes": drive.logical_block_bytes,
         }
-        dut = tv.Dut(drive.id, drive.name, tv.Metadata(facts))
+        known = {name: fact for name, fact in facts.items() if fact}  # of an import no size is known
+        dut = tv.Dut(drive.id, drive.name, tv.Metadata(known))
         kernel = self._manifest.environment.get("kernel")
         release = kernel.get("release") if isinstance(kernel, dict) else None
         method = f"{self._manifest.method.name} {self._manifest.method.version}"
@@ -126,6 +129,7 @@ class _Record:
             ("drive firmware", "FIRMWARE", drive.identity.get("firmware"), None),
             ("Linux", "SYSTEM", release, None),
             ("ssdlab", "APPLICATION", self._version, method),
+            ("measured by", "APPLICATION", self._imported, None),
         ):
             if version:
                 kind_of = tv.SoftwareType[kind]
