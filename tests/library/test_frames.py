@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +93,27 @@ def test_the_form_is_the_first_that_is_there(library: Path, monkeypatch: pytest.
             there.remove(gone)
             with pytest.raises(ssdlab.HostError, match=f"{gone} is not installed"):
                 ssdlab.library(library, form=form)
+
+
+def test_a_closed_library_answers_nothing(library: Path) -> None:
+    opened = ssdlab.library(library, form="numpy")
+    opened.close()
+    opened.close()
+    for ask in (opened.runs, opened.figures, lambda: opened.sql("SELECT 1"), lambda: opened.rank("p99")):
+        with pytest.raises(ssdlab.UsageError, match="closed"):
+            ask()
+
+
+def test_times_are_utc_whatever_the_zone_of_the_process(library: Path) -> None:
+    script = "import pyarrow, ssdlab, sys; print(pyarrow.table(ssdlab.library(sys.argv[1])).schema)"
+    said = subprocess.run(
+        [sys.executable, "-c", script, library],
+        env={**os.environ, "TZ": "Asia/Tokyo"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "tz=UTC" in said.stdout and "Tokyo" not in said.stdout
 
 
 def test_series_are_those_of_the_run(library: Path) -> None:

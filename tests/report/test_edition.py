@@ -111,3 +111,7 @@ chapter = "Reads"
     capsys.readouterr()
     assert main(["report", str(folder), "--declaration", "mine.toml"]) == 2
     assert "tlies" in (said := capsys.readouterr().err) and "mine.toml" in said
+    named = text.replace('title = "Reads"', 'title = "Reads"\ncharts = ["peak-random-read-thrughput", "act"]')
+    (tmp_path / "mine.toml").write_text(named)
+    assert main(["report", str(folder), "--declaration", "mine.toml"]) == 2
+    assert "peak-random-read-throughput" in capsys.readouterr().err, "the nearest; act was not run here"

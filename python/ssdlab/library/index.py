@@ -84,6 +84,7 @@ class Index(Closing):
 
         self.library = library
         self._kept = kept
+        self._closed = False
         self._mark: object = None
         self._snapshot: Snapshot | None = None
         self._held = catalogue_of(library)
@@ -96,6 +97,7 @@ class Index(Closing):
 
     def close(self) -> None:
         """Close connection and files."""
+        self._closed = True
         self.connection.close()
         if self._snapshot is not None:
             self._snapshot.close()
@@ -103,7 +105,15 @@ class Index(Closing):
             self._held.close()
 
     def refresh(self) -> None:
-        """Take in what was entered since."""
+        """Take in what was entered since.
+
+        Raises
+        ------
+        UsageError
+            It is closed.
+        """
+        if self._closed:
+            raise UsageError("the library is closed", f"open it again: ssdlab.library({str(self.library)!r})")
         if self._held is None:
             self._held = catalogue_of(self.library)
         snapshot = None if self._held is None else self._taken(self._held)

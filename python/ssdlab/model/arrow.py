@@ -35,6 +35,7 @@ class ArrowColumns(dict[str, "NDArray[Any]"]):
 
         # A database of its own: it lives as long as the stream is read, and no other waits for that.
         connection = duckdb.connect(config={"threads": 1})
+        connection.execute("SET TimeZone='UTC'")  # of times, else the zone of the process
         connection.register("columns", dict(self))
         chosen = []
         for name in self:

@@ -63,11 +63,16 @@ class Edition:
         Raises
         ------
         UsageError
-            The page has no such part.
+            The page has no such part, or lacks a chart that the declaration names of one of its methods.
         """
+        sections = [section.id for section in order.sections]
+        charts = [figure.id for section in order.sections for figure in section.figures]
+        for chapter in self.review.get("chapters", ()):
+            for chart in chapter["charts"]:
+                if chart not in charts and chart.startswith(tuple(sections)):
+                    raise unknown("chart", chart, charts)
         parts = [chapter.title for chapter in order.chapters if chapter.title]
-        for section in order.sections:
-            parts += [section.id, *(figure.id for figure in section.figures)]
+        parts += [*sections, *charts]
         for part in self.texts:
             if part not in parts:
                 raise unknown("part of the page", part, parts)
