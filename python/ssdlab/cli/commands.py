@@ -21,9 +21,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command(
-        "ssdlab.cli.demo:demo", "review a simulated or real drive quickly, and write the report"
-    ),
+    "demo": Command("ssdlab.cli.demo:demo", "review a simulated or real drive quickly, and write the report"),
     "doctor": Command("ssdlab.cli.doctor:doctor", "check what this host can measure"),
     "drives": Command(
         "ssdlab.cli.drives:drives",
@@ -31,8 +29,9 @@ COMMANDS: dict[str, Command] = {
     ),
     "meters": Command("ssdlab.cli.meters:meters", "list the power meters with their readings"),
     "methods": Command("ssdlab.cli.methods:methods", "list the review methods, or describe one"),
-    "plan": Command("ssdlab.cli.plan:plan", "show a method's steps, duration and writes, without touching "
-    "a drive"),
+    "plan": Command(
+        "ssdlab.cli.plan:plan", "show a method's steps, duration and writes, without touching a drive"
+    ),
     "run": Command("ssdlab.cli.run:run", "run a method on a drive"),
     "resume": Command("ssdlab.cli.resume:resume", "resume a run that was interrupted"),
     "watch": Command("ssdlab.cli.watch:watch", "follow a run from another terminal"),
@@ -77,8 +76,9 @@ COMMANDS: dict[str, Command] = {
     "fleet inventory": Command(
         "ssdlab.cli.fleet_host:inventory", "record this host's drives, for the fleet and Slurm"
     ),
-    "fleet plan": Command("ssdlab.cli.fleet:plan", "make a sealed plan for many drives, without touching "
-    "them"),
+    "fleet plan": Command(
+        "ssdlab.cli.fleet:plan", "make a sealed plan for many drives, without touching them"
+    ),
     "fleet run": Command("ssdlab.cli.fleet:run", "run a fleet plan, here or on Slurm"),
     "fleet status": Command("ssdlab.cli.fleet:status", "show the state of each job of a plan"),
     "fleet watch": Command("ssdlab.cli.fleet:watch", "follow a plan until its jobs end"),
