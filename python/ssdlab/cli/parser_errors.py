@@ -368,6 +368,8 @@ def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:
     if error.keyword:
         if (given := _number_after(error.keyword, error.root_input_tokens or ())) is not None:
             return UsageError(f"{name}: {given!r} is negative", see, parameter=name, given=given)
+        if (error.keyword, "-") in pairwise(error.root_input_tokens or ()):
+            return UsageError(f"{name} does not accept -", f"name a file; {see}", parameter=name, given="-")
         return UsageError(f"{name} needs a value", see, parameter=name)
     names = _needed(error) or [name]
     are = "is" if len(names) == 1 else "are"
