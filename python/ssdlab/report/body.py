@@ -1,8 +1,10 @@
-"""The parts of a page that have charts: its runs with their looks, the sections of the methods, and the
-drives.
+"""The parts of a page that have charts.
+
+Its runs with their looks, the sections of the methods, and the drives.
 
 Drawing takes longest. So each section is handed on when it is ready, and drawn while the next ones are made
-and `arranging` links them."""
+and `arranging` links them.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,9 @@ class Body:
 def placed_of(
     runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[Shown, ...]:
-    """Return the runs of a page with their looks; a suite or comparison gives its single runs. `names` are
-    the editor's names of drives.
+    """Return the runs of a page with their looks; a suite or comparison gives its single runs.
+
+    `names` are the editor's names of drives.
 
     Raises
     ------

@@ -2,7 +2,8 @@
 
 A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the unit of
 the quantity: `iops`, `mb_s` (decimal megabytes a second), `ns`, `s`, `bytes`; of `plain` numbers the axis
-names the unit."""
+names the unit.
+"""
 
 from __future__ import annotations
 
@@ -433,9 +434,10 @@ LARGEST = 2**32 - 1
 
 
 def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
-    """Pack values of 0 and above as whole multiples of a unit; return text and unit. The unit is `finest`
-    times the smallest power of ten with which all values fit into 32 bits: latencies keep 1 ns up to 4.29 s,
-    and 10 ns beyond.
+    """Pack values of 0 and above as whole multiples of a unit; return text and unit.
+
+    The unit is `finest` times the smallest power of ten with which all values fit into 32 bits: latencies
+    keep 1 ns up to 4.29 s, and 10 ns beyond.
 
     Raises
     ------
@@ -453,8 +455,7 @@ def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
 
 
 def packed(raw: bytes) -> str:
-    """Return bytes compressed with gzip, in base64, without a time stamp, so that equal runs give equal
-    pages."""
+    """Return bytes as gzip in base64, without a time stamp, so that equal runs give equal pages."""
     return base64.b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
 
 

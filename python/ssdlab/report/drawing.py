@@ -2,7 +2,8 @@
 
 `engine` starts it as a separate process: V8 loads while the other process reads runs, and a crash does not
 end the report. It needs only the front end's file. A request is a line with the length in bytes, then the
-bytes. An answer is the same after `ok`, or after `wrong` with an error text. It ends with its input."""
+bytes. An answer is the same after `ok`, or after `wrong` with an error text. It ends with its input.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""How many drives a page shows: a drive in several states counts once. A state makes a drive another entry: a
-variant (spare, power, write cache), or the size of a simulated drive. Its words follow the drive's name after
-commas.
+"""How many drives a page shows: a drive in several states counts once.
+
+A state makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated drive.
+Its words follow the drive's name after commas.
 """
 
 from __future__ import annotations

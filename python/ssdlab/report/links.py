@@ -58,8 +58,9 @@ def link_of(drive: DriveInfo) -> Link:
 
 
 def attribution_of(point: Point, link_mb_s: float | None) -> Attribution | None:
-    """Return what limited a point: its link if nearly saturated, else the stored cause. A stored limit by the
-    host stays: a tail it caused is independent of throughput.
+    """Return what limited a point: its link if nearly saturated, else the stored cause.
+
+    A stored limit by the host stays: a tail it caused is independent of throughput.
     """
     stored = point.attribution
     if stored is None or stored.limit == "host" or point.mb_s is None or link_mb_s is None:

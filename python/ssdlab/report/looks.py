@@ -46,7 +46,8 @@ def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[i
 
     A taken colour gives the next free one; if all are taken, the next free pair of colour and marker, for up
     to four times as many drives as colours. With no more drives than colours, similar colours get different
-    markers, as far as four markers suffice."""
+    markers, as far as four markers suffice.
+    """
     colours_there = range(palette.colours)
     colours: dict[str, int] = {}
     drawn: dict[str, int] = {}
@@ -68,8 +69,7 @@ def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[i
 
 
 def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
-    """Return the markers of further runs of an entry, its own first, without those of entries in the same
-    colour."""
+    """Return the markers of an entry's further runs, its own first, without those of its colour's others."""
     colour, first = looks[entry]
     taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
     turned = [(first + by) % len(SHAPES) for by in range(len(SHAPES))]

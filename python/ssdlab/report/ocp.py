@@ -3,7 +3,8 @@
 A run is a test run, each of its finished steps a test step with what it measured, and the conclusion is the
 last one: headline figures, ratings and bounds as validators, findings and qualifiers as logs, the method's
 verdict as the diagnosis. A missed rating is not a failure. Each line has the time of its event, not of the
-export."""
+export.
+"""
 
 from __future__ import annotations
 

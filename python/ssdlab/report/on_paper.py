@@ -44,8 +44,9 @@ steps."""
 
 
 def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
-    """Return the paper version: no long or repeated table, and none that is closed on a page with closed
-    charts. Only `full` paper says what it leaves out.
+    """Return the paper version, without long or repeated tables.
+
+    On a page with closed charts, closed tables are left out too. Only `full` paper says what it leaves out.
     """
     sections = _open if order.folded else partial(_section, runs=runs, full=full)
     chapters = tuple(

@@ -1,7 +1,8 @@
 """Many drives: one page of headline figures, each method as ranked bars, and a page for each drive.
 
 The overview needs only manifests and results, so it is quick even for long runs. It links to the drives'
-pages for the rest."""
+pages for the rest.
+"""
 
 from __future__ import annotations
 

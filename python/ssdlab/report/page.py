@@ -84,8 +84,9 @@ def assembled(
     printed: bool = False,
     full: bool = False,
 ) -> str:
-    """Assemble a page: head and sections, and if `complete` how each run was measured and the whole run. On
-    paper `full` prints a picture for every button, else only for those that add something.
+    """Assemble a page: head and sections, and if `complete` how each run was measured and the whole run.
+
+    On paper `full` prints a picture for every button, else only for those that add something.
     """
     from ssdlab.report.on_paper import (
         FEW_RUNS,

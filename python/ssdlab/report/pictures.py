@@ -1,5 +1,6 @@
-"""Pictures of charts as SVG, and which charts share a row. A picture depends only on its chart, so equal runs
-give equal bytes.
+"""Pictures of charts as SVG, and which charts share a row.
+
+A picture depends only on its chart, so equal runs give equal bytes.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ _MANY_VIEWS = 8
 
 
 def full_width(figures: Sequence[Figure]) -> frozenset[str]:
-    """Return the ids of the figures of a section that take both columns: wide ones, high ones, and those
-    without a neighbour.
+    """Return the ids of the figures of a section that take both columns.
+
+    Wide ones, high ones, and those without a neighbour.
     """
     found: set[str] = set()
     left = ""
@@ -183,8 +185,9 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
 
 
 def telling(chart: Chart) -> Iterator[Pressed]:
-    """Yield the combinations of buttons that show something new: the first of two views that differ only in
-    unit, and all drives of a series together.
+    """Yield the combinations of buttons that show something new.
+
+    The first of two views that differ only in unit, and all drives of a series together.
     """
     if isinstance(chart, BarsChart | XyChart):
         rates: list[tuple[Quantity, dict[object, float]]] = []
@@ -226,8 +229,9 @@ def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict
 
 
 class Stills(Mapping[str, Markup]):
-    """Pictures of figures as the page opens, as data URLs; asking for one waits until it is drawn. Without
-    the extra `figures` there are none, only the page's tables.
+    """Pictures of figures as the page opens, as data URLs; asking for one waits until it is drawn.
+
+    Without the extra `figures` there are none, only the page's tables.
     """
 
     def __init__(self, placed: Sequence[Shown], theme: Theme | None = None) -> None:
@@ -299,8 +303,9 @@ def views(
     *,
     full: bool = True,
 ) -> dict[str, Printed]:
-    """Return pictures of the views of every figure, or of at most so many, for paper. `full` draws every
-    view, else only the `telling` ones.
+    """Return pictures of the views of every figure, or of at most so many, for paper.
+
+    `full` draws every view, else only the `telling` ones.
 
     Raises
     ------

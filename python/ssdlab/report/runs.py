@@ -296,8 +296,9 @@ def engine_words(engine: str) -> str:
 
 
 def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
-    """Return the name of a drive, followed by its variant. The scale of simulated drives is left out: a page
-    states it once.
+    """Return the name of a drive, followed by its variant.
+
+    The scale of simulated drives is left out: a page states it once.
 
     Parameters
     ----------
@@ -338,8 +339,10 @@ def record_of(drive: DriveInfo) -> DriveRecord | None:
 def shown(
     runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[Shown, ...]:
-    """Give every run its look, in the given order; for `names` see `called`. A drive's first column in a
-    method is filled; a further one (another engine, day or review) is hollow and dotted.
+    """Give every run its look, in the given order; for `names` see `called`.
+
+    A drive's first column in a method is filled; a further one (another engine, day or review) is hollow and
+    dotted.
     """
     drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
     looks = looks_of(map(_entry, drives), palette)

@@ -1,5 +1,6 @@
-"""What a reader must know about the numbers: departures, warnings, notes, and differences between runs. Each
-appears once, with its methods and drives; what single steps warned of appears with their run.
+"""What a reader must know about the numbers: departures, warnings, notes, and differences between runs.
+
+Each appears once, with its methods and drives; what single steps warned of appears with their run.
 """
 
 from __future__ import annotations

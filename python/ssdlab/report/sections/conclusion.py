@@ -222,8 +222,9 @@ def _count(entry: Entry) -> int:
 
 
 def against(entry: Entry) -> Iterator[str]:
-    """Yield how many ratings a drive meets within 1 %, which it misses, and which figures have none. Skips
-    drives without ratings, and simulated drives, which are made from them.
+    """Yield how many ratings a drive meets within 1 %, which it misses, and which figures have none.
+
+    Skips drives without ratings, and simulated drives, which are made from them.
     """
     if entry.runs[0].run.manifest.drive.capabilities.made_to_order:
         return

@@ -46,8 +46,9 @@ def _with_runs(rows: Rows, table: Table) -> Table:
 
 
 def host(rows: Rows) -> tuple[Exhibit, ...]:
-    """Return the host's load at each point, and whether it was the limit. Simulated drives have no host in
-    their virtual time, and no rows.
+    """Return the host's load at each point, and whether it was the limit.
+
+    Simulated drives have no host in their virtual time, and no rows.
     """
     rows = [(shown, point) for shown, point in rows if not shown.run.manifest.drive.capabilities.virtual_time]
     if not rows:

@@ -78,6 +78,7 @@ def marked(bar: Bar, figure: Metric | None) -> Bar:
 
 def groups(found: Iterable[Drawn], better: Literal["higher", "lower"] = "higher") -> tuple[BarGroup, ...]:
     """Return marked bars by group: the ranked ones, best first, then the others in the order of the drives.
+
     Withheld figures have a row without a bar.
     """
     of_group: dict[str, list[Bar]] = {}
@@ -97,7 +98,8 @@ def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | Non
     """Return the figure that a step's mark represents, if possible in a unit; None: no step.
 
     This is the step's own figure. A step that only decided which step is reported gets the reported figure
-    with its own qualifiers; any other step gets a figure made from it alone."""
+    with its own qualifiers; any other step gets a figure made from it alone.
+    """
     if ordinal is None:
         return None
     figures = shown.run.result.scalars
@@ -110,8 +112,9 @@ def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | Non
 
 
 def unproven(shown: Shown, ordinal: int | None, unit: str = "") -> str:
-    """Return the labels that forbid ranking what a step shows; empty: none. A state that no figure of the run
-    proves is unproven at its other steps, too.
+    """Return the labels that forbid ranking what a step shows; empty: none.
+
+    A state that no figure of the run proves is unproven at its other steps, too.
     """
     figure = figure_of(shown, ordinal, unit)
     own = () if figure is None else figure.unfit("ranking")

@@ -33,8 +33,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
                 "Results and the drive's ratings",
                 "Better than rated: above 100 % for throughput, below 100 % for latency and power. A rating "
                 "applies to one drive state only. A rating of reads in steady state applies to reads of "
-                "any written drive, and a maximum power rating to all reads or writes."
-                + _sources(rows),
+                "any written drive, and a maximum power rating to all reads or writes." + _sources(rows),
                 (_table(rows),),
             ),
         ),

@@ -1,5 +1,6 @@
-"""Notes of reviews and suites, and parts that were left out. A chapter's note appears in that chapter; all
-others appear among the notes.
+"""Notes of reviews and suites, and parts that were left out.
+
+A chapter's note appears in that chapter; all others appear among the notes.
 """
 
 from __future__ import annotations
