@@ -1,6 +1,4 @@
-"""Exports as files: tables as a workbook (.xlsx), one table as .csv or .parquet, or records of runs as
-.jsonl.
-"""
+"""Exports as files: a workbook (.xlsx), one table (.csv or .parquet), or records of runs (.jsonl)."""
 
 from __future__ import annotations
 
@@ -112,8 +110,7 @@ def is_export(kind: Format, known: bytes) -> bool:
 
 
 def write(sheets: Sequence[Sheet], file: OutputFile, records: str = "") -> Written:
-    """Write a file atomically: a workbook with all tables, another file with its one table, a .jsonl with
-    `records`.
+    """Write a workbook with all tables, a file with its one table, or a .jsonl with `records`, atomically.
 
     Raises
     ------
