@@ -128,6 +128,24 @@ def _shown_default(value: object) -> str | None:
     return None if value in (None, False, (), "") else str(value)
 
 
+def _name_arguments(app: App, asked: str) -> None:
+    """Let the usage line of a command name its optional arguments, not `ARGS`."""
+    from inspect import Parameter, signature
+
+    from cyclopts.help import format_usage
+
+    command = app
+    for word in asked.split():
+        command = command[word]
+    assert command.default_command is not None
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
+    given = signature(command.default_command).parameters.values()
+    names = [each.name.upper() for each in given if each.kind in positional]
+    if names:
+        usage = str(format_usage(app, asked.split())).rstrip()
+        command.usage = f"Usage: {usage.replace('[ARGS', f'[{names[-1]}')}"
+
+
 def dispatch(words: list[str]) -> int:
     """Run a command and return its exit status; errors are raised."""
     from ssdlab.cli.leftovers import name_leftovers
@@ -140,6 +158,9 @@ def dispatch(words: list[str]) -> int:
         if method_help(*words[:2]):
             return 0
     name_leftovers(words)
-    app = build_app(next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), ""))
+    asked = next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), "")
+    app = build_app(asked)
+    if asked and not {"--help", "-h"}.isdisjoint(words):
+        _name_arguments(app, asked)
     result = app(words, exit_on_error=False, print_error=False)
     return result if isinstance(result, int) else 0

@@ -29,9 +29,8 @@ def changes(
 ) -> None:
     """Find where a figure changed in a series of runs of one drive, such as nightly ones.
 
-    Change points in comparable runs, by start time: E-divisive (Matteson and James, 2014), permutation test
-    at 0.05. It needs ten runs, and five after a change to see it. It gives no verdict: use `compare` as a
-    gate.
+    It needs ten comparable runs, at least five on each side of a change. Method: E-divisive (Matteson and
+    James, 2014), with a permutation test at 0.05. It gives no verdict: use `compare` as a gate.
 
     Parameters
     ----------

@@ -21,9 +21,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command(
-        "ssdlab.cli.demo:demo", "run a whole quick review of a simulated or real drive, with its report"
-    ),
+    "demo": Command("ssdlab.cli.demo:demo", "review a simulated or real drive quickly, and write the report"),
     "doctor": Command("ssdlab.cli.doctor:doctor", "check what this host can measure"),
     "drives": Command(
         "ssdlab.cli.drives:drives",
@@ -31,7 +29,9 @@ COMMANDS: dict[str, Command] = {
     ),
     "meters": Command("ssdlab.cli.meters:meters", "list the power meters with their readings"),
     "methods": Command("ssdlab.cli.methods:methods", "list the review methods, or describe one"),
-    "plan": Command("ssdlab.cli.plan:plan", "show a method's steps, duration and writes; touches nothing"),
+    "plan": Command(
+        "ssdlab.cli.plan:plan", "show a method's steps, duration and writes, without touching a drive"
+    ),
     "run": Command("ssdlab.cli.run:run", "run a method on a drive"),
     "resume": Command("ssdlab.cli.resume:resume", "resume a run that was interrupted"),
     "watch": Command("ssdlab.cli.watch:watch", "follow a run from another terminal"),
@@ -43,7 +43,7 @@ COMMANDS: dict[str, Command] = {
     "runs": Command("ssdlab.cli.runs:runs", "list the runs of the library, newest first"),
     "last": Command("ssdlab.cli.runs:last", "print the folder of the newest run"),
     "rank": Command("ssdlab.cli.rank:rank", "rank drives by one figure, in comparable runs"),
-    "compare": Command("ssdlab.cli.compare:compare", "compare two sets of runs; a gate for CI"),
+    "compare": Command("ssdlab.cli.compare:compare", "compare two sets of runs, in CI as a gate"),
     "changes": Command("ssdlab.cli.changes:changes", "find where a figure changed in a series of runs"),
     "tag": Command("ssdlab.cli.tag:tag", "tag a run with words to find it by"),
     "rm": Command("ssdlab.cli.library:rm", "move runs to the trash, or restore them"),
@@ -76,15 +76,17 @@ COMMANDS: dict[str, Command] = {
     "fleet inventory": Command(
         "ssdlab.cli.fleet_host:inventory", "record this host's drives, for the fleet and Slurm"
     ),
-    "fleet plan": Command("ssdlab.cli.fleet:plan", "plan work for many drives, sealed; touches nothing"),
+    "fleet plan": Command(
+        "ssdlab.cli.fleet:plan", "make a sealed plan for many drives, without touching them"
+    ),
     "fleet run": Command("ssdlab.cli.fleet:run", "run a fleet plan, here or on Slurm"),
     "fleet status": Command("ssdlab.cli.fleet:status", "show the state of each job of a plan"),
     "fleet watch": Command("ssdlab.cli.fleet:watch", "follow a plan until its jobs end"),
     "fleet resume": Command("ssdlab.cli.fleet:resume", "continue a plan where it stopped"),
-    "fleet cancel": Command("ssdlab.cli.fleet:cancel", "stop the jobs of a plan; they can be resumed"),
+    "fleet cancel": Command("ssdlab.cli.fleet:cancel", "stop the jobs of a plan, to resume them later"),
     "fleet report": Command("ssdlab.cli.fleet:report", "compare all drives of one model, and find outliers"),
     "fleet check": Command("ssdlab.cli.fleet_host:check", "check this host's drives against its inventory"),
-    "fleet job": Command("ssdlab.cli.fleet_host:job", "run one job of a plan on this host; for back ends"),
+    "fleet job": Command("ssdlab.cli.fleet_host:job", "run one job of a plan on this host (for back ends)"),
     "completion": Command("ssdlab.cli.completion:completion", "print shell completion for bash, zsh or fish"),
     "library rebuild": Command("ssdlab.cli.library:rebuild", "rebuild the library's catalogue from its runs"),
     "library verify": Command(
@@ -95,12 +97,12 @@ COMMANDS: dict[str, Command] = {
 }
 """Every command. Two words make a group."""
 GROUPS = {
-    "act": "configuration files, logs and certificates of Aerospike ACT",
-    "conditions": "settings of drive and host",
-    "fleet": "many drives on many hosts",
-    "library": "the folder of runs",
-    "sim": "simulated drives",
-    "trace": "recorded workloads",
+    "act": "read and write configurations, logs and certificates of Aerospike ACT",
+    "conditions": "show and restore drive settings",
+    "fleet": "measure and compare many drives on many hosts",
+    "library": "check, pack and unpack the folder of runs",
+    "sim": "list, show, serve and check simulated drives",
+    "trace": "record workloads, and show what is in a trace",
 }
 HEADINGS = {
     "First steps": "demo doctor drives methods",

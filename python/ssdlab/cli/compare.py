@@ -58,21 +58,21 @@ def compare(
 ) -> int:
     """Compare the figures of two sets of runs; with --fail-if, as a gate.
 
-    A rule fails if a Mann-Whitney test shows a shift in its direction at 0.01 and the Hodges-Lehmann estimate
-    (of logarithms) exceeds the bound. It is undecidable with fewer than five repeats per side, incomparable
-    runs, or unusable figures, such as throttled ones. Exit status 1 if a rule fails, else 2 if one is
-    undecidable.
+    A rule fails if a figure shifts by more than the bound, and not by chance (Mann-Whitney test at 0.01). The
+    shift is the Hodges-Lehmann estimate of logarithms. A rule is undecidable with fewer than five repeats per
+    side, incomparable runs, or unusable figures, such as throttled ones. Exit status 1 if a rule fails, else
+    2 if one is undecidable.
 
     Parameters
     ----------
     base
-        A run, a suite (such as from `run --repeat`), or tag:WORD for all runs with a tag. Of a review of
+        A run, a suite (such as from `run --repeat`), or tag:WORD for all runs with a tag. If a review has
         several drives, name one drive's suite.
     new
         Runs to compare with BASE, named likewise.
     fail_if
-        Fail if a figure rises or falls by more than this: 'qd1_random_read_p99 > +5%'. Part of a name will do
-        if it fits only one (`ssdlab rank` lists them). May be given several times.
+        Fail if a figure rises or falls by more than this: 'qd1_random_read_p99 > +5%'. Part of a name is
+        enough if it fits only one figure (`ssdlab rank` lists them). May be given several times.
     markdown
         Print tables in Markdown.
     junit
@@ -234,7 +234,7 @@ Beside = Annotated[
     str | None,
     Parameter(
         metavar="RUN",
-        help="Alternate with repeats of an earlier run and compare the two: a run, a suite of repeats, "
+        help="Alternate with repeats of an earlier run, and compare both: a run, a suite of repeats, "
         "or tag:WORD. A verdict needs at least five repeats.",
     ),
 ]

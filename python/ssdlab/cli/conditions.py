@@ -48,7 +48,7 @@ def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool
     Parameters
     ----------
     run
-        Id of the run, or its last letters [default: every run that no process works on].
+        Id of the run, or its last letters [default: every run that is not running].
     destroy
         Identifier of the drive, needed to restore an LBA format: that erases all data.
     json

@@ -58,7 +58,7 @@ def demo(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Run a whole quick review and write its report.
+    """Run a quick review and write its report.
 
     By default it reviews a simulated data-centre drive in under a minute, and touches no disk: queue depth 1,
     peak reads, steady state, mixes, consistency. With --on FILE it reviews this machine's disk in about two

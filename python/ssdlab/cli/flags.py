@@ -125,8 +125,8 @@ Library = Annotated[
     Path | None,
     Parameter(
         metavar="FOLDER",
-        help="Folder of runs. [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs in the data "
-        "folder]",
+        help="Folder of runs. [default: $SSDLAB_LIBRARY, else library in config.toml, else "
+        "~/.local/share/ssdlab/runs]",
     ),
 ]
 Rig = Annotated[

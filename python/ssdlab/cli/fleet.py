@@ -154,15 +154,15 @@ CANCEL_SCHEMA = "ssdlab.fleet-cancel/1"
 
 
 def cancel(plan: str, /, *, library: Library = None, json: bool = False) -> None:
-    """Stop the jobs of a plan as Ctrl-C would, and start no more. `ssdlab fleet resume` continues it.
+    """Stop the jobs of a plan as Ctrl-C does, and start no more. `ssdlab fleet resume` continues the plan.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or a prefix of it, or `last`.
     json
-        Print JSON, schema ssdlab.fleet-cancel/1: `ended` counts jobs that were running; null if all had
-        ended.
+        Print JSON, schema ssdlab.fleet-cancel/1: `ended` counts the jobs asked to stop; null if all had
+        succeeded.
     """
     from ssdlab.fleet.carrying_out import cancel as end
     from ssdlab.fleet.fleet_folder import find_fleet
@@ -177,7 +177,7 @@ def cancel(plan: str, /, *, library: Library = None, json: bool = False) -> None
         say(f"all jobs of {name} have succeeded: nothing is left to cancel")
         return
     ended = f"{counted(count, 'job')} of {name} asked to stop" if count else f"no job of {name} is running"
-    say(f"{ended}, and no more will start; to continue: {folder.command('resume')}")
+    say(f"{ended}, and none will start; to continue: {folder.command('resume')}")
 
 
 def print_plan(made: FleetPlan) -> None:

@@ -107,8 +107,8 @@ def pack(
     output
         Archive to write; it must not exist.
     redact
-        Replace serial numbers and host names by pseudonyms that nobody can look up. The runs are resealed,
-        and a note says so. Other paths and your notes stay.
+        Replace serial numbers and host names with irreversible pseudonyms, and reseal the runs. A note in
+        each run records this. Other paths and your notes are kept.
     json
         Print what was packed as JSON, schema ssdlab.pack/1.
     """

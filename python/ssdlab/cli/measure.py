@@ -227,7 +227,7 @@ def measure(
 ) -> None:
     """Run one workload now and print what was measured.
 
-    4k is 4096 bytes, as in fio; kB, MB and GB are decimal, KiB, MiB and GiB binary (fio's kb_base=1000).
+    4k is 4096 bytes, as in fio; kB, MB and GB are decimal, KiB, MiB and GiB binary.
     Times without a unit are seconds. Where an option has two names, the second is fio's.
 
     Parameters
@@ -276,7 +276,7 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
     by = {getattr(value, "option", ""): str(value) for value in options.values()}
     if "--runtime" in by and not time_based and options.get("bytes") is None:
         raise UsageError(
-            "fio's --runtime without --time_based also ends at size, which measure does not have",
+            "fio's --runtime without --time_based also ends at size=, which measure lacks",
             "use --seconds, or add --time_based or --bytes",
         )
     if time_based and options.get("bytes") is not None:
@@ -284,17 +284,17 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
     order = options.get("rw") or "randread"
     if by.get("--numjobs", "1") != "1" and not order.startswith("rand"):
         raise UsageError(
-            "fio's sequential clones all start at offset 0; here each thread has its own part",
-            "use --threads for parts, or ssdlab job FILE.fio for clones",
+            "fio's sequential jobs all start at offset 0, but measure gives each thread its own part",
+            "replace --numjobs with --threads, or use ssdlab job FILE.fio to start all at 0",
         )
     if (engine := by.get("--ioengine")) is not None and (ours := FIO_ENGINES.get(engine)) is not None:
         say(f"--ioengine {engine}: --engine {ours}")
     if not (time_based or by.keys() & _OF_FIO):
         return
     if (rate := options.get("rate")) is not None:
-        say(f"--rate {rate}: I/Os a second in all; fio's rate is bytes a second of each job and direction")
+        say(f"--rate {rate}: total I/Os per second; fio's rate is bytes per second of each job and direction")
     if order.startswith("rand") and options.get("pattern") is None:
-        say("random I/O may repeat a block, as with fio's norandommap; --pattern shuffled repeats none")
+        say("random I/O may repeat a block, as with fio's norandommap; --pattern shuffled does not")
 
 
 def _print(summary: Summary) -> None:

@@ -23,7 +23,7 @@ def meters(
     rig: Rig = None,
     json: bool = False,
 ) -> int:
-    """List power meters and their present readings: those found here, the default one, those named.
+    """List the power meters found here, the default one and the named ones, with their readings.
 
     The default one is set in the rig file or config.toml. If a named or default meter cannot be used, the
     exit status is 2 or 3.

@@ -35,11 +35,11 @@ class OrderOptions(MeterOptions, ErrorOptions):
         False, description="show every command and write that would reach the drive, without running anything"
     )
     seed: int | None = Field(
-        None, ge=0, lt=2**64, description="seed of all random numbers [default: random, and recorded]"
+        None, ge=0, lt=2**64, description="seed of all random numbers [default: a random one, recorded]"
     )
     run_id: Annotated[str, Metavar("ID")] | None = Field(
         None,
-        description="id for the run, for programs that start it and look it up later "
+        description="id of the run, so that a program can find it again "
         "[default: time, method and random letters]",
     )
 
@@ -49,15 +49,15 @@ Set = Annotated[
     Parameter(
         name="--set",
         metavar="NAME=VALUE",
-        help="Set a parameter of the method: --set seconds=30; in a suite, of every part that has it, or "
-        "of one: --set qd1.seconds=30. May be given several times.",
+        help="Set a parameter: --set seconds=30. In a suite this sets it in every part, or in one: --set "
+        "qd1.seconds=30. May be given several times.",
     ),
 ]
 Precondition = Annotated[
     Literal["full", "one-pass", "analytic"] | None,
     Parameter(
-        help="Preconditioning of methods of steady random writes: full, one-pass (a purged drive written "
-        "once at random), analytic (set in a simulated drive); in a suite, of every part that can."
+        help="Preconditioning before steady random writes: full, one-pass (purge, then one random pass) or "
+        "analytic (computed, simulated drives only). Applies to every part of a suite that has it."
     ),
 ]
 Quick = Annotated[
@@ -78,7 +78,7 @@ Repeat = Annotated[
     int,
     Parameter(
         metavar="N",
-        help="Number of repeats; shows medians with confidence intervals, of 95 % from six runs.",
+        help="Number of runs, shown as medians with confidence intervals (95 % from six runs).",
         converter=whole_number(0, 1_000_000),
         n_tokens=1,
     ),
@@ -244,7 +244,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False, whole: 
     result = read_result(run)
     failed = result is not None and result.passed is False
     if failed:
-        say(f"the verdict of {run.manifest.method.name} is a fail: exit status 1")
+        say(f"{run.manifest.method.name} failed its verdict: exit status 1")
     if require_steady:
         for where in unsteady(run):
             say(f"steady state was not shown, but --require-steady demands it: {where}")

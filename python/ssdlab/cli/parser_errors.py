@@ -52,12 +52,12 @@ _USE = {
 _LEAVE_OUT = {
     "direct": "I/O is direct unless --buffered is given",
     "invalidate": "only writes can go through the page cache, with --buffered",
-    "norandommap": "random I/O keeps no map of visited blocks, but with --pattern shuffled",
-    "randrepeat": "on a device or file each run has a new seed; --seed repeats one",
+    "norandommap": "random I/O keeps a map of visited blocks only with --pattern shuffled",
+    "randrepeat": "each run on a device or file has a new seed; --seed repeats one",
     "group_reporting": "threads are always reported as a group",
     "name": "a single workload needs no name",
     "refill_buffers": "written data never repeats; --compressible makes part of it compressible",
-    "kb_base": "4k is 4096 here, 4kB is 4000 and 4KiB 4096, as with kb_base=1000",
+    "kb_base": "4k and 4KiB are 4096 bytes here, and 4kB is 4000",
 }
 _FIO_ELSEWHERE = {
     "filename": "give the drive or file as an argument: ssdlab measure DRIVE",
@@ -368,6 +368,8 @@ def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:
     if error.keyword:
         if (given := _number_after(error.keyword, error.root_input_tokens or ())) is not None:
             return UsageError(f"{name}: {given!r} is negative", see, parameter=name, given=given)
+        if (error.keyword, "-") in pairwise(error.root_input_tokens or ()):
+            return UsageError(f"{name} does not accept -", f"name a file; {see}", parameter=name, given="-")
         return UsageError(f"{name} needs a value", see, parameter=name)
     names = _needed(error) or [name]
     are = "is" if len(names) == 1 else "are"

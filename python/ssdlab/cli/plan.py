@@ -152,7 +152,7 @@ def plan(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
-    """Show what a method or suite does on drives, how long it takes and what it writes; touch nothing.
+    """Show a method's or suite's steps, duration and writes, without touching a drive.
 
     The drive's speed is estimated from its link, its ratings and its earlier runs; without these, the bounds
     assume any drive.
@@ -163,14 +163,13 @@ def plan(
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
         Block devices such as /dev/nvme0n1, a file (with --size to create it), or simulated drives: sim:NAME,
-        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). For the identifier of a drive in the
-        library, only missing runs are planned. A variant of one drive follows its name:
-        /dev/nvme1n1,spare=25%.
+        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). The identifier of a drive in the library
+        plans only its missing runs. Append options for a variant of a drive: /dev/nvme1n1,spare=25%.
     probe
         Measure the drive first, for at most 30 s: reads only, unless --destroy allows writes. For a method,
         not a suite.
     fio
-        Print the steps that read, write or trim on one drive as a fio job file instead.
+        Print the steps with I/O as a fio job file instead, for one drive.
     json
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` by the
         drive's clock, `real_seconds` by the host's. They differ for a simulated drive.
@@ -187,7 +186,7 @@ def plan(
     ):
         _check_no_probe(probe)
         if fio:
-            raise UsageError("--fio takes one drive", "give one drive, by its path")
+            raise UsageError("--fio needs exactly one drive", "give one drive, by its path")
         given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents, "only": only}
         made = orders(name, drives, set, library_of(library), **given)
         plan_several(made, library_of(library), json=json)
@@ -233,7 +232,7 @@ def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]
     ]
     work = [(label, request.workload) for label, request in steps if request.workload is not None]
     if any(each.changes_data for _, each in work):
-        print_line(f"# writes to {drive}: fio asks for no consent and checks no mount")
+        print_line(f"# writes to {drive}: fio checks neither consent nor mounts")
     print_line(job_file(work, target_of(drive, options.get("size"))))
     for label, request in steps:
         if request.workload is None and request.verb != "conditions":

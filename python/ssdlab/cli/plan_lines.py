@@ -81,7 +81,7 @@ def say_what_cannot_be_shown(planned: Plan | SuitePlan) -> None:
 
 def known_by_text(sources: Sequence[str]) -> str:
     """Return what the bounds are based on."""
-    return ", ".join(sources) or "bounds assume any drive: nothing is known of this one"
+    return ", ".join(sources) or "the bounds cover any drive, as nothing is known about this one"
 
 
 def endurance_text(planned: Plan | SuitePlan) -> str:

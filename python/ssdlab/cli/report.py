@@ -66,7 +66,7 @@ def report(
         A file of your own claims, each with figure and bound: marked true, false or not measured, here and on
         the page. Exit status 1 if one is false.
     pdf
-        Write a PDF of the opened charts instead, each in one unit. Needs Chromium and the extra `figures`.
+        Write a PDF of the open charts instead, each in one unit. Needs Chromium and the extra `figures`.
     full
         Open every chart; in a PDF also every view, table, header and measurement description.
     overview

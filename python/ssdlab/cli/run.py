@@ -45,7 +45,7 @@ def run(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> int:
-    """Run a method, a suite or a review on one or more drives, and store it in the library.
+    """Run a method, suite or review on one or more drives, and store the results in the library.
 
     After Ctrl-C, a kill or a crash, `ssdlab resume` continues it; finished work is not repeated. Several
     drives run one after the other, and share one report.
@@ -56,9 +56,8 @@ def run(
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
         Block devices such as /dev/nvme0n1, a file (with --size to create it), or simulated drives: sim:NAME,
-        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). For the identifier of a drive in the
-        library, only missing runs are done, if it is attached. A variant of one drive follows its name:
-        /dev/nvme1n1,spare=25%.
+        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). The identifier of an attached drive in the
+        library runs only what is missing. Append options for a variant of a drive: /dev/nvme1n1,spare=25%.
     require_steady
         Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
     json

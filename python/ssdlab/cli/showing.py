@@ -168,7 +168,7 @@ def _print_figures(result: ResultBase, marks: Marks) -> None:
 _SEALS = {
     "sealed": None,
     "unfinished": None,
-    "not sealed": "not sealed: made by a version without seals, so damage cannot be detected",
+    "not sealed": "not sealed: a version without seals wrote it, so damage cannot be detected",
 }
 
 

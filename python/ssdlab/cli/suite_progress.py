@@ -21,7 +21,7 @@ _OTHERS = (0.2, 5.0)
 
 
 class Place(NamedTuple):
-    """A part of a suite: its drive (empty if there is only one), its number of how many, and its name."""
+    """A part of a suite: its drive (empty if there is only one), its number, the total, and its name."""
 
     drive: str
     number: int

@@ -107,7 +107,7 @@ def note(
     check_run(RunFolder(folder))
     leads_to = None if run is None else RunFolder(find_run(run, place)).manifest.run_id
     if leads_to == folder.name:
-        raise UsageError(f"--run {run} is the run that the note is on", "name another run")
+        raise UsageError(f"--run {run} is the run that has the note", "name another run")
     day = None if date is None else _day(date)
     added = add_note(folder, text, day=day, chapter=chapter, run=leads_to)
     if json:

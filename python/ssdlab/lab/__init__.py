@@ -1,1 +1,1 @@
-"""What methods are made with and found by: verbs, parts, kinds of results, the loader."""
+"""What methods are made of and found by: verbs, parts, kinds of results, the loader."""

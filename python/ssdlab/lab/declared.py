@@ -16,16 +16,16 @@ IOPS_OF_MB_S = 1e6 / 4096
 
 
 class RatedAs(NamedTuple):
-    """What makers rate that a headline figure is compared with.
+    """The maker's rating for a headline figure.
 
     Attributes
     ----------
     factor
-        From the unit of the figure to that of the rating.
+        Factor from the figure's unit to the rating's.
     state
         Of the figure.
     state_words
-        What is said of the figure beside a rating of another state; empty: its state.
+        Words for the figure's state when a rating is for another state; empty: the state itself.
     """
 
     metric: MetricName
@@ -35,7 +35,7 @@ class RatedAs(NamedTuple):
 
 
 MAX_READ_W, MAX_WRITE_W = RatedAs("max_read_w"), RatedAs("max_write_w")
-"""What no load of the direction draws more than."""
+"""Maximum power of any load in that direction."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class Declared:
     Attributes
     ----------
     place
-        Module of its folder that defines it; of a suite the file.
+        Module that defines it; for a suite the file.
     writes
-        Whether it writes to the drive with the parameters it has by default.
+        Whether it writes to the drive with default parameters.
     line
-        The first of its prose.
+        The first line of its prose.
     figures
-        Names of the headline figures that it can have. A star stands for what parameters say, such as a
-        depth. Efficiency and power are had with a meter alone.
+        Names of its possible headline figures. A star is a value from the parameters, such as a depth.
+        Efficiency and power need a meter.
     rated
-        By figure what makers rate it by: of several the first rated in its state.
+        Ratings by figure: the first one for its state applies.
     top
-        Of the figure that readers look for first: its place among those of all methods, and its name.
+        The figure that readers look for first: its place among all methods' top figures, and its name.
     """
 
     name: str
@@ -69,5 +69,5 @@ class Declared:
 
 
 def figure_names(name: str, *figures: str) -> tuple[str, ...]:
-    """Return names of figures that begin alike."""
+    """Return names of figures with a common prefix."""
     return tuple(f"{name}_{figure}" for figure in figures)

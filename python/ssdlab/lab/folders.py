@@ -1,8 +1,7 @@
 """The methods of ssdlab itself, found by their folders.
 
-A folder of `ssdlab.methods` declares its methods (`DECLARED`), kinds of results (`KINDS`) and its place among
-the folders (`ORDER`); its `__init__` is read without importing any method. One that cannot be read is named,
-and takes no other down.
+A folder of `ssdlab.methods` declares its methods (`DECLARED`), kinds of results (`KINDS`) and its place
+(`ORDER`). Its `__init__` is read without importing a method. A broken folder is named and affects no other.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BrokenMethod:
-    """A method that cannot be used: one that a package brings along, or a folder of ours."""
+    """A method that cannot be used, from another package or a folder of ours."""
 
     name: str
     package: str
@@ -59,21 +58,21 @@ def _read(package: str) -> _Folders:
 
 
 def broken_by(name: str, error: Exception) -> BrokenMethod:
-    """Return a method of ours that an error keeps from use."""
+    """Return a method of ours that an error makes unusable."""
     return BrokenMethod(name, "ssdlab", f"{type(error).__name__}: {error}")
 
 
 _FOLDERS = _read("ssdlab.methods")
 REGISTRY = _FOLDERS.methods
-"""Every method of ssdlab itself by its name, in the order of a review; its module has it as `METHOD`."""
+"""Every method of ssdlab by its name, in the order of a review; its module has it as `METHOD`."""
 KINDS = _FOLDERS.kinds
-"""Of their results."""
+"""Kinds of their results."""
 BROKEN = _FOLDERS.broken
-"""Folders that could not be read, by the name that a method of theirs would have."""
+"""Unreadable folders, by the name of the method they would have."""
 
 
 def figures_of(methods: Iterable[str]) -> tuple[str, ...] | None:
-    """Return what the headline figures of these methods can be called; None where one is of a package."""
+    """Return possible names of the methods' headline figures; None if a method is from another package."""
     names: list[str] = []
     for method in methods:
         if method not in REGISTRY:
@@ -88,10 +87,10 @@ def is_figure(name: str, names: Iterable[str]) -> bool:
 
 
 def top_figures() -> list[str]:
-    """Return what a reader looks for first, where a review does not say."""
+    """Return the top figures, for pages whose review names none."""
     return [name for _, name in sorted(each.top for each in REGISTRY.values() if each.top is not None)]
 
 
 def rated_as(figure: str) -> tuple[RatedAs, ...]:
-    """Return what makers rate a headline figure by."""
+    """Return the makers' ratings for a headline figure."""
     return next((each.rated[figure] for each in REGISTRY.values() if figure in each.rated), ())

@@ -1,4 +1,4 @@
-"""The methods and suites that there are: ours, and those that other packages bring along."""
+"""The available methods and suites: ours, and those of other packages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUP = "ssdlab.methods"
 
 @dataclass(frozen=True)
 class MethodsOfOthers:
-    """What other packages bring along."""
+    """Methods of other packages."""
 
     methods: dict[str, Method]
     broken: tuple[BrokenMethod, ...]
@@ -69,7 +69,7 @@ def _offered(taken: Collection[str], only: str | None = None) -> MethodsOfOthers
 
 
 def names_of_others() -> list[str]:
-    """Return the names of the methods that other packages say they bring; nothing is imported."""
+    """Return the names of other packages' methods, without importing them."""
     return sorted(entry_points(group=GROUP).names)
 
 
@@ -82,14 +82,13 @@ SUITES = {
         "enterprise-review",
         "enterprise-review.toml",
         True,
-        "An enterprise drive as reviews judge one: alone, at its peaks, in steady state, and "
-        "under mixed load.",
+        "An enterprise drive as reviews test it: queue depth 1, peaks, steady state and mixed load.",
     ),
     "client-review": Declared(
         "client-review",
         "client-review.toml",
         True,
-        "A client drive as reviews judge one: fresh and full, in bursts and without a pause.",
+        "A client drive as reviews test it: fresh and full, in bursts and under sustained load.",
     ),
     "quick-look": Declared(
         "quick-look", "quick-look.toml", True, "A first look at a drive, in under ten minutes."
@@ -143,7 +142,7 @@ def find_method(name: str) -> Method:
     Raises
     ------
     UsageError
-        With the nearest name, when there is none.
+        There is none; with the nearest name.
     Unsupported
         It cannot be used.
     """
@@ -174,7 +173,9 @@ def _load(name: str, place: str) -> Method | BrokenMethod:
         return broken_by(name, error)
     if name in REGISTRY and writes != REGISTRY[name].writes:
         declared = "writes" if REGISTRY[name].writes else "only reads"
-        return BrokenMethod(name, "ssdlab", f"its folder declares that it {declared}; its Method disagrees")
+        return BrokenMethod(
+            name, "ssdlab", f"its folder declares that it {declared}, but its Method disagrees"
+        )
     return found
 
 
@@ -183,7 +184,7 @@ def _unusable(found: BrokenMethod) -> Unsupported:
 
 
 def not_a_declaration(name: str) -> UsageError:
-    """Return the refusal to run a file that is something else, with what can be run."""
+    """Return the refusal to run another kind of file, with what can be run."""
     return UsageError(
         f"{name} is a file, but not a review declaration",
         "name a method, a suite or a review (see ssdlab methods), or a declaration of your own, NAME.toml "
@@ -193,12 +194,12 @@ def not_a_declaration(name: str) -> UsageError:
 
 
 def all_methods() -> list[Method]:
-    """Return every method of ssdlab itself that can be used, in the order a review prints them."""
+    """Return every usable method of ssdlab, in the order of a review."""
     return [each for each in _loaded() if not isinstance(each, BrokenMethod)]
 
 
 def broken_methods() -> list[BrokenMethod]:
-    """Return every method of ssdlab itself that cannot be used."""
+    """Return every unusable method of ssdlab."""
     return [*BROKEN, *(each for each in _loaded() if isinstance(each, BrokenMethod))]
 
 
@@ -207,8 +208,8 @@ def _loaded() -> list[Method | BrokenMethod]:
 
 
 def methods_of_others(only: str | None = None) -> MethodsOfOthers:
-    """Return the methods that other packages bring along, and which of them cannot be used.
+    """Return the methods of other packages, and the unusable ones.
 
-    With `only`, those of that name: no other package is imported.
+    With `only`, only packages with methods of that name are imported.
     """
     return _offered({*REGISTRY, *_UNLISTED, *SUITES}, only)

@@ -1,8 +1,8 @@
-"""What another program measured, as a Result: the figures it reported, and what it did not report.
+"""Another program's measurement as a Result: the figures it reported, and what it did not report.
 
-Clocks keep fio's names. Where ours stand for them in tables and exports, clat is the service time, which fio
-begins behind the submission, and lat the response time, in a closed loop alone: under a rate fio's lat does
-not begin when an I/O was due.
+Clocks keep fio's names. In tables and exports clat is our service time, although fio starts it after the
+submission. In a closed loop lat is our response time; under a rate it is not, as fio does not start it when
+the I/O is due.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ What it cannot show
 
 
 class ImportedFile(Stored):
-    """A file that was read; the first is kept in the run folder."""
+    """An imported file; the first is kept in the run folder."""
 
     name: str
     bytes: int
@@ -49,40 +49,40 @@ class ImportedFile(Stored):
 
 
 class ImportedPoint(Stored):
-    """What one job did in one direction; None where fio does not tell."""
+    """The result of one job in one direction; None where fio reports nothing."""
 
     label: str
     job: str
-    ordinal: int = Field(description="step of the run that stands for the job")
+    ordinal: int = Field(description="step of the run for the job")
     direction: Direction
     pattern: Literal["random", "sequential"] | None
-    block: str | None = Field(description="as the job has it: 4k, or bssplit and what follows")
+    block: str | None = Field(description="as in the job: 4k, or the value of bssplit")
     jobs: int | None
-    depth: int | None = Field(description="iodepth, of each of its jobs")
+    depth: int | None = Field(description="iodepth of each of its jobs")
     engine: str | None
     seconds: float
     ios: int | None
     bytes: int
-    short: int = Field(description="I/Os that moved less than they asked for")
+    short: int = Field(description="I/Os that moved less than requested")
     dropped: int
     iops: float
     mb_s: float
     spread_iops: Spread | None = Field(default=None, description="over the intervals of logs or statuses")
     clock: Clock | None = Field(
         default=None,
-        description="that headline figures and charts are of: lat, else the one with percentiles",
+        description="clock of headline figures and charts: lat, else the one with percentiles",
     )
-    clocks: dict[Clock, Latencies] = Field(default={}, description="what was told of each")
+    clocks: dict[Clock, Latencies] = Field(default={}, description="reported latencies by clock")
     closed: bool = Field(description="no rate and no think time: lat is the response time")
 
     @property
     def latencies(self) -> Latencies:
-        """Those of its clock."""
+        """Latencies by its clock."""
         return self.clocks.get(self.clock, {}) if self.clock else {}
 
     @property
     def drawn(self) -> Point:
-        """The same as charts take it: both clocks of ours are the one that figures are of."""
+        """The same for charts: both our clocks are the clock of its figures."""
         return Point(
             label=self.label,
             direction=self.direction,
@@ -103,7 +103,7 @@ class ImportedPoint(Stored):
 
 
 class ImportedSync(Stored):
-    """The fsync, fdatasync or sync_file_range calls of a job, which are no I/Os of its rows."""
+    """The fsync, fdatasync or sync_file_range calls of a job, which do not count as I/Os."""
 
     label: str
     job: str
@@ -113,18 +113,18 @@ class ImportedSync(Stored):
 
 
 class ImportedResult(ResultBase):
-    """What one file of another program says."""
+    """The content of one result file of another program."""
 
     kind: Literal["imported"] = "imported"
     program: str = Field(description="as it calls itself: fio-3.33")
     files: tuple[ImportedFile, ...] = Field(min_length=1)
     points: tuple[ImportedPoint, ...]
     syncs: tuple[ImportedSync, ...] = ()
-    notes: tuple[str, ...] = Field(default=(), description="what is not to be had, and why")
+    notes: tuple[str, ...] = Field(default=(), description="what is missing, and why")
 
 
 def findings(result: ImportedResult) -> Iterator[Claim]:
-    """Yield the throughput and the tail of each job, the syncs, and what could not be had."""
+    """Yield the throughput and tail of each job, the syncs, and what is missing."""
     for point in result.points:
         amount = Amount(point.iops, "IOPS")
         if point.pattern == "sequential":
@@ -172,7 +172,7 @@ def tables(result: ImportedResult) -> tuple[Table, ...]:
 
 
 def throughput(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return what each job asked for and did."""
+    """Return the requested and the achieved throughput of each job."""
     head = ("Job", "Block", "Order", "Jobs", "Depth each", "Engine", "IOPS", "MB/s", "Slowest interval",
             "Fastest interval", "Intervals", "I/Os", "Short", "Dropped", "Time")  # fmt: skip
     rows = tuple(
@@ -200,14 +200,14 @@ def throughput(points: tuple[ImportedPoint, ...]) -> Table:
 
 
 def latencies(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return the latencies of each clock that was stated."""
+    """Return the latencies of each reported clock."""
     rows = tuple(
         (cells.words(point.label), cells.words(clock), *_latencies(stated))
         for point in points
         for clock, stated in point.clocks.items()
     )
     brief = ("Job", "Clock", "mean", "p50", "p99", "p99.9", "max")
-    title = "Latency by fio's clocks: slat to submit, clat from there to the completion, lat all of it"
+    title = "Latency by fio's clocks: slat to submit, clat from submission to completion, lat in all"
     return Table(title, ("Job", "Clock", *LATENCIES), rows, brief=brief)
 
 

@@ -1,18 +1,18 @@
 """A user's own sequence of steps, from a TOML file.
 
 Question
-    Whatever the file asks. Each `run` step yields a point for each direction; the other steps bring the
-    drive into a state or leave it alone.
+    Whatever the file asks. Each `run` step yields a point per direction; other steps bring the drive into a
+    state or leave it idle.
 
 Procedure
-    The steps of the file, in its order. An interrupted `run`, `idle` or `trim` step begins anew on resume; an
-    interrupted `fill` goes on where it stopped.
+    The steps of the file, in its order. On resume, an interrupted `run`, `idle` or `trim` step starts again;
+    a `fill` continues where it stopped.
 
 Source
     The file, which is kept with the result.
 
 What it cannot show
-    That the drive was in the state that the figures need: nothing here proves it.
+    Whether the drive was in the state that the figures need.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class FillStep(Frozen):
 
     noun: ClassVar[str] = "fill step"
 
-    passes: int = Field(1, ge=1, le=100, description="how often the whole span is written")
+    passes: int = Field(1, ge=1, le=100, description="number of times to write the whole span")
     bs: Bytes = Field(FILL_BLOCK_BYTES, ge=512, description="block size")
-    depth: int = Field(1, ge=1, le=1024, description="I/Os in flight; above 1 by io_uring")
-    unless_written: bool = Field(False, description="leave it out where every byte is known to be written")
+    depth: int = Field(1, ge=1, le=1024, description="I/Os in flight; io_uring if above 1")
+    unless_written: bool = Field(False, description="skip it if every byte is known to be written")
 
 
 class IdleStep(Frozen):
@@ -88,7 +88,7 @@ class LimitStep(Frozen):
 
     noun: ClassVar[str] = "limit step"
 
-    size: Bytes = Field(gt=0, description="bytes from the start of the drive that are used from here on")
+    size: Bytes = Field(gt=0, description="bytes from the start of the drive to use from here on")
 
 
 class NoteStep(Frozen):
@@ -96,7 +96,7 @@ class NoteStep(Frozen):
 
     noun: ClassVar[str] = "note step"
 
-    text: str = Field(min_length=1, description="what to put into the record")
+    text: str = Field(min_length=1, description="the text to record")
 
 
 class PurgeStep(Frozen):
@@ -104,9 +104,7 @@ class PurgeStep(Frozen):
 
     noun: ClassVar[str] = "purge step"
 
-    method: PurgeMethodName | None = Field(
-        None, description="how; by default the strongest that the drive has"
-    )
+    method: PurgeMethodName | None = Field(None, description="purge method; by default the drive's strongest")
 
     @field_validator("method", mode="before")
     @classmethod
@@ -140,7 +138,7 @@ _SETTINGS: dict[str, Any] = {
 ConditionsStep = create_model(
     "ConditionsStep",
     __base__=SettingsStep,
-    __doc__="Options of a conditions step: every setting that there is, as text or number.",
+    __doc__="Options of a conditions step: any setting, as text or number.",
     **_SETTINGS,
 )
 _OPTIONS: dict[str, type[Frozen]] = {
@@ -163,7 +161,7 @@ class JobStep(Frozen):
 
     do: str = Field(description="what the step does: " + ", ".join(VERBS))
     label: str = Field("", description="what reports call it")
-    options: dict[str, JsonValue] = Field({}, description="as those of ssdlab measure, for run steps")
+    options: dict[str, JsonValue] = Field({}, description="for run steps: the options of ssdlab measure")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -180,12 +178,12 @@ class JobStep(Frozen):
 
     @property
     def asked(self) -> Frozen:
-        """The options of a step without a workload, checked."""
+        """The checked options of a step without a workload."""
         return _OPTIONS[self.do].model_validate(self.options)
 
     @property
     def writes(self) -> bool:
-        """Whether the step changes what is on the drive."""
+        """Whether the step changes data on the drive."""
         if self.do in MEASURED:
             return self.workload().changes_data
         return self.do in ("purge", "fill", "trim") or (
@@ -193,7 +191,7 @@ class JobStep(Frozen):
         )
 
     def workload(self) -> Workload:
-        """Return the workload of a run step; seed and span are the lab's unless the step names them."""
+        """Return the workload of a run step; by default with the lab's seed and span."""
         return self._made
 
     @cached_property
@@ -204,7 +202,7 @@ class JobStep(Frozen):
         if _STREAMS in options:  # a stage of a fio job file
             return Workload.model_validate(options)
         if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
-            raise UsageError(f"a run step has no {wrong}", "give it to the job, or use a step of its own")
+            raise UsageError(f"a run step has no {wrong}", "give it for the whole job, or in a separate step")
         asked = MeasureOptions(**options).workload()
         (stream,) = asked.streams
         left_out = set() if "span" in options else {"span"}
@@ -218,7 +216,7 @@ class JobStep(Frozen):
 
 
 def step_options() -> dict[str, dict[str, FieldInfo]]:
-    """Return the options of each kind of step, by the keys that they have beside `do` and `label`."""
+    """Return the options of each kind of step, by its keys besides `do` and `label`."""
     from ssdlab.model.options import MeasureOptions
 
     measured = {field.alias or name: field for name, field in MeasureOptions.model_fields.items()}
@@ -227,12 +225,12 @@ def step_options() -> dict[str, dict[str, FieldInfo]]:
 
 
 def step_keys() -> frozenset[str]:
-    """Return every key that a step of some kind may have, beside `do` and `label`."""
+    """Return every possible key of a step, besides `do` and `label`."""
     return frozenset(name for options in step_options().values() for name in options)
 
 
 def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
-    """Read the steps of a job from TOML text: `[[step]]` tables with `do`, perhaps `label`, and options.
+    """Read the steps of a job from TOML text: `[[step]]` tables with `do`, optional `label`, and options.
 
     Raises
     ------
@@ -291,12 +289,12 @@ class JobParams(Params):
 
 
 def read_job(text: str, name: str) -> JobParams:
-    """Read a job from TOML text; `name` is that of its file, for messages."""
+    """Read a job from TOML text; `name` is the file's name, for messages."""
     return JobParams(steps=read_steps(text, name))
 
 
 def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
-    """Return the steps of a fio job file: what is said of it, and a run of each stage behind its rest."""
+    """Return the steps of a fio job file: its notes, and each stage's rest and run."""
     steps = [JobStep(do="note", options={"text": "; ".join(remarks)})] if remarks else []
     for stage in stages:
         if stage.rest_ns:
@@ -354,7 +352,7 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
 
 
 def conclude(data: RunData, p: JobParams) -> JobResult:
-    """Make a point of each direction of each run step."""
+    """Return a point for each direction of each run step."""
     del p
     measured = [step for step in data.steps if step.verb in MEASURED and step.result.measurement is not None]
     return JobResult(
@@ -391,9 +389,9 @@ METHOD = Method(
 
 
 def finished_steps(run: RunFolder) -> JobResult:
-    """Return a point for each direction of each measured step that is finished.
+    """Return a point for each direction of each finished, measured step.
 
-    It is no result of the method: a sweep that ends half-way has no peak.
+    This is not the method's result: half a sweep has no peak.
     """
     manifest = run.manifest
     data = RunData(

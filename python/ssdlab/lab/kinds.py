@@ -1,6 +1,7 @@
-"""Every kind of Result of ssdlab itself, in the order of the page; and the Results of points and suites.
+"""Every kind of Result of ssdlab, in the order of the page; and the Results of points and suites.
 
-A method names its kind (`Method.result`). Places are texts: reading one kind loads no other.
+A method names its kind (`Method.result`). Functions are named by text, so that reading one kind loads no
+other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ssdlab.results.schema import Point, ResultBase
 
 
 class PointsResult(ResultBase):
-    """Measured points and the figures drawn from them: of methods that need no Result of their own."""
+    """Measured points and their figures, for methods without a Result of their own."""
 
     kind: Literal["points"] = "points"
     points: tuple[Point, ...]
@@ -35,14 +36,10 @@ class ChildOutcome(Stored):
     run_id: str
     method: str
     title: str
-    state: str = Field(description="drive state that it began in")
-    prepared_by: str | None = Field(
-        default=None, description="run that brought the drive into it, where it was forked"
-    )
-    left_out: str | None = Field(default=None, description="why it was not done: there is no run of it")
-    verdict: bool | None = Field(
-        default=None, description="whether it passed; None: its method gives no verdict"
-    )
+    state: str = Field(description="drive state at its start")
+    prepared_by: str | None = Field(default=None, description="run that prepared this state, if forked")
+    left_out: str | None = Field(default=None, description="why it has no run")
+    verdict: bool | None = Field(default=None, description="whether it passed; None: no verdict")
 
 
 class RepeatedFigure(Stored):
@@ -53,35 +50,36 @@ class RepeatedFigure(Stored):
     label: str
     unit: str
     better: Literal["higher", "lower"]
-    values: tuple[float, ...] = Field(description="of the runs that have it, in their order")
+    values: tuple[float, ...] = Field(description="values of the runs that have it, in order")
     median: float | None = Field(description="null: fewer than two runs have it, or they are `apart`")
     low: float | None = Field(description="lower end of the median's confidence interval")
     high: float | None
     confidence: float | None = Field(
-        description="of that interval, 0 to 1: 0.95 or more from six runs on; null: there is none"
+        description="confidence level of that interval, 0 to 1: at least 0.95 from six runs; null: no "
+        "interval"
     )
     bound: Literal["at least"] | None = Field(
-        default=None, exclude_if=absent, description="of the median, where a run has no more than a bound"
+        default=None, exclude_if=absent, description="bound of the median, where a run has only a bound"
     )
     load: Load | None = Field(
-        default=None, exclude_if=absent, description="that all runs chose; absent: none chose one"
+        default=None, exclude_if=absent, description="load that all runs chose; absent: none did"
     )
     apart: str = Field(
-        default="", exclude_if=not_, description="in what its runs are not comparable: it has no median then"
+        default="", exclude_if=not_, description="why its runs are not comparable; it then has no median"
     )
     qualified: dict[str, int] = Field(
-        default={}, description="in how many runs it has each qualifier, by code, withheld or not"
+        default={}, description="number of runs with each qualifier, by code, withheld or not"
     )
     withheld: int = Field(default=0, exclude_if=not_, description="runs without a value")
 
     @property
     def runs(self) -> int:
-        """How many runs it is of, with a value or without."""
+        """Number of its runs, with or without a value."""
         return len(self.values) + self.withheld
 
     @property
     def state(self) -> str:
-        """Why its runs are apart, and its qualifiers: of each, if not of all runs, in how many it stands."""
+        """Why its runs are not comparable, and its qualifiers, with the number of runs unless all have it."""
         runs = self.runs
         counts = [
             (each.label, self.qualified[each.code])
@@ -92,7 +90,7 @@ class RepeatedFigure(Stored):
 
 
 class SuiteResult(ResultBase):
-    """The runs of a suite; each holds its own result. Of repeated parts, what their figures say together."""
+    """The runs of a suite, each with its own result; for repeated parts, the combined figures."""
 
     kind: Literal["suite"] = "suite"
     outcomes: tuple[ChildOutcome, ...]
@@ -101,7 +99,7 @@ class SuiteResult(ResultBase):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every part that gives a verdict passed; None where none gives one."""
+        """Whether every part with a verdict passed; None: no part has one."""
         verdicts = [each.verdict for each in self.outcomes if each.verdict is not None]
         return all(verdicts) if verdicts else None
 
@@ -140,13 +138,13 @@ IMPORTED: Kind = ResultKind(
     tables="ssdlab.lab.imported:tables",
 )
 SUITE: ResultKind[SuiteResult] = ResultKind("suite", "ssdlab.lab.kinds:SuiteResult")
-"""Shown by its runs, in the terminal and on the page."""
+"""The kind of a suite, shown by its runs."""
 UNKNOWN: Kind = ResultKind(
     "unknown",
     "ssdlab.lab.outcome:UnknownResult",
     findings=f"{_SAYS}points:unknown_findings",
 )
-"""Of a kind that nobody here knows: of a method whose package is not installed."""
+"""An unknown kind: the method's package is not installed."""
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (*folders.KINDS, POINTS, MEASURE, JOB, IMPORTED, SUITE)}
 """By their names, in the order of the page."""

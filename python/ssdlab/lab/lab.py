@@ -1,19 +1,15 @@
-"""The verbs that a procedure may use: a method has no other access to the drive.
+"""The verbs of a procedure: a method's only access to the drive.
 
 A procedure is straight-line code over these verbs. Each verb is an object (`verbs.verb.Verb`); `do` makes it
-a `Request`, a step with an ordinal, and hands that to an `Executor`: `runner.Runner` does it on a drive and
-journals it, `plan.Recorder` only counts it. Verbs without a function here are asked for by `do`. On resume
-the procedure runs again from its first line; a finished step is read back from the journal and not done
-twice. So a procedure may branch only on what a verb returned, on its parameters and on the facts of the
-drive.
+a `Request`, a step with an ordinal, and passes that to an `Executor`: `runner.Runner` does it on a drive and
+journals it, `plan.Recorder` only counts it. Verbs without a function here are called by `do`. On resume the
+procedure runs again from its first line; a finished step is read back from the journal and not done twice. So
+a procedure may branch only on what a verb returned, on its parameters and on the facts of the drive.
 
 Interruption policies of a step:
 
-`continue`
-    What was done counts; the next attempt does the rest.
-`restart`
-    The attempt is voided and begun anew.
-`re-precondition`
+`continue` What was done counts; the next attempt does the rest. `restart` The attempt is voided and started
+again. `re-precondition`
     The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
     is done again first, and every trim after it, then the interrupted step; within a `stretch` all of that
     from its beginning. Other finished steps stay so.
@@ -51,7 +47,7 @@ T = TypeVar("T")
 
 
 class Lab(LabBase):
-    """What a procedure sees; made as `LabBase` says."""
+    """The lab of a procedure; parameters as of `LabBase`."""
 
     def run(
         self,
@@ -69,19 +65,19 @@ class Lab(LabBase):
         Parameters
         ----------
         workload
-            Streams without a span of their own get the lab's; without a seed of its own it gets the step's.
+            Streams without a span get the lab's; a workload without a seed gets the step's.
         label
-            What the step is called in reports: "depth 8".
+            Name of the step in reports: "depth 8".
         until
             Ends it early.
         policy
-            What an interruption means, unless a block says otherwise.
+            Interruption policy, unless a block declares one.
         certain
-            False for a step of a search, which may end before it: a plan then counts it as at most.
+            False for a step that a search may skip: a plan counts it in the upper bounds only.
         overload
-            More may be asked for than the drive can do, and that is the finding: no warning about it.
+            Overload is intended, so it raises no warning.
         tried
-            What a search tries in it; `RunData.tried` finds it again.
+            The value that a search tries, for `RunData.tried`.
         """
 
         def step(laid: Workload) -> Run:
@@ -100,10 +96,10 @@ class Lab(LabBase):
         overload: bool = False,
         forked: bool = False,
     ) -> list[Step]:
-        """Run one workload for each value, as steps of their own labelled `name value`.
+        """Run one workload for each value, in steps labelled `name value`.
 
-        With `forked` each begins in the state that the drive is in now; see `fork`. `policy` and `overload`
-        as of `run`.
+        With `forked` each starts in the drive's present state; see `fork`. `policy` and `overload` as of
+        `run`.
         """
 
         def run(value: T) -> Step:
@@ -133,20 +129,20 @@ class Lab(LabBase):
         unless_written: bool = False,
         row_ns: int = units.NS_PER_S,
     ) -> Step:
-        """Write the whole span sequentially, with data that does not compress.
+        """Write the whole span sequentially, with incompressible data.
 
         Parameters
         ----------
         passes
             How often.
         block_bytes
-            Block; cut down to what divides the span on a very small one.
+            Block size; reduced to divide a very small span.
         depth
             I/Os in flight; above 1 by io_uring.
         unless_written
-            Leave it out where the drive can prove that every byte was written (a file can, a device cannot).
+            Skip it if the drive can prove that every byte was written (a file can, a device cannot).
         row_ns
-            Length of an interval row: shorter where the speed over the position is looked at.
+            Length of an interval row: shorter to see the speed over the position.
         """
         if passes < 1:
             raise UsageError(f"a fill of {passes} passes writes nothing", "ask for 1 or more", passes=passes)
@@ -169,7 +165,7 @@ class Lab(LabBase):
         policy: Policy = "restart",
         certain: bool = True,
     ) -> Step:
-        """Bring the drive into the state that the following steps measure; its own figures are kept too."""
+        """Bring the drive into the state that later steps need; its own figures are kept too."""
 
         def step(laid: Workload) -> Precondition:
             return Precondition.of(laid, until, certain=certain)
@@ -177,21 +173,21 @@ class Lab(LabBase):
         return self._work(workload, step, label, policy)
 
     def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
-        """Leave the drive alone; `certain` is that of `run`."""
+        """Leave the drive idle; `certain` as of `run`."""
         if seconds < 0:
             raise UsageError(f"idle for {seconds} s is negative", "give a time of 0 s or more")
         return self.do(Idle(seconds=seconds, certain=certain), label=label)
 
     def prepare(self, workload: Workload, verb_of: Callable[[Workload], Verb], *, label: str) -> Step:
-        """Run a workload by a verb of its own that prepares the drive; its seed is that of preparations."""
+        """Run a workload by a verb that prepares the drive, with the seed of preparations."""
         return self._work(workload, verb_of, label, "restart")
 
     def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
-        """Discard a span, by default the whole one, and find out what came of it.
+        """Discard a span, by default the whole one, and check the effect.
 
-        The step's facts have in ``trim`` what `ssdlab.drives.trim.trimming.TrimRecord` says:
-        ``reached_device`` (True, False, or None where nothing shows it), its ``evidence``, and what trimmed
-        blocks ``reads`` (`zeroes`, `unchanged`, ...; None where the samples were blank before).
+        The step's facts have a `ssdlab.drives.trim.trimming.TrimRecord` in ``trim``: ``reached_device``
+        (True, False, or None where nothing shows it), its ``evidence``, and what trimmed blocks ``reads``
+        (`zeroes`, `unchanged`, ...; None where the samples were blank before).
 
         Parameters
         ----------
@@ -208,26 +204,26 @@ class Lab(LabBase):
         return self.do(Trim(start=start, length=length), label=label)
 
     def flush(self) -> Step:
-        """Make everything written durable, the drive's cache included."""
+        """Make all writes durable, including the drive's cache."""
         return self.do(Flush())
 
     def conditions(self, **required: str) -> Step:
-        """Set what is required, read it back and record it; what cannot be had becomes a departure.
+        """Set conditions, read them back and record them; those that fail become departures.
 
         Names and values are those of `ssdlab.drives.settings.NAMES`: ``scheduler="none"``,
-        ``write_cache="off"``. All is put back at the end of the run.
+        ``write_cache="off"``. All settings are restored at the end of the run.
 
         Raises
         ------
         Unsupported, DriveError, HostError
-            Of ``lba_format`` alone, which loses the drive's data: it could not be set.
+            Only for ``lba_format``, which loses the drive's data: it could not be set.
         """
         step = self.do(Conditions(required=dict(sorted(required.items()))))
         self._reformatted(required.get("lba_format"), step)
         return step
 
     def variant(self, demands: Mapping[str, str], usable: Usable | None, label: str) -> Step:
-        """Make the drive the variant that is under test, or fail; see `ssdlab.runs.conditions.variant`."""
+        """Make the drive the variant under test, or fail; see `ssdlab.runs.conditions.variant`."""
         step = self.do(Variant(required=dict(sorted(demands.items())), usable=usable), label=label)
         self._reformatted(demands.get("lba_format"), step)
         if usable is not None:
@@ -235,7 +231,7 @@ class Lab(LabBase):
         return step
 
     def limit(self, usable_bytes: int) -> Step:
-        """Use only the first bytes of the drive from here on: spare area for the drive to work with."""
+        """Use only the first bytes of the drive from here on; the rest is spare area."""
         unit = self.logical_block_bytes
         if not unit <= usable_bytes <= self.capacity_bytes or usable_bytes % unit:
             raise UsageError(
@@ -249,14 +245,13 @@ class Lab(LabBase):
         return step
 
     def note(self, text: str) -> Step:
-        """Put a remark into the record."""
+        """Add a remark to the record."""
         return self.do(Note(text=text))
 
     def find(self, finding: Finding, *, label: str) -> Step:
-        """Work something out from the tables of finished steps; the step's facts hold it.
+        """Compute something from the tables of finished steps, for the step's facts.
 
-        A summary, which every measured step returns, says much already; this is for what only rows tell. In
-        a plan the facts are empty.
+        Use it for what the summary of a measured step lacks. In a plan the facts are empty.
         """
         return self.do(Find.of(finding), label=label)
 
@@ -265,31 +260,31 @@ class Lab(LabBase):
     ) -> Step:
         """Erase the drive to its fresh state, and prove it.
 
-        The step's facts have `purged`, and in `record` what `ssdlab.drives.purge.PurgeRecord` says.
+        The step's facts have `purged`, and a `ssdlab.drives.purge.PurgeRecord` in `record`.
 
         Parameters
         ----------
         if_able
-            Where the drive has no purge method (a file has none), continue without; the step then says
-            so, and the result departs from its method.
+            If the drive has no purge method (a file has none), continue without; the result then has a
+            departure.
         method
-            The way to use; by default the strongest that the drive supports.
+            Purge method; by default the strongest that the drive supports.
         label
             What the step is called in reports.
 
         Raises
         ------
         DriveError
-            It cannot be purged, failed in it, or was proven not to be purged.
+            It cannot be purged, the purge failed, or data survived it.
         Unsupported
-            The drive has no such way.
+            The drive lacks that method.
         """
         return self.do(Purge(if_able=if_able, method=method), label=label)
 
     def trace(self, source: Source, how: TraceMapping) -> Step:
-        """Make a trace into a recording for the part of the drive in use; the drive is not touched.
+        """Convert a trace into a recording for the part of the drive in use, without touching the drive.
 
-        The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.
+        `Recording` and `RecordedOps` are made from the step's facts.
         """
         from ssdlab.lab.verbs.trace import Trace
 
@@ -307,27 +302,26 @@ class Lab(LabBase):
         Raises
         ------
         Unsupported
-            Of a real drive nothing is read so far.
+            Real drives are not supported yet.
         """
         return self.do(Health())
 
     def stretch(self, *, label: str) -> Step:
-        """Begin a stretch: the steps from here to the next one belong together, by `re-precondition`.
+        """Start a group of steps that belong together, up to the next group, by `re-precondition`.
 
-        An interruption voids what is finished of a stretch, too, so that no part of it is from before and
-        another from after. Between stretches the run may go on in a later session on a real drive.
-
-        The step's facts (`StretchFacts`) have in ``sitting`` a number that rises with every interruption that
-        let the drive's state change: of a simulated drive, whose state is kept, none does.
+        An interruption voids the finished steps of its group, so that no group spans one. On a real drive a
+        run may be continued in a later session between groups. ``sitting`` in the step's facts
+        (`StretchFacts`) counts interruptions that let the drive's state change. A simulated drive's state is
+        kept, so it has none.
         """
         return self.do(Stretch(), label=label, policy="re-precondition")
 
     @contextmanager
     def fork(self) -> Iterator[Callable[[], Step]]:
-        """Let the parts of a block each begin in the state that the drive is in now.
+        """Let each part of a block start in the drive's present state.
 
-        Yields what brings the drive back to it; that is done at the block's end too. A real drive cannot go
-        back: what is measured then has the order of the parts in it, which becomes a departure.
+        Yields a function that restores it, which is also called at the block's end. A real drive cannot go
+        back: its figures depend on the order of the parts, which becomes a departure.
         """
         mark = self.do(Fork())
 

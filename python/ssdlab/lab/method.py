@@ -1,6 +1,6 @@
 """What a method is: prose, parameters, a procedure over the lab's verbs, and a pure conclusion.
 
-Beside its result it may say where a finished run departs from its source, and what to be warned of.
+It may also return departures from its source and warnings.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _seconds(value: object) -> object:
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(le=DURATION_NS / units.NS_PER_S)]
-"""A time in seconds, no longer than any may be; text such as `90s` or `2min` is understood."""
+"""A time in seconds, up to the general maximum; also text such as `90s` or `2min`."""
 
 
 def rising(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Check that values rise; for lists of depths and sizes."""
+    """Check that values increase; for lists of depths and sizes."""
     if any(later <= earlier for earlier, later in pairwise(values)):
-        raise ValueError("the values must rise, each only once")
+        raise ValueError("the values must increase, without repeats")
     return values
 
 
@@ -53,9 +53,9 @@ def param(
     points: Literal["each", "all"] | None = None,
     **bounds: Any,  # noqa: ANN401 - those of pydantic's Field
 ) -> Any:  # noqa: ANN401 - as Field itself
-    """Define one parameter: default, reason, unit, the value under `--quick` if it differs, bounds.
+    """Define one parameter: default, reason, unit, quick preset if different, bounds.
 
-    `points`: it lists points, of which a run may have more than are wanted; see `ParameterInfo`.
+    `points`: it lists points, and a run may have more than needed; see `ParameterInfo`.
     """
     extra: dict[str, JsonValue] = {
         "unit": unit,
@@ -66,26 +66,25 @@ def param(
 
 
 class Params(NamedOptions):
-    """Base of every method's parameters."""
+    """Base class of method parameters."""
 
     noun: ClassVar[str] = "parameter"
     absolute: ClassVar[frozenset[str]] = frozenset()
-    """Times that mean the drive's own, such as a rest: where others go with the scale of a simulated drive,
-    they stay."""
+    """Times of the drive itself, such as a rest, which do not shrink with the scale of a simulated drive."""
 
     @property
     def write_cache(self) -> str | None:
-        """What the method asks of the drive's write cache: on or off; None: it takes it as it is."""
+        """The write cache setting that the method requires: on or off; None: any."""
         return None
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
-        """Return the parameters of a run: defaults or quick presets, then what was set by `--set`.
+        """Return the parameters of a run: defaults or quick presets, changed by `--set`.
 
         Raises
         ------
         UsageError
-            A name that does not exist (with the nearest), or a value that does not fit.
+            An unknown name (with the nearest), or an invalid value.
         """
         values: dict[str, Any] = {name: _info(cls, name).quick for name in cls.model_fields} if quick else {}
         for name, text in (settings or {}).items():
@@ -120,7 +119,7 @@ def _plain(value: Any) -> JsonValue:  # noqa: ANN401 - of the field's own type
 
 
 INTERFACE = 2
-"""Of `ssdlab.plugin`: rises with what a package would have to change for."""
+"""Version of `ssdlab.plugin`: increases with each change that packages must follow."""
 
 
 __all__ = ["Method", "Params", "RunData", "Seconds", "param", "rising"]
@@ -132,20 +131,20 @@ def _not_given(step: Step) -> Columns:
 
 @dataclass(frozen=True)
 class RunData:
-    """What a conclusion may look at: the finished steps, and the facts of the drive that bear on them.
+    """The input of a conclusion: the finished steps, and facts of the drive.
 
     Attributes
     ----------
     rows
-        Gives the interval rows of a finished step, as `tables.SERIES_COLUMNS`; read when asked for.
+        Returns the interval rows of a finished step, as `tables.SERIES_COLUMNS`; read on demand.
     buckets
         Likewise its histogram buckets, as `tables.HIST_COLUMNS`.
     row_buckets
-        Likewise those of each interval row: many, of a long step.
+        Likewise the buckets of each interval row; many for a long step.
     ios
         Likewise its single I/Os, of streams that log them, as `tables.IO_COLUMNS`.
     voided
-        What attempts that do not count have written. None of a drive whose state goes back with them.
+        Bytes written by voided attempts; none if the drive's state was restored with them.
     """
 
     steps: tuple[Step, ...]
@@ -159,21 +158,21 @@ class RunData:
     ios: Callable[[Step], Columns] = field(default=_not_given, compare=False)
 
     def step(self, label: str) -> Step | None:
-        """Return the measured step of that label, if there is one."""
+        """Return the measured step with that label, if any."""
         return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
 
     def tried(self, search: str) -> list[Step]:
-        """Return the steps in which a search tried a value, in their order."""
+        """Return the steps in which a search tried a value, in order."""
         return [step for step in self.steps if step.tried is not None and step.tried.search == search]
 
     @property
     def written_bytes(self) -> int:
-        """What the run has written, by attempts that do not count too."""
+        """Bytes written by the run, including voided attempts."""
         done = sum(step.written_bytes for step in self.steps)
         return done + sum(each.written_bytes for each in self.voided)
 
     def written_before(self, step: Step) -> int:
-        """Return what the run had written when a step began, by attempts that do not count too."""
+        """Return the bytes written by the run before a step, including voided attempts."""
         at = (step.place, step.ordinal)
         done = [each.written_bytes for each in self.steps if (each.place, each.ordinal) < at]
         return sum(done) + sum(each.written_bytes for each in self.voided if each.place < step.place)
@@ -181,16 +180,16 @@ class RunData:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A finished run as its journal and manifest tell it.
+    """A finished run, from its journal and manifest.
 
     Attributes
     ----------
     manifest
-        With drive, environment, variant and sessions; its result, departures and warnings are still to come.
+        With drive, environment, variant and sessions, but not yet result, departures and warnings.
     data
         The finished steps that count, and the drive as it was at the end.
     voided
-        Attempts that were cut short, and preparations done again.
+        Interrupted attempts, and repeated preparations.
     result
         What the method concluded.
     """
@@ -203,14 +202,14 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Remarks:
-    """Where a run departs from its method, and what should be known before its figures are used."""
+    """Departures of a run from its method, and warnings about its figures."""
 
     departures: tuple[Departure, ...] = ()
     warnings: tuple[Warned, ...] = ()
 
 
 def no_remarks(facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - the method's own Params
-    """Remark nothing: what the steps recorded is all there is to say."""
+    """Return no remarks beyond those the steps recorded."""
     del facts, params
     return Remarks()
 
@@ -227,37 +226,37 @@ class Method:
     Attributes
     ----------
     name, version
-        The version rises with every change that could change a number.
+        The version increases with every change that could affect a figure.
     title
         For headings.
     params
         Its parameters.
     procedure
-        What is done to the drive, by the lab's verbs only.
+        What is done to the drive, only by the lab's verbs.
     conclude
-        The Result from the finished steps; pure, so that an old run can be concluded again.
+        Returns the Result from the finished steps; pure, so that an old run can be concluded again.
     writes
         Whether a run with these parameters writes to the drive.
     needs
         The state the drive must be in.
     conditions
-        The settings it requires; what is otherwise becomes a departure.
+        The settings it requires; a deviation becomes a departure.
     engine
-        What issues most of its I/O on a real drive, where that is no parameter.
+        Engine of most of its I/O on a real drive, if not a parameter.
     remarks
-        Departures and warnings that only the whole run shows; pure. Those that steps record need none.
+        Departures and warnings that only the whole run shows; pure. Steps record their own.
     asks_drive
-        Whether it asks the drive for what files and devices in memory do not have: they are refused.
+        Whether it needs features that files and RAM devices lack; they are refused.
     reads_unwritten
-        Whether its source has it read before every block was written; a simulated drive refuses that else.
+        Whether it reads unwritten blocks, as its source does; otherwise a simulated drive refuses that.
     own_steps
-        Steps at its beginning that are the run's and not the user's: who wrote the others counts from there.
+        Number of leading steps that are not the user's; the user's count starts after them.
     result
-        The kind of its Result: who reads and shows it. None: one of ssdlab's own kinds.
+        The kind of its Result, which reads and shows it. None: one of ssdlab's kinds.
     interface
-        Version of `ssdlab.plugin` that it was written for.
+        Version of `ssdlab.plugin` that it is written for.
     package
-        Name and version of the package that brings it along, set as it is loaded; empty: ssdlab itself.
+        Name and version of its package, set on loading; empty: ssdlab.
     """
 
     name: str
@@ -284,7 +283,7 @@ class Method:
         return inspect.cleandoc(sys.modules[self.params.__module__].__doc__ or "")
 
     def info(self, params: Params | None = None) -> MethodInfo:
-        """Return the method as the manifest keeps it; `destructive` is that of the given parameters."""
+        """Return the method for the manifest; `destructive` depends on the parameters."""
         return MethodInfo(
             name=self.name,
             version=self.version,

@@ -1,6 +1,6 @@
-"""How a stored Result is read back as what its method concluded, and who shows it.
+"""Reads stored Results, and finds what shows them.
 
-It says its kind, and the run its method: of a kind that is none of ours the method's package is asked.
+A kind that is not ours comes from the method's package.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 class UnknownResult(ResultBase):
-    """A Result that nobody here can read: only its headline figures can be shown."""
+    """A Result of an unknown kind: only its headline figures can be shown."""
 
     model_config = ConfigDict(extra="ignore")
 
     why: str = Field(default="", exclude=True)
-    """Why, where its package is installed."""
+    """Reason, if its package is installed."""
 
     @property
     def unknown(self) -> str:
-        """What is shown instead of the result."""
+        """Text shown instead of the result."""
         if self.why:
-            return f"This result of the kind {self.kind} cannot be read: {self.why}. {_FIGURES}"
+            return f"The result of kind {self.kind} cannot be read: {self.why}. {_FIGURES}"
         return (
-            f"This ssdlab knows no results of the kind {self.kind}: the package that brings the method is "
-            f"not installed. {_FIGURES}"
+            f"The result of kind {self.kind} cannot be read: the method's package is not installed. "
+            f"{_FIGURES}"
         )
 
 
@@ -43,9 +43,9 @@ _FIGURES = "These are its headline figures."
 
 
 def kind_of(name: str, method: str = "") -> Kind:
-    """Return a kind by its name: one of ours, or that of the named method of another package.
+    """Return a kind by its name: ours, or the kind of another package's method.
 
-    `UNKNOWN` where nobody here has it: the package is not installed, or cannot be used.
+    `UNKNOWN` if the package is not installed or unusable.
     """
     if name in KINDS or not method:
         return KINDS.get(name, UNKNOWN)
@@ -57,26 +57,26 @@ def kind_of(name: str, method: str = "") -> Kind:
 
 
 def shown_by(result: ResultBase, method: str) -> Kind:
-    """Return who shows a result that was read: what nobody could read is shown as unknown."""
+    """Return the kind that shows a result; unreadable ones are shown as unknown."""
     kind = kind_of(result.kind, method)
     return kind if isinstance(result, kind.loaded_model()) else UNKNOWN
 
 
 def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:
-    """Give back the typed Result of a manifest's `result`.
+    """Return the typed Result of a manifest's `result`.
 
     Parameters
     ----------
     stored
         The object as stored.
     method
-        Name of the run's method: a kind that is none of ours is asked of the package that brings it.
+        Name of the run's method, for kinds of other packages.
 
     Raises
     ------
     pydantic.ValidationError
-        When the stored object does not fit its kind. One of another package's kind is then an
-        `UnknownResult`, as long as it has headline figures.
+        The stored object does not fit its kind. For another package's kind it becomes an `UnknownResult`, if
+        it has headline figures.
     """
     kind = kind_of(str(stored.get("kind")), method)
     if kind.read is None:
@@ -104,7 +104,7 @@ def read_result(run: RunFolder) -> ResultBase | None:
     except ValidationError as error:
         kind = run.manifest.result.get("kind")
         raise Refused(
-            f"run {run.manifest.run_id} holds a result that this ssdlab cannot read: {kind!r}",
+            f"this ssdlab cannot read the result of run {run.manifest.run_id}: {kind!r}",
             "use the ssdlab that wrote it, or a newer one",
             run=run.manifest.run_id,
             kind=str(kind),
@@ -112,7 +112,7 @@ def read_result(run: RunFolder) -> ResultBase | None:
 
 
 def warned_of(run: RunFolder) -> tuple[Warned, ...]:
-    """Return what a run warns of; of a finished one that stands in its manifest."""
+    """Return the warnings of a run; for a finished one, from its manifest."""
     if run.manifest.status == "finished":
         return run.manifest.warnings
 

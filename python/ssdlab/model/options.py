@@ -98,7 +98,7 @@ class DriveOptions(NamedOptions):
     noun: ClassVar[str] = "option of a drive"
 
     size_bytes: Bytes | None = Field(
-        None, alias="size", gt=0, description="create a missing file with this size: 4GiB"
+        None, alias="size", gt=0, description="size of the file to create if it is missing: 4GiB"
     )
     destroy: Annotated[str, Metavar("ID")] | None = Field(
         None, description="consent to data loss: identifier of the drive (see ssdlab drives)"
@@ -146,15 +146,15 @@ FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
     "io_uring": "uring",
     "libaio": "uring",
 }
-"""fio's engines that put the same I/O before the drive as one of ours."""
-BUFFERED = "it goes through the page cache, which answers in the drive's place"
+"""fio's engines that send the drive the same I/O as one of ours."""
+BUFFERED = "its reads and writes go through the page cache, not to the drive"
 OTHER_ENGINES = {
-    "posixaio": "glibc serves the I/Os of a file one after another, whatever iodepth says",
-    "vsync": "it joins neighbouring I/Os",
+    "posixaio": "glibc does the I/Os of a file one by one, whatever the iodepth",
+    "vsync": "it merges adjacent I/Os",
     "mmap": BUFFERED,
     "splice": BUFFERED,
 }
-"""Of fio's other engines those of which there is more to say."""
+"""Other engines of fio, each with the reason for its refusal."""
 
 
 def _engine(value: object) -> object:
@@ -218,8 +218,8 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     batch: int | None = Field(None, ge=1, description="I/Os per submission (uring)")
     pattern: AnyPattern | None = Field(
         None,
-        description="of random I/O: uniform, shuffled (no block twice in a pass, as with fio's random map), "
-        "zipf:1.1, or hot:80/20 [default: uniform]",
+        description="order of random I/O: uniform, shuffled (each block once per pass, as with fio's "
+        "random map), zipf:1.1, or hot:80/20 [default: uniform]",
     )
     write_block: Blocks | None = Field(
         None,
@@ -231,11 +231,11 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     write_pattern: AnyPattern | None = Field(
         None,
         description="where the writes of rw and randrw go: sequential, uniform, zipf:1.1, or hot:80/20 "
-        "[default: as the reads; those of rw have a place of their own]",
+        "[default: as the reads; in rw writes keep their own position]",
     )
     arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
-        description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
+        description="closed (a completion starts the next I/O), or an open loop at --rate: even, poisson, "
         "act6, act2019 or act2019:QUEUES [default: closed; even with --rate]",
     )
     rate: Rate | None = Field(None, description="total I/Os per second, exactly: 2000, 23.53, 60k, 400/17")
@@ -315,8 +315,8 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     save: bool = Field(False, description="save the result in the library, as a run")
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None,
-        description="folder of runs for --save [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs "
-        "in the data folder]",
+        description="folder of runs for --save [default: $SSDLAB_LIBRARY, else library in config.toml, "
+        "else ~/.local/share/ssdlab/runs]",
     )
 
     @model_validator(mode="before")
@@ -329,11 +329,11 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
     @property
     def writing(self) -> bool:
-        """Whether it changes anything on the drive."""
+        """Whether the workload writes to or trims the drive."""
         return self.precondition != "none" or self.workload().changes_data
 
     def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
-        """Return the workload that the options mean; without a seed, that of a newly made drive.
+        """Return the workload that the options mean; without a seed, with the seed of a new drive.
 
         Parameters
         ----------
@@ -443,7 +443,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
             raise UsageError("both --cpus and --numa pin threads", "give one of them")
         if self.precondition == "steady":
             raise Refused(
-                "a single measurement does not bring the drive to steady state",
+                "measure alone does not bring the drive to steady state",
                 "run a method that does: ssdlab run steady-random-write; or use --precondition fill",
             )
         if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
@@ -481,7 +481,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
 
 MEASURE = "measure"
-"""The pseudo-method of a measurement that was saved."""
+"""The pseudo-method of a saved measurement."""
 _OF_DRIVE_AND_METER = {
     field.alias or name for each in (DriveOptions, MeterOptions) for name, field in each.model_fields.items()
 }

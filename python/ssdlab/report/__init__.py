@@ -1,6 +1,6 @@
 """The report: one self-contained page made from finished run folders.
 
 `page.render` assembles it; `source` reads run folders; `sections` turn Results into figures and tables
-without touching a file; `charts` is what the front end in `web/` is asked to draw. Nothing here measures, and
-nothing knows a method: a kind of Result names its section.
+without touching a file; `charts` describes what the front end in `web/` draws. Nothing here measures or
+depends on a method: a kind of Result names its section.
 """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> tuple[Header, Outline]:
-    """Return the head of a page and what stands where on it."""
+    """Return the head of a page and the order of its parts."""
     suites = [suite for each in runs for suite in _suites(each)]
     placed = body.placed
     head = header(placed)

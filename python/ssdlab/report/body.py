@@ -1,7 +1,9 @@
-"""What a page has charts of: its runs with their looks, the section of each method, and that of the drives.
+"""The parts of a page that have charts.
 
-A page waits longest for its pictures, and all of them are of these: each section is handed on as soon as it
-is there, to be drawn while the next is made and while `arranging` finds what leads to them.
+Its runs with their looks, the sections of the methods, and the drives.
+
+Drawing takes longest. So each section is handed on when it is ready, and drawn while the next ones are made
+and `arranging` links them.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ class Body:
 def placed_of(
     runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[Shown, ...]:
-    """Return the runs of a page with their looks; those of a suite or a comparison one by one.
+    """Return the runs of a page with their looks; a suite or comparison gives its single runs.
 
-    `names` are the editor's, of drives.
+    `names` are the editor's names of drives.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def placed_of(
 
 
 def single_runs(runs: Sequence[Reported]) -> list[Run]:
-    """Return the runs of a page one by one, those of its suites among them; one that two suites have once."""
+    """Return the single runs of a page, including the runs of its suites, each once."""
     found: dict[str, Run] = {}
     for each in runs:
         for run in (each,) if isinstance(each, Run) else each.runs:
@@ -66,7 +68,7 @@ def single_runs(runs: Sequence[Reported]) -> list[Run]:
 
 
 def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lambda _: None) -> Body:
-    """Return the sections that have charts; `found` is told of each as soon as there is one."""
+    """Return the sections that have charts; `found` is called with each as soon as it is ready."""
     methods = []
     for section, own in _of_methods(placed):
         found(section)

@@ -22,14 +22,14 @@ _DRAWN_IN = {"µs": 1000.0}
 
 @dataclass(frozen=True)
 class ChartLink:
-    """What leads to a figure.
+    """The link to a figure.
 
     Attributes
     ----------
     id
-        Of its chart; of a figure that none shows, that of its section.
+        Id of its chart, or of its section if no chart shows the figure.
     view
-        Which button is to be pressed there, as the page's address has it (`qd1-bars.view=2`); empty: none.
+        Button to press there, as in the page's address (`qd1-bars.view=2`); empty: none.
     """
 
     id: str
@@ -37,7 +37,7 @@ class ChartLink:
 
 
 def chart_links(found: Sequence[tuple[Section, Sequence[Shown]]]) -> dict[str, ChartLink]:
-    """Return for each headline figure of the sections, by its name, what leads to it."""
+    """Return the link to each headline figure of the sections, by its name."""
     return {
         name: _link(section, values)
         for section, own in found

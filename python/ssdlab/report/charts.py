@@ -1,8 +1,8 @@
-"""What the front end is asked to draw; `scripts/chart_spec.py` makes `web/src/spec.ts` of it.
+"""What the front end draws; `scripts/chart_spec.py` writes it as `web/src/spec.ts`.
 
-A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units
-of the quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`; `plain` is a number
-whose unit the axis names.
+A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the unit of
+the quantity: `iops`, `mb_s` (decimal megabytes a second), `ns`, `s`, `bytes`; of `plain` numbers the axis
+names the unit.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class RunStyle:
 
     label: str
     short: str
-    """The label without what all labels of the page have in common; as different as the label."""
+    """The label without what all labels of the page share; still unique."""
     colour: int
     """Index into the palette."""
     shape: Shape
     hollow: bool
     """Drawn hollow and dotted: a second run of a drive that already has the filled marker."""
     interface: str | None = None
-    """What the drive is reached by, in words."""
+    """Interface of the drive, in words."""
     link_mb_s: float | None = None
-    """What that carries in one direction."""
+    """Throughput of the interface in one direction."""
 
     @property
     def symbol(self) -> str:
@@ -55,10 +55,10 @@ class Axis:
     quantity: Quantity
     scale: Scale = "linear"
     ticks: tuple[tuple[float, str], ...] | None = None
-    """Where, and what stands there."""
+    """Positions and labels."""
     range: tuple[float, float] | None = None
-    """Values that it reaches from and to in every view, so that switching compares; None: those drawn. A
-    linear axis begins at zero unless the first is greater."""
+    """First and last value in every view, so that views compare; None: of the drawn values. A linear axis
+    starts at zero unless the first value is greater."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Dot:
     x: float
     y: float
     low: float | None = None
-    """Slowest interval, as `high` is the fastest: drawn as a band."""
+    """Slowest interval; `high` is the fastest. Both are drawn as a band."""
     high: float | None = None
     label: str | None = None
     chosen: bool | None = None
@@ -78,23 +78,24 @@ class Dot:
     quiet: bool | None = None
     """On the line, but without a marker."""
     unproven: bool | None = None
-    """Its figure has no rank: its marker is hollow."""
+    """Its figure is not ranked: its marker is hollow."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of one run; reads are solid, writes dashed; its name, if any, stands at its end."""
+    """A line of one run: solid for reads, dashed for writes, with its name, if any, at the end."""
 
     run: int
     name: str
     dashed: bool
     points: tuple[Dot, ...]
     faint: bool | None = None
-    """Second to another line of the same run: service time beside response time."""
+    """Secondary to another line of the same run, such as service time to response time."""
     plain: bool | None = None
-    """In the colour of the text: what the other lines of the run are compared with."""
+    """Drawn in the text colour: the reference for the other lines of the run."""
     unproven: bool | None = None
-    """Of a line without markers: its figure has no rank. It is thin, as is one of which all are hollow."""
+    """For a line without markers: its figure is not ranked. It is drawn thin, as is a line with only hollow
+    markers."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Upright:
-    """A line up through the plot, such as the depth beyond which I/Os wait in the host."""
+    """A vertical line, such as the depth beyond which I/Os wait in the host."""
 
     x: float
     text: str
@@ -144,11 +145,11 @@ class Bar:
     low: float | None = None
     high: float | None = None
     rated: float | None = None
-    """What the drive is rated for: a tick across the bar."""
+    """The drive's rating: a tick across the bar."""
     unranked: bool | None = None
-    """Drawn grey, behind those that are ranked."""
+    """Drawn grey, after the ranked ones."""
     withheld: bool | None = None
-    """It has no value: its row has the note alone."""
+    """It has no value: its row shows only the note."""
 
 
 @dataclass(frozen=True)
@@ -217,15 +218,15 @@ class PackedColumn:
     """A column of a time series, packed by `pack`."""
 
     key: str
-    """`end_s` (of each row), or that of a measure."""
+    """`end_s` (of each row), or the key of a measure."""
     packed: str
     unit: float
-    """What a stored whole number stands for."""
+    """Unit of a stored whole number."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where the rows of a step begin in a track of several."""
+    """Where the rows of a step start in a track of several steps."""
 
     row: int
     name: str
@@ -233,7 +234,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Track:
-    """The interval rows of one step, stream and direction; on a time line one figure of all steps."""
+    """The interval rows of one step, stream and direction; on a time line, one figure over all steps."""
 
     run: int
     name: str
@@ -245,18 +246,18 @@ class Track:
 
 @dataclass(frozen=True)
 class Measure:
-    """What a time series can show, by the key of its column."""
+    """A quantity that a time series can show, by the key of its column."""
 
     key: str
     label: str
     axis: Axis
     pauses: bool | None = None
-    """Intervals of zero were asked for, and are no stalls to be marked."""
+    """Intervals of zero are intended, and not marked as stalls."""
 
 
 @dataclass(frozen=True)
 class Spell:
-    """Something that happened on a time line: a stretch, which is shaded, or a moment, which is a line."""
+    """An event on a time line: a period is shaded, a moment is a line."""
 
     from_s: float
     text: str
@@ -266,18 +267,18 @@ class Spell:
 
 @dataclass(frozen=True)
 class Choice:
-    """The tracks shown together when a button is pressed."""
+    """The tracks that a button shows together."""
 
     label: str
     tracks: tuple[Track, ...]
     absent: str | None = None
     """Why there is none."""
     spells: tuple[Spell, ...] | None = None
-    """What happened to the drive meanwhile."""
+    """Events of the drive meanwhile."""
     of: tuple[int, ...] | None = None
-    """Places of other choices whose tracks it shows together: the page holds each once."""
+    """Indexes of other choices whose tracks it shows together; the page holds each track once."""
     beside: bool | None = None
-    """Each run has a plot of its own, beside the others, on common axes."""
+    """Each run has its own plot, all with the same axes."""
 
 
 @dataclass(frozen=True)
@@ -287,13 +288,13 @@ class SeriesChart:
     measures: tuple[Measure, ...]
     choices: tuple[Choice, ...]
     variants: int = 1
-    """Choices of each view, where a second group of buttons chooses among them: by view, then by variant."""
+    """Choices of each view where a second group of buttons selects one: by view, then by variant."""
     window_s: tuple[float, float] | None = None
-    """Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown."""
+    """Seconds shown, the same for every choice; None: from 0 to the end of the tracks."""
     kind: Literal["series"] = "series"
 
     def tracks_of(self, choice: Choice) -> tuple[Track, ...]:
-        """Return the tracks that a choice shows, its own or those of others."""
+        """Return the tracks that a choice shows, including tracks of other choices."""
         return choice.tracks + tuple(track for at in choice.of or () for track in self.choices[at].tracks)
 
 
@@ -303,13 +304,13 @@ class TimelineView:
 
     label: str
     tracks: tuple[Track, ...]
-    """Of each figure one: it stands in the panel whose column it has."""
+    """One for each figure, in the panel with its column."""
     spells: tuple[Spell, ...]
 
 
 @dataclass(frozen=True)
 class TimelineChart:
-    """Several figures of one run below one another, over one time."""
+    """Several figures of one run, stacked over one time axis."""
 
     panels: tuple[Measure, ...]
     views: tuple[TimelineView, ...]
@@ -327,7 +328,7 @@ class HeatView:
     values: tuple[tuple[float | None, ...], ...]
     """By row, then by column; None where it was not measured."""
     range: tuple[float, float]
-    """Ends of the colour scale, the same in all views of one quantity, so that switching compares."""
+    """Ends of the colour scale, the same in all views of one quantity, so that views compare."""
     better: Literal["higher", "lower"]
     absent: str | None = None
     """Why cells have no value."""
@@ -335,12 +336,12 @@ class HeatView:
 
 @dataclass(frozen=True)
 class HeatChart:
-    """Cells in rows and columns, each with its value; colour goes with the logarithm."""
+    """Cells in rows and columns, each with its value; the colour follows the logarithm."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     across: str
-    """What stands over the columns."""
+    """Heading over the columns."""
     views: tuple[HeatView, ...]
     kind: Literal["heat"] = "heat"
 
@@ -350,17 +351,17 @@ Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineChart | HeatCha
 
 @dataclass(frozen=True)
 class HeadNote:
-    """What is to be minded of a picture."""
+    """A note on a picture."""
 
     runs: tuple[int, ...]
-    """Those that it is of: their names get its mark, and a view that draws none of them is without it. Of
-    none, it is of the picture."""
+    """Runs that it is about: their names get its mark, and a view without them omits it. Empty: it is about
+    the whole picture."""
     text: str
 
 
 @dataclass(frozen=True)
 class HeadPart:
-    """What a picture says where it draws these runs alone of those of its figure."""
+    """The text of a picture that draws only these runs of its figure."""
 
     runs: tuple[int, ...]
     facts: tuple[str, ...]
@@ -369,23 +370,23 @@ class HeadPart:
 
 @dataclass(frozen=True)
 class Head:
-    """What makes a picture complete in itself."""
+    """The text that makes a picture self-contained."""
 
     title: str
-    """Stands alone: what was measured, and what is shown of it."""
+    """A title that needs no context: what was measured, and what is shown."""
     facts: tuple[str, ...]
     """Method, blocks, depth, and whether quick or simulated."""
     footer: str
     """Version, dates and runs."""
     notes: tuple[HeadNote, ...] = ()
-    """What the page says beside the figures of the runs that are drawn, and who is left out and why."""
+    """The page's qualifiers of the drawn figures, and which runs are left out and why."""
     parts: tuple[HeadPart, ...] = ()
-    """Of views that draw some of the runs: their own facts and footer."""
+    """Own facts and footer of views that draw only some of the runs."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """All that a page hands to the front end."""
+    """All data that a page passes to the front end."""
 
     title: str
     runs: tuple[RunStyle, ...]
@@ -394,11 +395,11 @@ class Page:
     charts: dict[str, Chart]
     """By the id of their figure."""
     saved: tuple[int, int]
-    """Width and height in pixels of a picture that is saved."""
+    """Width and height of a saved picture, in pixels."""
 
 
 def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:
-    """Return what the front end is handed as JSON holds it; what is None is left out."""
+    """Return the front end's data as JSON values, without None."""
     cleaned = _without_none(part)
     assert isinstance(cleaned, dict)
     return cleaned
@@ -433,10 +434,10 @@ LARGEST = 2**32 - 1
 
 
 def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
-    """Pack values of 0 and above as whole multiples of a unit, and return text and unit.
+    """Pack values of 0 and above as whole multiples of a unit; return text and unit.
 
-    The unit is `finest`, or the smallest power of ten times it with which the greatest value fits into 32
-    bits: a latency is kept to the nanosecond up to 4.29 s, and to ten nanoseconds beyond.
+    The unit is `finest` times the smallest power of ten with which all values fit into 32 bits: latencies
+    keep 1 ns up to 4.29 s, and 10 ns beyond.
 
     Raises
     ------
@@ -445,7 +446,7 @@ def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
     """
     column = np.asarray(values, dtype=np.float64)
     if column.size and not (np.isfinite(column).all() and column.min() >= 0):
-        raise ValueError("a column of a time series holds values that are negative or not numbers")
+        raise ValueError("a column of a time series has values that are negative or not numbers")
     unit = finest
     while column.size and column.max() / unit > LARGEST:
         unit *= 10
@@ -454,11 +455,11 @@ def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
 
 
 def packed(raw: bytes) -> str:
-    """Return bytes compressed with gzip, in base64; without a time stamp: equal runs give equal pages."""
+    """Return bytes as gzip in base64, without a time stamp, so that equal runs give equal pages."""
     return base64.b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
 
 
 def unpack(packed: str, unit: float) -> npt.NDArray[np.float64]:
-    """Give back the values of `pack`, each to the nearest multiple of the unit."""
+    """Return the values of `pack`, each to the nearest multiple of the unit."""
     planes = np.frombuffer(gzip.decompress(base64.b64decode(packed)), dtype=np.uint8).reshape(4, -1)
     return np.ascontiguousarray(planes.T).view("<u4").reshape(-1) * unit

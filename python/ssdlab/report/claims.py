@@ -41,7 +41,7 @@ class Bound:
     limit
         The number.
     unit
-        As it was written, without blanks; empty, k or M: in the unit of the figure, or so many of it.
+        As written, without blanks; empty, k or M: the unit of the figure, times 1, 1000 or 1,000,000.
     """
 
     verb: str
@@ -67,7 +67,7 @@ class Bound:
         }[self.verb]
 
     def beside(self, value: float, unit: str) -> str:
-        """Return a figure in words, of as many digits as show whether it keeps the bound."""
+        """Return a figure in words, with enough digits to show whether it keeps the bound."""
         return figure_text(value, unit, telling_digits(value, lambda shown: self.keeps(shown, unit)))
 
     def _factor(self, unit: str) -> float:
@@ -130,7 +130,7 @@ class UserClaim(Frozen):
         Raises
         ------
         UsageError
-            The bound is of another kind of unit than the figure; with file and line.
+            The bound's unit is of another kind than the figure's; with file and line.
         """
         try:
             return parse_bound(self.bound).keeps(value, unit)
@@ -139,16 +139,16 @@ class UserClaim(Frozen):
             raise
 
     def beside(self, value: float, unit: str) -> str:
-        """Return a figure in words, of as many digits as show whether it keeps the bound."""
+        """Return a figure in words, with enough digits to show whether it keeps the bound."""
         return parse_bound(self.bound).beside(value, unit)
 
     @property
     def where(self) -> str:
-        """Its place, as errors about it begin; empty: it is of no file."""
+        """Its place, for errors; empty: it comes from no file."""
         return self._where
 
     def at(self, where: str) -> Self:
-        """Return the claim with the place that errors about it name."""
+        """Return the claim with its place, for errors."""
         self._where = where
         return self
 
@@ -162,7 +162,7 @@ def read_claims(path: Path) -> tuple[UserClaim, ...]:
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or says what it must not; with its name and line.
+        It cannot be read, or is invalid; with its name and line.
     """
     text = read_document(path, "file of claims", "see docs/report.md")
     content = parse_toml(text, str(path))

@@ -39,7 +39,7 @@ VISIONS: dict[str, Matrix] = {
 
 
 def apart(one: str, other: str) -> float:
-    """Return the least difference of two colours, each `#rgb` or `#rrggbb`, to any reader."""
+    """Return the smallest difference of two colours, each `#rgb` or `#rrggbb`, to any reader."""
     return min(
         difference(*(_lab(_times(vision, _linear(each))) for each in (one, other)))
         for vision in VISIONS.values()

@@ -1,9 +1,8 @@
-"""What draws pictures: the page's own charts in an embedded V8. No browser, no Node.
+"""Draws pictures: the page's own charts in an embedded V8, without a browser or Node.
 
-A program of its own, which `engine` begins and asks: V8 and its Python are loaded while the other process
-reads runs, and one that dies takes no report with it. It needs nothing of ssdlab but the front end's file.
-Asked and answered is a line with the length in bytes, then so many of them; an answer's line begins with
-`ok`, or with `wrong` where they are a fault in words. It ends when nothing more can be asked.
+`engine` starts it as a separate process: V8 loads while the other process reads runs, and a crash does not
+end the report. It needs only the front end's file. A request is a line with the length in bytes, then the
+bytes. An answer is the same after `ok`, or after `wrong` with an error text. It ends with its input.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ class Charts(Protocol):
     """The front end's functions."""
 
     def call(self, name: str, given: object, /) -> object:
-        """Call one."""
+        """Call a function."""
 
 
 def main(script: str) -> None:
-    """Load the charts, learn by samples until a picture is asked for, and draw what is asked."""
+    """Load the charts, warm up with samples until the first request, then draw the requested pictures."""
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     context = _loaded(script)
     _warm(context, asked)

@@ -1,7 +1,7 @@
-"""How many drives a page shows: a drive in several states is counted once.
+"""How many drives a page shows: a drive in several states counts once.
 
-A state is what makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated
-drive. Its words stand behind the drive's name, parted by commas.
+A state makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated drive.
+Its words follow the drive's name after commas.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IN_TITLE = 2
 
 
 def drive_of(drive: DriveInfo) -> str:
-    """Return what two entries share that are of one drive."""
+    """Return what two entries of one drive have in common."""
     text = _simulated(drive)
     if text is None:
         return drive.id
@@ -66,7 +66,7 @@ def _states_of(drive: DriveInfo) -> _State:
 
 
 def compared(drives: Iterable[DriveInfo]) -> str:
-    """Return the title of a page of these drives: their names, or how many, with their further states."""
+    """Return the title of a page: the drives' names, or their number, with their further states."""
     states = _states(drives)
     if len(states) <= _IN_TITLE:
         return " and ".join(f"{own[0][0]}{_brackets(_further(own))}" for own in states.values())

@@ -36,15 +36,15 @@ class Edition:
     title
         Of the page; empty: its own.
     names
-        What drives are called, by identifier or what the user named them.
+        Names of drives, by identifier or by the user's text.
     texts
         Markdown, by the title of a chapter, or the id of a section or a chart.
     review
-        What a declaration says of the page, in the place of the one that its runs were of.
+        The page part of a declaration, which replaces the runs' own.
     claims
-        Sentences, each to be marked true, false or not measured.
+        Sentences to mark as true, false or not measured.
     full
-        Whether every chart stands open.
+        Whether every chart is open.
     theme
         House style; None: the page's own.
     """
@@ -83,7 +83,7 @@ PLAIN = Edition()
 
 
 def check_names(names: Mapping[str, str], drives: Iterable[DriveInfo]) -> None:
-    """Refuse a name of no drive of the page.
+    """Refuse a name for a drive that is not on the page.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check_names(names: Mapping[str, str], drives: Iterable[DriveInfo]) -> None:
 
 
 def html_of(text: str) -> Markup:
-    """Return Markdown as HTML: tags are text, pictures are links as a page fetches none, headings small."""
+    """Return Markdown as HTML: tags become text, pictures become links, headings are small."""
     return Markup(_HEADING.sub(r"<\1h4>", _markdown().render(text)))
 
 
@@ -109,12 +109,12 @@ def _markdown() -> MarkdownIt:
 
 
 def names_of(given: Sequence[str]) -> dict[str, str]:
-    """Read what drives are called, each as `ID=TEXT`.
+    """Read names of drives, each as `ID=TEXT`.
 
     Raises
     ------
     UsageError
-        One is not written so, a drive has two names, or two drives have one.
+        A name is not written so, a drive has two names, or two drives share one.
     """
     names = _pairs(given, "--name", "sim:samsung-983-dct-960gb,scale=64=983 DCT")
     of: dict[str, str] = {}
@@ -130,19 +130,19 @@ def texts_of(given: Sequence[str]) -> dict[str, str]:
     Raises
     ------
     UsageError
-        One is not written so, a part has two texts, or a file cannot be read.
+        A text is not written so, a part has two texts, or a file cannot be read.
     """
     files = _pairs(given, "--text", '"Mixed I/O performance=mixed.md"')
     return {part: read_document(user_path(file), "text", _MARKDOWN) for part, file in files.items()}
 
 
 def review_of(path: str) -> tuple[str, Document]:
-    """Read a declaration: its title, and what it says of the page.
+    """Read a declaration: its title and its page part.
 
     Raises
     ------
     UsageError
-        It is none, or says what it must not; with file and line.
+        It is invalid; with file and line.
     """
     from ssdlab.host.documents import with_name
     from ssdlab.lab.suites.declaration import Declaration

@@ -1,7 +1,6 @@
-"""What draws the page's charts as pictures: a process of its own, `drawing`, asked for one at a time.
+"""Draws the page's charts as pictures, one at a time, in a separate process (`drawing`).
 
-To load it and to draw takes as long as to read a run: `ready` begins with it before anything is known of the
-page, and it goes on beside.
+Loading takes as long as reading a run, so `ready` starts it early, in parallel.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ _ADDRESSES_BYTES = 2 << 40
 
 
 class Engine:
-    """An engine with the charts loaded, which draws one picture after another.
+    """An engine with the charts loaded, which draws one picture at a time.
 
     Raises
     ------
     HostError
-        The front end was not built, or no process can be made.
+        The front end was not built, or no process can be started.
     """
 
     def __init__(self) -> None:
@@ -64,11 +63,11 @@ class Engine:
 
     @property
     def ended(self) -> bool:
-        """Whether its process is gone, or another's than ours since a fork, so that it draws nothing more."""
+        """Whether its process has ended, or belongs to another process since a fork."""
         return os.getpid() != self._owner or self._process.poll() is not None
 
     def draw(self, asked: str, title: str = "") -> Future[str]:
-        """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given, `title` for errors.
+        """Start drawing a picture; `asked` is the JSON input of `web/src/stills.ts`, `title` is for errors.
 
         The Future raises HostError where the process has ended.
         """
@@ -107,7 +106,7 @@ class Engine:
         return drawn
 
     def close(self) -> None:
-        """End it, whatever it draws; what is not drawn by then is not drawn."""
+        """End it, without finishing pictures."""
         atexit.unregister(self.close)
         if os.getpid() != self._owner:
             return  # the thread stayed behind, and may have held the locks of the pipes
@@ -122,14 +121,14 @@ class Engine:
 
 
 def engine() -> Engine:
-    """Return the engine of this process: a second one would have to learn the same charts again.
+    """Return the engine of this process; a second one would have to warm up again.
 
     Raises
     ------
     UsageError
         The extra `figures` is not installed.
     HostError
-        The front end was not built, or the process may not have as many addresses as V8 reserves.
+        The front end was not built, or the address space limit is below what V8 reserves.
     """
     needed(PACKAGE)
     if _confined():
@@ -150,7 +149,7 @@ def _made() -> Engine:
 
 
 def available() -> bool:
-    """Whether pictures can be drawn: what draws is installed, can be begun and may have its addresses."""
+    """Whether pictures can be drawn: the engine is installed, can be started and has enough address space."""
     return find_spec(PACKAGE) is not None and bool(sys.executable) and not _confined()
 
 
@@ -161,19 +160,19 @@ def _confined() -> bool:
 
 
 def ready() -> None:
-    """Begin to load the engine, where there is one; it learns by samples until it is asked."""
+    """Start loading the engine, if there is one; it warms up with samples until the first request."""
     if available():
         with suppress(HostError):  # said by who needs it; a page is written without pictures
             engine()
 
 
 def needed(package: str) -> None:
-    """Refuse where a package that draws pictures is not installed.
+    """Refuse if a package for drawing pictures is not installed.
 
     Raises
     ------
     UsageError
-        So it is.
+        A package is missing.
     """
     if find_spec(package) is None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Charts of runs as files: which there are, what each is called, and the formats: SVG, PNG, PDF."""
+"""Charts of runs as files: which ones, their names, and the formats SVG, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Format = Literal["png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MARK = b"ssdlab"
-"""Stands near the beginning of every picture of ours."""
+"""Near the start of every picture of ours."""
 _FONTS = (
     "DejaVu Sans",
     "Liberation Sans",
@@ -69,7 +69,7 @@ def encoded(svg: str, kind: Format, faces: Sequence[Face] = ()) -> bytes:
 
 
 def is_picture(kind: Format, head: bytes) -> bool:
-    """Say by the beginning of a file whether it is a picture of ours in that format."""
+    """Whether the start of a file shows a picture of ours in that format."""
     return head.startswith(_HEADS[kind]) and MARK in head
 
 
@@ -134,7 +134,7 @@ def _pdf(svg: str, faces: Sequence[Face]) -> bytes:
 
 @dataclass(frozen=True)
 class Kept:
-    """A picture that was written."""
+    """A written picture."""
 
     name: str
     title: str
@@ -148,7 +148,7 @@ def parse_size(text: str) -> tuple[int, int]:
     Raises
     ------
     UsageError
-        It is no size, or one that no picture can have.
+        It is not a size, or out of range.
     """
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None or not all(SMALLEST <= int(side) <= LARGEST for side in found.groups()):
@@ -171,17 +171,17 @@ def write_pictures(
     drive_names: Mapping[str, str] = NO_NAMES,
     theme: Theme | None = None,
 ) -> Iterator[Kept]:
-    """Write the charts of a page into a folder, all or those named, and yield each when it is written.
+    """Write all or the named charts of a page into a folder, and yield each once written.
 
-    A chart has the name that it has on the page; of `every_view`, further views have a number behind it.
-    Without a size they have the theme's.
+    A chart keeps its name on the page; with `every_view`, further views add a number. Without a size, the
+    theme's applies.
 
     Raises
     ------
     UsageError
         There is no such chart, or the extra `figures` is not installed.
     Refused, HostError
-        A file cannot be written, or is of somebody else.
+        A file cannot be written, or is not ours.
     """
     theme = theme or default_theme()
     placed, sections = contents(runs, drive_names, theme.palette)

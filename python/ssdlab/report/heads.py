@@ -47,7 +47,7 @@ _NAMED_FIGURES = 2
 def notes_of(
     chart: Chart, runs: Sequence[Shown], *, all_drawn: bool, steps: Sequence[tuple[int, int]] = ()
 ) -> tuple[HeadNote, ...]:
-    """Return what is to be minded of the runs that a chart draws, each text once, then whom it leaves out.
+    """Return the notes on the runs that a chart draws, each text once, then the runs it leaves out.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def notes_of(
     runs
         Those of its section.
     all_drawn
-        Whether each of them belongs into the chart, so that one that is not there is missed.
+        Whether the chart should have every run, so that a missing one is noted.
     steps
-        What it draws, by run and ordinal; empty: of each run all.
+        The steps that it draws, by run and ordinal; empty: all.
     """
     units = _units(chart)
     drawn = _drawn(chart)

@@ -1,6 +1,6 @@
 """The links of drives: bars are grouped by link, and none can exceed its throughput.
 
-Where a point comes near that, the link was its limit and not the drive behind it.
+A point near that throughput was limited by its link, not by the drive.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Attribution, DriveInfo, Point
 
 LIMIT_SHARE = 0.9
-"""Of what a link carries, from which it is the limit. Frames and handshakes take the rest: of its coded rate
-SATA leaves 93 % to the data in frames of 8 KiB, and each command takes a little more."""
+"""Share of a link's throughput from which the link is the limit. Frames and handshakes take the rest: SATA
+leaves 93 % of its coded rate to data in frames of 8 KiB, less the commands."""
 
 _WORDS = {
     "pcie": "NVMe",
@@ -35,14 +35,14 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Link:
-    """What a drive is reached by, in words, and what that carries in one direction; None: not known."""
+    """Interface of a drive, in words, and its throughput in one direction; None: unknown."""
 
     interface: str | None = None
     mb_s: float | None = None
 
 
 def link_of(drive: DriveInfo) -> Link:
-    """Return the link of a drive, a simulated one's as its profile has it."""
+    """Return the link of a drive; for a simulated one, from its profile."""
     if drive.capabilities.made_to_order:
         try:
             link = profile_of(drive)["link"]
@@ -58,9 +58,9 @@ def link_of(drive: DriveInfo) -> Link:
 
 
 def attribution_of(point: Point, link_mb_s: float | None) -> Attribution | None:
-    """Return what limited a point: its link, where that carried about all that it can; else what is stored.
+    """Return what limited a point: its link if nearly saturated, else the stored cause.
 
-    Of the host nothing is taken back: what it made of a tail is no matter of throughput.
+    A stored limit by the host stays: a tail it caused is independent of throughput.
     """
     stored = point.attribution
     if stored is None or stored.limit == "host" or point.mb_s is None or link_mb_s is None:
@@ -72,7 +72,7 @@ def attribution_of(point: Point, link_mb_s: float | None) -> Attribution | None:
 
 
 def profile_of(drive: DriveInfo) -> Document:
-    """Return the profile of a simulated drive; empty of another, and where it is not there any more."""
+    """Return the profile of a simulated drive; empty for a real one, or if the profile is gone."""
     return _profile(drive.text) if drive.capabilities.made_to_order else {}
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ssdlab.report.charts import Shape
 
 COLOURS = 8
-"""Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
+"""Size of the palette; colour-blind readers can distinguish any two of its colours (`page.css`)."""
 
 
 SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
@@ -27,12 +27,12 @@ NEAR = frozenset(
         *((2, 5), (2, 7), (3, 4), (3, 5), (3, 6), (3, 7), (5, 6), (5, 7), (6, 7)),
     }
 )
-"""Pairs of colours that small markers do not tell apart at a glance: less than that to somebody."""
+"""Pairs of colours that some readers cannot distinguish at a glance on small markers."""
 
 
 @dataclass(frozen=True)
 class Palette:
-    """How many colours there are, and which pairs of them need markers that differ."""
+    """The number of colours, and the pairs that need different markers."""
 
     colours: int = COLOURS
     near: frozenset[tuple[int, int]] = NEAR
@@ -42,11 +42,11 @@ OURS = Palette()
 
 
 def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[int, int]]:
-    """Derive colour and marker of entries from their ids, each from bits of its own, the same on every page.
+    """Derive colour and marker of entries from separate bits of their ids, the same on every page.
 
-    Where a colour is taken, the next free one; where all are, the next free pair: four times as many drives
-    as there are colours have looks that differ by colour or by marker. Of up to as many as there are colours,
-    no two of near colours have one marker, if four markers are enough for that.
+    A taken colour gives the next free one; if all are taken, the next free pair of colour and marker, for up
+    to four times as many drives as colours. With no more drives than colours, similar colours get different
+    markers, as far as four markers suffice.
     """
     colours_there = range(palette.colours)
     colours: dict[str, int] = {}
@@ -69,7 +69,7 @@ def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[i
 
 
 def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
-    """Return the markers of further runs of an entry, its own first: none that another of its colour has."""
+    """Return the markers of an entry's further runs, its own first, without those of its colour's others."""
     colour, first = looks[entry]
     taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
     turned = [(first + by) % len(SHAPES) for by in range(len(SHAPES))]

@@ -2,7 +2,8 @@
 
 A run is a test run, each of its finished steps a test step with what it measured, and the conclusion is the
 last one: headline figures, ratings and bounds as validators, findings and qualifiers as logs, the method's
-verdict as the diagnosis. A rating fails nothing. Each line has the time that it is of, not the export's.
+verdict as the diagnosis. A missed rating is not a failure. Each line has the time of its event, not of the
+export.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ _RATING_DIGITS = 12
 
 
 def is_record(known: bytes) -> bool:
-    """Say by the beginning of a file whether it is a record that ssdlab wrote."""
+    """Whether the start of a file shows a record that ssdlab wrote."""
     return known.startswith(_VERSION) and _BEGINNING in known
 
 
 def records_of(runs: Iterable[Run]) -> str:
-    """Return the records of runs, one behind the other: each begins with the specification's version."""
+    """Return the records of runs in sequence; each starts with the specification's version."""
     tv: Any = import_module(f"{PACKAGE}.output")
     lines = _Lines()
     tv.config(writer=lines)

@@ -1,4 +1,4 @@
-"""What of a page is printed: everything for a few runs, a selection for many."""
+"""What is printed of a page: everything for a few runs, a selection for many."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from ssdlab.results.cells import Table
 
 FEW_RUNS = 4
-"""So many runs have open on a screen, and whole on paper, what was done in them."""
+"""Up to so many runs, the steps are open on a screen and complete on paper."""
 
 
 MAX_ROWS = 100
-"""Rows of a table on paper: two sheets, and as many again for each of its parts."""
+"""Rows of a table on paper: two sheets, and two more for each of its parts."""
 
 
 MAX_ROWS_OF_MANY = 24
-"""Of many runs: half a sheet. Three methods on five drives had 100 sheets of rows behind their charts."""
+"""For many runs: half a sheet. Three methods on five drives had 100 sheets of rows."""
 
 
 MAX_VIEWS_OF_MANY = 45
-"""Pictures of the views of a chart, of many runs: three sheets."""
+"""Pictures of a chart's views, for many runs: three sheets."""
 
 
 _WHERE = "only in the page on screen"
@@ -44,9 +44,9 @@ steps."""
 
 
 def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
-    """Return what stands where on paper: no long table, and none that stood before.
+    """Return the paper version, without long or repeated tables.
 
-    Of a page with closed charts no closed table is. Only `full` paper tells of what it leaves out.
+    On a page with closed charts, closed tables are left out too. Only `full` paper says what it leaves out.
     """
     sections = _open if order.folded else partial(_section, runs=runs, full=full)
     chapters = tuple(
@@ -93,7 +93,7 @@ def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figur
 
 
 def shortened(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Return of each of many runs what was done in it and by which parameters."""
+    """Return the steps and parameters of each of many runs."""
     return tuple(_brief(panel) for panel in panels) if len(panels) > FEW_RUNS else tuple(panels)
 
 

@@ -1,4 +1,4 @@
-"""The order of the page: its top, chapters as the review has them, and what leads to each."""
+"""The order of the page: its top, the chapters of the review, and the links to them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 LEADING = 12
-"""Charts that lead on a page of several methods."""
+"""Charts open first on a page of several methods."""
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A heading with the sections below it; without a title each section stands by itself."""
+    """A heading with its sections; without a title the sections have no heading."""
 
     id: str
     title: str
@@ -55,7 +55,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Outline:
-    """What stands where on the page."""
+    """The order of a page."""
 
     top: Top
     claims: tuple[Judged, ...]
@@ -63,7 +63,7 @@ class Outline:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     measured: tuple[Measured, ...] = ()
     leading: frozenset[str] = frozenset()
-    """Ids of the charts that stand open; the others of their section are closed."""
+    """Ids of the open charts; the others of their section are closed."""
     texts: Mapping[str, Markup] = field(default_factory=dict)
     """The editor's, by the title of a chapter, or the id of a section or a chart."""
 
@@ -74,17 +74,17 @@ class Outline:
 
     @property
     def folded(self) -> bool:
-        """Whether charts are closed, and with them where figures come from."""
+        """Whether charts are closed, and with them the origin of the figures."""
         return any(each.id not in self.leading for section in self.sections for each in section.figures)
 
     def parts_of(self, section: Section) -> tuple[list[Figure], list[Figure]]:
-        """Return the charts of a section that stand open, and those that are closed."""
+        """Return the open charts of a section, and the closed ones."""
         leads = [each for each in section.figures if each.id in self.leading]
         return leads, [each for each in section.figures if each not in leads]
 
     @property
     def contents(self) -> tuple[Entry, ...]:
-        """What leads to each part of the page."""
+        """Links to the parts of the page."""
         found = []
         if self.claims:
             found.append(Entry("claims", "Claims"))
@@ -117,17 +117,17 @@ def outline(
     found
         The section of each method, with its runs.
     behind
-        What stands after them.
+        The sections after them.
     runs
         Of the page.
     review
-        What a declaration says of the page; empty: there is none.
+        The page part of a declaration; empty: none.
     claims
-        Sentences of the user's, to be judged.
+        The user's sentences, to judge.
     medians
-        What the runs of one drive in one suite say together.
+        Medians over the runs of one drive in a suite.
     full
-        Every chart stands open.
+        Every chart is open.
     """
     ranks = standings(runs)
     links = chart_links(found)

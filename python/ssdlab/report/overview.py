@@ -1,7 +1,7 @@
 """Many drives: one page of headline figures, each method as ranked bars, and a page for each drive.
 
-The overview is made of manifests and results alone, so it costs little however long the runs were; what it
-leaves out stands on the drives' pages, which it leads to.
+The overview needs only manifests and results, so it is quick even for long runs. It links to the drives'
+pages for the rest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", 
 
 @dataclass(frozen=True)
 class Written:
-    """A page that was written, and how many runs it shows."""
+    """A written page, and how many runs it shows."""
 
     path: Path
     size_bytes: int
@@ -53,16 +53,14 @@ class Written:
 
 
 def write_overview(folders: Sequence[Path], path: Path, theme: Theme | None = None) -> Iterator[Written]:
-    """Write a folder with the page of each drive, and the overview beside it; yield each when it is written.
-
-    The overview comes last: what it leads to is there.
+    """Write a folder with the page of each drive, then the overview next to it; yield each page once written.
 
     Raises
     ------
     UsageError
         There is no run.
     Refused, HostError
-        A run has no result, the folder's name is taken by another thing, or a page cannot be written.
+        A run has no result, the folder's name is taken, or a page cannot be written.
     """
     found = _gathered(folders, path, theme)
     _make(found.beside)

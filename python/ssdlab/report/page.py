@@ -40,23 +40,22 @@ if TYPE_CHECKING:
 
 
 def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool = False) -> str:
-    """Return the page of these finished runs as HTML; a suite or a comparison stands for all its runs.
+    """Return the page of these finished runs as HTML; a suite or comparison includes all its runs.
 
     Parameters
     ----------
     runs
-        What it is of.
+        The runs to show.
     edition
-        What its editor says of it.
+        The editor's additions.
     printed
-        For paper: the views of a chart stand in it, of two units the first, and nothing runs. Of a page on
-        which some charts are closed, all that is closed is left out; of another only the workload of each
-        step is.
+        For paper: pictures of the views replace buttons, in the first unit, without scripts. A page with
+        closed charts omits all that is closed; another omits only the workload of each step.
 
     Raises
     ------
     UsageError
-        When there is no run, or the same run twice; or the editor speaks of what the page does not have.
+        There is no run, the same run twice, or an addition to a part that the page does not have.
     HostError
         When the front end was not built.
     """
@@ -85,9 +84,9 @@ def assembled(
     printed: bool = False,
     full: bool = False,
 ) -> str:
-    """Put a page together: head and sections, if `complete` how each run was measured and all of the run.
+    """Assemble a page: head and sections, and if `complete` how each run was measured and the whole run.
 
-    On paper every button of a chart has its picture if `full`, else those that add something.
+    On paper `full` prints a picture for every button, else only for those that add something.
     """
     from ssdlab.report.on_paper import (
         FEW_RUNS,
@@ -179,12 +178,12 @@ def _whole(one: Shown) -> str:
 
 
 def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judged, ...]:
-    """Return what the figures of a page say of its claims, as it has them.
+    """Return the claims of a page, judged by its figures.
 
     Raises
     ------
     UsageError
-        A claim is of a figure that no method has, or its bound of another unit.
+        A claim names a figure that no method has, or its bound has another unit.
     """
     from ssdlab.report.sections.claims import judged
 
@@ -192,7 +191,7 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
 
 
 def write(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int:
-    """Write the page to `path` in one piece, and return its size in bytes; arguments are those of `render`.
+    """Write the page to `path` atomically, and return its size in bytes; arguments as of `render`.
 
     Raises
     ------
@@ -206,7 +205,7 @@ def write(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int
 
 
 def write_text(html: str, path: Path) -> int:
-    """Write a page that was put together, as `write` does."""
+    """Write an assembled page, as `write` does."""
     with place(path) as file:
         content = html.encode("utf-8")
         file.replace(content)
@@ -214,7 +213,7 @@ def write_text(html: str, path: Path) -> int:
 
 
 def place(path: Path) -> OutputFile:
-    """Hold the name that a page is to have, where nothing is yet or an older page of ours.
+    """Reserve the name of a page, where there is nothing or an older page of ours.
 
     Raises
     ------
@@ -225,5 +224,5 @@ def place(path: Path) -> OutputFile:
 
 
 def is_page(head: bytes) -> bool:
-    """Say by the beginning of a file whether it is a page of ours."""
+    """Whether the start of a file shows a page of ours."""
     return head.lstrip().lower().startswith(b"<!doctype html>") and _GENERATOR in head

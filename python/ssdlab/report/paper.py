@@ -1,4 +1,4 @@
-"""The page as PDF: printed by Chromium, with all that buttons and closed parts hold back on a screen."""
+"""The page as PDF: printed by Chromium, with what buttons and closed parts hide on a screen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def browser() -> str:
 
 
 def place(path: Path) -> OutputFile:
-    """Hold the name that a PDF is to have; an older one of ours is replaced.
+    """Reserve the name of a PDF; an older one of ours is replaced.
 
     Raises
     ------

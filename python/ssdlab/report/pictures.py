@@ -1,6 +1,6 @@
-"""Pictures of charts as SVG, and which charts stand two abreast.
+"""Pictures of charts as SVG, and which charts share a row.
 
-What is drawn depends on the chart alone, so equal runs give equal bytes.
+A picture depends only on its chart, so equal runs give equal bytes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MANY_VIEWS = 8
 def full_width(figures: Sequence[Figure]) -> frozenset[str]:
     """Return the ids of the figures of a section that take both columns.
 
-    Those that ask for it, high ones, and whichever would leave a column empty beside it.
+    Wide ones, high ones, and those without a neighbour.
     """
     found: set[str] = set()
     left = ""
@@ -66,7 +66,7 @@ def full_width(figures: Sequence[Figure]) -> frozenset[str]:
 
 
 def on_paper(figure: Figure, views: int, runs: Sequence[RunStyle]) -> int:
-    """Return how many of the views of a figure stand abreast on paper."""
+    """Return how many views of a figure share a row on paper."""
     if (
         views == 1
         or _compares(figure.chart)
@@ -104,20 +104,20 @@ def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:
 
 
 STILL = (900, 480)
-"""Of one that stands in the page."""
+"""Size of a picture in the page."""
 PRINTED = (560, 330)
-"""Of one of several on paper, two or three abreast."""
+"""Size of one of several on paper, two or three in a row."""
 PRINTED_ROWS = (900, 240)
-"""Of one of several on paper whose names need its full width."""
+"""The same, if names need the full width."""
 PRINTED_SERIES = (900, 330)
-"""Of one of several over time."""
+"""The same, for a time series."""
 _ESCAPES = {"'": "&#39;", '"': "'", "%": "%25", "#": "%23", "&": "&amp;", "\n": " "}
 """Of an image in an address within an attribute: of what an escape is made of is escaped behind it."""
 
 
 @dataclass(frozen=True)
 class Pressed:
-    """Which buttons of a chart are pressed: the view, of a series the choice and the measure."""
+    """The pressed buttons of a chart: the view, and for a series the choice and the measure."""
 
     view: int = 0
     choice: int = 0
@@ -147,7 +147,7 @@ class Painter:
         pressed: Pressed = Pressed(),
         size: tuple[int, int] = SIZE,
     ) -> str:
-        """Return a picture of a chart, higher than `size` only where it would not be legible."""
+        """Return a picture of a chart, higher than `size` only if it would be illegible."""
         return self.begun(chart, head, pressed, size).result()
 
     def begun(
@@ -157,7 +157,7 @@ class Painter:
         pressed: Pressed = Pressed(),
         size: tuple[int, int] = SIZE,
     ) -> Future[str]:
-        """Begin with a picture, to be asked for when it is needed."""
+        """Start drawing a picture that is needed later."""
         columns: dict[str, list[float]] = {}
         given = {
             "chart": plain(_opened(chart, pressed, columns)),
@@ -174,7 +174,7 @@ class Painter:
 
 
 def pressings(chart: Chart) -> Iterator[Pressed]:
-    """Yield every combination of buttons of a chart, that of the page as it is opened first."""
+    """Yield every combination of buttons of a chart, the initial one first."""
     if isinstance(chart, SeriesChart):
         for measure in range(len(chart.measures)):
             for choice in range(len(chart.choices)):
@@ -185,10 +185,9 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
 
 
 def telling(chart: Chart) -> Iterator[Pressed]:
-    """Yield the combinations of buttons that show what no other does.
+    """Yield the combinations of buttons that show something new.
 
-    Of two views that differ by their unit alone the first; of a series that can show all drives together,
-    them.
+    The first of two views that differ only in unit, and all drives of a series together.
     """
     if isinstance(chart, BarsChart | XyChart):
         rates: list[tuple[Quantity, dict[object, float]]] = []
@@ -230,10 +229,9 @@ def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict
 
 
 class Stills(Mapping[str, Markup]):
-    """Pictures of figures as they are when the page is opened: addresses of images that hold them.
+    """Pictures of figures as the page opens, as data URLs; asking for one waits until it is drawn.
 
-    Each is waited for when it is asked for. Without the extra `figures` there are none: the tables of the
-    page hold all that they show.
+    Without the extra `figures` there are none, only the page's tables.
     """
 
     def __init__(self, placed: Sequence[Shown], theme: Theme | None = None) -> None:
@@ -242,7 +240,7 @@ class Stills(Mapping[str, Markup]):
         self._begun: dict[str, Future[str]] = {}
 
     def begin(self, section: Section) -> None:
-        """Begin with the pictures of a section, to be drawn beside what is made next."""
+        """Start drawing the pictures of a section in the background."""
         if section.figures and (painter := self._painter) is not None:
             heads = heads_of([section], self._placed)
             self._begun |= {
@@ -282,7 +280,7 @@ class Stills(Mapping[str, Markup]):
 
 
 def as_opened(figure: Figure) -> Pressed:
-    """Return which of its buttons are pressed when the page is opened."""
+    """Return the buttons that are pressed when the page opens."""
     pressed = {buttons.group: buttons.pressed for buttons in figure.buttons}
     view = pressed.get("view", 0)
     variants = figure.chart.variants if isinstance(figure.chart, SeriesChart) else 1
@@ -291,7 +289,7 @@ def as_opened(figure: Figure) -> Pressed:
 
 @dataclass(frozen=True)
 class Printed:
-    """The pictures of a figure on paper, and how many of them stand abreast."""
+    """The pictures of a figure on paper, and how many share a row."""
 
     pictures: tuple[Markup, ...]
     abreast: int
@@ -305,9 +303,9 @@ def views(
     *,
     full: bool = True,
 ) -> dict[str, Printed]:
-    """Return pictures of the views of every figure, or so many, for paper, where no button can be pressed.
+    """Return pictures of the views of every figure, or of at most so many, for paper.
 
-    If `full` of every view, else of those that are `telling`.
+    `full` draws every view, else only the `telling` ones.
 
     Raises
     ------

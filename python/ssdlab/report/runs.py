@@ -1,4 +1,4 @@
-"""The runs of one page: their order, their labels and short names, and which of them are one column."""
+"""The runs of one page: their order, labels, short names and columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # of it (engine, date). Two labels that differ have short forms that differ.
 
 LONGEST = 26
-"""Letters beyond which a short name loses what its words begin with in common: half the width of a phone."""
+"""Letters beyond which a short name loses a common prefix of its words: half the width of a phone."""
 _ENDS = 6
 """Fewer letters behind an ellipsis say nothing."""
 _PARTS = re.compile(r", | · ")
@@ -39,7 +39,7 @@ _WORDS = re.compile(r"[^\s\-_/]+")
 
 
 def short_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """Abbreviate labels to what tells them apart; a label that stands alone stays as it is."""
+    """Abbreviate labels to what distinguishes them; a single label stays as it is."""
     different = list(dict.fromkeys(labels))
     if len(different) < 2:
         return tuple(labels)
@@ -108,16 +108,16 @@ _RUN_ID = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})-(.+)-[0-9a-z]{6}")
 
 @dataclass(frozen=True)
 class Subject:
-    """What a run is of.
+    """The subject of a run.
 
     Attributes
     ----------
     entry
-        What has one look through the page: a drive in one variant.
+        A drive in one variant, which has one look throughout the page.
     drive
         Its identifier.
     words
-        What its label begins with: the drive, and how I/O was issued where that differs.
+        Start of its label: the drive, and how I/O was issued if that differs.
     """
 
     entry: str
@@ -127,16 +127,16 @@ class Subject:
 
 @dataclass
 class Column:
-    """Runs that a reader sees as one.
+    """Runs in one column.
 
     Attributes
     ----------
     review
-        Run id of the review or suite that they are of; empty: none.
+        Run id of their review or suite; empty: none.
     repeat
-        From 0: how many runs of their method on that drive the review has before them.
+        Number of earlier runs of their method on that drive in the review.
     runs
-        Places of its runs.
+        Indexes of its runs.
     """
 
     review: str
@@ -159,12 +159,12 @@ def columns_of(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Column]
 
 
 def review_of(run: Run) -> str:
-    """Return the run id of the review or suite that a run is of, the outermost; empty: of none."""
+    """Return the run id of the outermost review or suite of a run; empty: none."""
     return run.review or ("" if run.manifest.member is None else run.manifest.member.suite)
 
 
 def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
-    """Name columns; add what tells drives apart, and runs of one method, that would have one name."""
+    """Name columns; equal names get what distinguishes their drives or runs."""
     parts = [list(column.subject.words) for column in columns]
     firsts = [runs[column.runs[0]] for column in columns]
     methods = [{runs[at].manifest.method.name for at in column.runs} for column in columns]
@@ -249,7 +249,7 @@ R = TypeVar("R", bound=ResultBase)
 _SIMULATED = "simulated "
 _SCALE = re.compile(r", 1/\d+ of its size")
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
-"""The editor calls every drive what its profile or record does."""
+"""The editor renames no drive."""
 _ENGINES = {"sync": "threads", "uring": "io_uring", "sim": "simulated"}
 
 
@@ -261,22 +261,22 @@ class Shown:
     run: Run
     style: RunStyle
     drive: DriveInfo
-    """The drive that it counts as: of a part of a suite that of all its parts, whatever size each had."""
+    """The drive that it counts as; for a part of a suite, the suite's drive at any size."""
 
     @property
     def label(self) -> str:
-        """What the reader knows it by on this page; differs from that of every other run."""
+        """Its label on this page, unique among the runs."""
         return self.style.label
 
 
 def with_result(runs: Sequence[Shown], model: type[R]) -> list[tuple[Shown, R]]:
-    """Return runs with their Results, of one kind: only such are handed to its section."""
+    """Return the runs with Results of one kind, for its section."""
     return [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, model)]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Runs that look alike because they are of one drive in one variant: its runs of different methods."""
+    """Runs of one drive in one variant, which share a look."""
 
     style: RunStyle
     runs: tuple[Shown, ...]
@@ -291,22 +291,22 @@ def entries(runs: Sequence[Shown]) -> tuple[Entry, ...]:
 
 
 def engine_words(engine: str) -> str:
-    """How I/O was issued, as a label beside a drive: `threads`, `io_uring` or `simulated`."""
+    """How I/O was issued, as a label after a drive: `threads`, `io_uring` or `simulated`."""
     return _ENGINES.get(engine, engine)
 
 
 def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
-    """Return a drive by the name that a reader knows it by, and behind it in what it is a variant.
+    """Return the name of a drive, followed by its variant.
 
-    A page says once at what scale its drives are simulated; no name has it.
+    The scale of simulated drives is left out: a page states it once.
 
     Parameters
     ----------
     drive
         As its run stored it.
     names
-        What the editor calls drives, by identifier or what the user named them; others are called as their
-        profile or record has it, else as their run did.
+        The editor's names, by identifier or by the user's text; other drives are named by profile or record,
+        else by their run.
     """
     words = drive.variant.words if drive.variant is not None else ()
     name = drive.name
@@ -327,7 +327,7 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
 
 
 def record_of(drive: DriveInfo) -> DriveRecord | None:
-    """Return the user's record of a drive, as it is when the page is made."""
+    """Return the user's current record of a drive."""
     from ssdlab.drives.drive_record import find_record
 
     model, serial = (drive.identity.get(key) for key in ("model", "serial"))
@@ -339,10 +339,10 @@ def record_of(drive: DriveInfo) -> DriveRecord | None:
 def shown(
     runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[Shown, ...]:
-    """Give every run its look, in the order they were asked for; `names` are the editor's, see `called`.
+    """Give every run its look, in the given order; for `names` see `called`.
 
-    The first column of a drive in a method is filled; a further one (another engine, another day, another
-    review) is hollow and dotted.
+    A drive's first column in a method is filled; a further one (another engine, day or review) is hollow and
+    dotted.
     """
     drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
     looks = looks_of(map(_entry, drives), palette)

@@ -1,4 +1,4 @@
-"""Exports as files: tables as a workbook (.xlsx), or one as .csv or .parquet; records of runs as .jsonl."""
+"""Exports as files: a workbook (.xlsx), one table (.csv or .parquet), or records of runs (.jsonl)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EXTRAS: dict[Format, tuple[str, str, str]] = {
 }
 """Formats that need a package: that, our extra which brings it, and what they are."""
 SHEET_ROWS = 1 << 20
-"""Of a sheet, its headings included; and characters of a cell: Excel's own limits, which it cuts off at
+"""Rows of a sheet with its headings, and characters of a cell: Excel's limits, beyond which it truncates
 (support.microsoft.com, "Excel specifications and limits")."""
 CELL_CHARACTERS = 32_767
 _SCHEMA = "ssdlab.export/1"
@@ -49,24 +49,24 @@ _WIDEST, _NARROWEST, _ROWS_ASKED = 60, 8, 100
 
 
 class Written(NamedTuple):
-    """What became of tables: the size of the file, and those that no sheet had room for."""
+    """A written file: its size, and the tables too long for a sheet."""
 
     size_bytes: int
     left_out: tuple[Sheet, ...]
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that a file's name asks for.
+    """Return the format for a file's extension.
 
     Raises
     ------
     UsageError
-        It asks for none, or for one whose extra (`xlsx`, `ocp`) is not installed.
+        The extension is unknown, or its extra (`xlsx`, `ocp`) is not installed.
     """
     found = next((each for each in FORMATS if path.suffix.lower() == f".{each}"), None)
     if found is None:
         raise UsageError(
-            f"the name {path.name} does not say which format is meant",
+            f"{path.name} has no extension of an export format",
             "end it in .xlsx (a workbook), .csv or .parquet (one table), or .jsonl (OCP)",
             path=str(path),
         )
@@ -81,7 +81,7 @@ def format_of(path: Path) -> Format:
 
 
 def place(path: Path) -> OutputFile:
-    """Hold the name that a file is to have, where nothing is yet or an older export in its format.
+    """Reserve the name of a file, where there is nothing or an older export in its format.
 
     Raises
     ------
@@ -93,9 +93,9 @@ def place(path: Path) -> OutputFile:
 
 
 def is_export(kind: Format, known: bytes) -> bool:
-    """Say by the beginning of a file, of Parquet by its end too, whether it is an export of ours.
+    """Whether the start of a file, and the end for Parquet, shows an export of ours.
 
-    A workbook that a spreadsheet has saved is the user's, and no longer ours.
+    A workbook that a spreadsheet has saved is the user's.
     """
     match kind:
         case "xlsx":
@@ -110,16 +110,14 @@ def is_export(kind: Format, known: bytes) -> bool:
 
 
 def write(sheets: Sequence[Sheet], file: OutputFile, records: str = "") -> Written:
-    """Write tables in one piece: into a workbook all of them, into another file the one that there is.
-
-    A .jsonl gets `records` in their place.
+    """Write a workbook with all tables, a file with its one table, or a .jsonl with `records`, atomically.
 
     Raises
     ------
     UsageError
         A text is longer than a cell of a workbook may be.
     Refused, HostError
-        The file cannot be written, or is of somebody else.
+        The file cannot be written, or is not ours.
     """
     kind = format_of(file.given)
     left_out = tuple(each for each in sheets if kind == "xlsx" and each.length >= SHEET_ROWS)
@@ -276,7 +274,7 @@ def _width(column: Column) -> int:
 
 
 def left_out_words(sheet: Sheet) -> str:
-    """Tell that a table is longer than a sheet, and where it can be had."""
+    """Return that a table is longer than a sheet, and how to export it."""
     return (
         f"{sheet.name} has {sheet.length:,} rows, more than a sheet holds ({SHEET_ROWS - 1:,}): "
         f"write it with --table {sheet.name} into a file that ends in .parquet or .csv"

@@ -1,6 +1,6 @@
-"""What is exported of runs, as tables: figures by drive, runs, steps, interval rows, histograms, power.
+"""The tables of an export: figures by drive, runs, steps, interval rows, histograms, power.
 
-Values are as they are stored, in base units; the unit is a column of its own, or the end of the heading.
+Values are as stored, in base units; the unit is a column, or the end of the heading.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ FIRST: dict[SheetName, dict[str, str]] = {
     "power": _RUN | _in_seconds(_POWER),
     "telemetry": _RUN | _in_seconds(_TELEMETRY),
 }
-"""Headings of each table, with their SQL types; those of drives stand behind the figures'."""
+"""Headings of each table, with their SQL types; the drives' columns follow."""
 
 
 class Column(NamedTuple):
@@ -85,7 +85,7 @@ class Column(NamedTuple):
     values: npt.NDArray[Any]
 
     def cells(self) -> list[Any]:
-        """Return the values as Python has them; None is an empty cell."""
+        """Return the values as Python objects; None is an empty cell."""
         found: list[Any] = self.values.tolist()
         if self.kind != "DOUBLE":
             return found
@@ -95,14 +95,14 @@ class Column(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table to be written."""
+    """A table to write."""
 
     name: SheetName
     columns: tuple[Column, ...]
 
     @property
     def length(self) -> int:
-        """How many rows it has below its headings."""
+        """Number of rows below the headings."""
         return len(self.columns[0].values)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -111,7 +111,7 @@ class Sheet(NamedTuple):
 
 
 def sheets_of(runs: Sequence[Reported], names: Sequence[SheetName] = NAMES) -> tuple[Sheet, ...]:
-    """Return the tables of runs; a suite or a comparison stands for all its runs.
+    """Return the tables of runs; a suite or comparison includes all its runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reading what a page is made of: run folders, their Results, rows and histograms."""
+"""Reads the data of a page: run folders, their Results, rows and histograms."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ class Run:
     hist: tables.Columns
     telemetry: tables.Columns
     power: tables.Columns
-    """Mean W by second, of a run that was metered; see `tables.power_by_second`."""
+    """Mean W by second of a metered run; see `tables.power_by_second`."""
     warnings: tuple[Warned, ...]
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
-    """Attempts that do not count, each a sentence."""
+    """Attempts that do not count, one sentence each."""
     times: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """When each step began and ended, by its ordinal."""
     review: str = ""
-    """Run id of the review or suite that it was read as a part of, the outermost; empty: of none."""
+    """Run id of the outermost review or suite that it was read with; empty: none."""
 
     def step(self, ordinal: int | None) -> Step | None:
-        """Return the step of that ordinal, if it is one that counts."""
+        """Return the step of that ordinal, if it counts."""
         return next((step for step in self.steps if step.ordinal == ordinal), None)
 
     def rows(self, ordinal: int | None) -> tables.Columns:
@@ -82,7 +82,7 @@ class Run:
         return _lines(self.series, ordinal)
 
     def samples(self, ordinal: int | None) -> tables.Columns:
-        """Return the samples of what the drive told of itself during one step, in order."""
+        """Return the drive's telemetry samples of one step, in order."""
         return _lines(self.telemetry, ordinal)
 
     def watts(self, ordinal: int | None) -> tables.Columns:
@@ -100,8 +100,7 @@ def read_run(folder: Path) -> Run:
     Raises
     ------
     Refused
-        When it is no run folder, is damaged, of a newer ssdlab, goes on, has nothing to show, or lacks its
-        tables.
+        It is no run folder, damaged, from a newer ssdlab, still running, empty, or without tables.
     """
     return _read_run(RunFolder(folder))
 
@@ -156,7 +155,7 @@ def _unended(manifest: Manifest) -> Departure:
 
 
 def is_unended(manifest: Manifest) -> bool:
-    """Whether a run was read that did not reach its end."""
+    """Whether a run that did not reach its end was read."""
     return any(each.code == _UNENDED for each in manifest.departures)
 
 
@@ -200,7 +199,7 @@ def _times(found: RunFolder) -> dict[int, tuple[str, str]]:
 
 
 Reported = Run | SuiteRun | SeveralDrives
-"""What a page is made of."""
+"""The data of a page."""
 
 
 def read(folder: Path) -> Reported:

@@ -1,8 +1,7 @@
 """The ranking of drives by a figure, with margins: the basis of tiles, verdict and conclusion.
 
-Only figures that are comparable (`results.kin`) are ranked, and of these only such as no qualifier of their
-own forbids it of; all others say why not. Of several runs of one entry the first whose figure is fit counts,
-and how far the others lie from it says what counts as level.
+Only comparable figures (`results.kin`) without a forbidding qualifier are ranked; the others say why not. Of
+several runs of an entry the first usable one counts; the spread of the others sets what counts as a tie.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 
 
 EXAMPLE = CATALOGUE["example"].label
-UNLIKE = "these runs are not comparable"
+UNLIKE = "the runs are not comparable"
 _DEPARTURES = "departures"
 _NO_WALL = (*OF_AN_ENTRY, UNFIT)
 """What does not keep figures of a page apart."""
 
 
 def figure_text(figure: Metric) -> str:
-    """Return a figure in the words of its unit, a bound as such, and at which load it was taken."""
+    """Return a figure in words, or a bound, with the load it was taken at."""
     return figure_words(figure) + ("" if figure.load is None else f" at {figure.load.words}")
 
 
@@ -51,7 +50,7 @@ class Place:
     shown
         Its run.
     figure
-        As the result has it, but that it varies by its meter, and from run to run, too.
+        As in the result, with the variation by meter and between runs added.
     rank
         From 1; tied ones share it. None: it is not ranked.
     """
@@ -60,13 +59,13 @@ class Place:
     figure: Metric
     rank: int | None = None
     instead: str = ""
-    """Which run of the same drive counts in its place; empty: it counts itself."""
+    """The run of the same drive that counts instead; empty: this one counts."""
     unlike: str = ""
-    """In what it was taken otherwise than those that are ranked; empty: in nothing."""
+    """How its measurement differs from the ranked ones; empty: it does not."""
 
     @property
     def value(self) -> float:
-        """The figure; a place has one."""
+        """The figure's value."""
         assert self.figure.value is not None
         return self.figure.value
 
@@ -82,23 +81,23 @@ class Place:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What forbids a rank of it: labels of the figure, else that it was taken otherwise."""
+        """Why it is not ranked: labels of the figure, else how its measurement differs."""
         own = tuple(each.label for each in self.figure.unfit("ranking"))
         return own or tuple(filter(None, (self.unlike,)))
 
     @property
     def unfit(self) -> str:
-        """The same in words; empty: nothing does."""
+        """The same in words; empty if ranked."""
         return ", ".join(dict.fromkeys(self.reasons))
 
     @property
     def rated(self) -> RatedShare | None:
-        """The figure as a share of the rating of its state; None: it has none, or is not compared with it."""
+        """The figure as a share of the rating for its state; None: no rating, or not comparable."""
         return next(iter(rated_shares((self.figure,), self.shown.run.manifest.ratings)), None)
 
     @property
     def other(self) -> OtherRating | None:
-        """The figure beside a rating of another state, where there is none of its own."""
+        """A rating for another state, if there is none for its own."""
         return next(iter(other_ratings((self.figure,), self.shown.run.manifest.ratings)), None)
 
 
@@ -112,17 +111,17 @@ class Standing:
     better: Literal["higher", "lower"]
     places: tuple[Place, ...]
     unlike: str = ""
-    """Why none of them is ranked; empty: they can be."""
+    """Why none is ranked; empty: they can be."""
     example: bool = False
-    """Whether it was measured with a made-up example."""
+    """Whether a made-up example was measured."""
     further: tuple[Place, ...] = ()
-    """Other runs of the same drives, which are not ranked beside those that count."""
+    """Further runs of the same drives, which are not ranked."""
     withheld: tuple[tuple[Shown, Metric], ...] = ()
-    """Figures without a value of drives that have no place, for what forbids a rank of them."""
+    """Withheld figures of drives without a place, for the reasons."""
 
     @property
     def words(self) -> str:
-        """What it is of, where a page has several methods; one figure alone bears its label itself."""
+        """Method and label, if the page has several methods; a single figure's label suffices."""
         several = self.example and len(self.places) > 1
         return f"{self.method}{f', {EXAMPLE}' if several else ''} ({self.label})"
 
@@ -132,7 +131,7 @@ class Standing:
         return tuple(place for place in self.places if place.rank is not None)
 
     def of(self, run: int) -> Place | None:
-        """Return the place of a run, of one that is not ranked beside another of its drive too."""
+        """Return the place of a run, also of a drive's further run."""
         return next((place for place in (*self.places, *self.further) if place.shown.index == run), None)
 
     @property
@@ -143,11 +142,11 @@ class Standing:
         return self.why_not(self.places)
 
     def why_not(self, places: Sequence[Place]) -> str:
-        """Return why places without a rank have none, in the words of all reasons."""
+        """Return all reasons why places are not ranked."""
         return self.unlike or ", ".join(dict.fromkeys(each for place in places for each in place.reasons))
 
     def sharing(self, place: Place) -> tuple[Place, ...]:
-        """Return the places that are tied with one, itself included."""
+        """Return the places tied with one, including itself."""
         return tuple(each for each in self.ranked if each.rank == place.rank)
 
     def how_level(self, place: Place) -> str:
@@ -157,7 +156,7 @@ class Standing:
         return "tied" if close else "indistinguishable"
 
     def why_level(self, place: Place) -> str:
-        """Say why places share a rank: how far apart they are, and how much they vary."""
+        """Say why places share a rank: their distance, and their variation."""
         own = self.sharing(place)
         best, spread = abs(own[0].value), spread_of([each.value for each in own])
         if not spread:
@@ -186,7 +185,7 @@ def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
 
 
 def withheld(runs: Sequence[Shown]) -> dict[str, tuple[tuple[Shown, Metric], ...]]:
-    """Return by its name every headline figure that has no value, for what forbids a rank of it."""
+    """Return every withheld headline figure by its name, for the reasons."""
     found: dict[str, list[tuple[Shown, Metric]]] = {}
     for shown in runs:
         for figure in shown.run.result.scalars:
@@ -288,9 +287,9 @@ def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
 
 
 def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) -> tuple[Place, ...]:
-    """Return the figures without a rank that are better than a place, or worse: they qualify its rank.
+    """Return the unranked figures better (or worse) than a place, which qualify its rank.
 
-    Further runs of a drive that is ranked there or beyond are none of them: it has its place.
+    Further runs of a drive ranked there or beyond do not count.
     """
     sign = 1.0 if (standing.better == "higher") != worse else -1.0
     ranked = {_entry(each.shown) for each in standing.ranked if sign * each.value >= sign * place.value}
@@ -305,7 +304,7 @@ def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) ->
 
 
 def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
-    """Return the figures of drives without a rank, and why; empty: there are none."""
+    """Return the figures of unranked drives, and why; empty: none."""
     reasons: dict[str, list[str]] = {}
     for each in places:
         own = f"{each.shown.style.short} with {each.text}"
@@ -320,4 +319,4 @@ def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
     for shown, figure in held:
         reasons.setdefault(labels(figure.unfit("ranking")), {})[shown.style.short] = None
     found = "; ".join(f"{and_listed(list(names))}, {why}" for why, names in reasons.items())
-    return f"no value of {found}" if found else ""
+    return f"no value for {found}" if found else ""

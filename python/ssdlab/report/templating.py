@@ -1,4 +1,4 @@
-"""Templates of the page, and tables on paper: what a template is given is escaped."""
+"""Templates of the page, and tables on paper; template values are escaped."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _CODE = re.compile(r"(`+)([^`]+)\1")
 
 
 class Compiled(FileSystemBytecodeCache):
-    """Templates compiled beside their sources, as Python keeps its modules: there, and where it may write.
+    """Templates compiled next to their sources, as Python caches modules.
 
-    It takes a tenth of the time of a page to compile them. What is kept is of one source, Python and Jinja.
+    Compiling takes a tenth of the time of a page. The cache is valid for one source, Python and Jinja.
     """
 
     def __init__(self) -> None:
         super().__init__(str(FOLDER / "__pycache__"))
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Take up what was kept of a template, if it can be read."""
+        """Load a template from the cache, if readable."""
         with suppress(OSError):
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a template, unless the folder is somebody else's."""
+        """Cache a template, unless the folder belongs to another user."""
         if sys.dont_write_bytecode:
             return
         with suppress(OSError):
@@ -59,22 +59,19 @@ def template(name: str = "page.html.j2") -> Template:
 
 
 def compile_all() -> None:
-    """Compile what is not compiled yet: `make setup` does, for those who may not write beside the sources."""
+    """Compile all templates; `make setup` does so for users who may not write there."""
     environment = _environment()
     for name in environment.list_templates(extensions=["j2"]):
         environment.get_template(name)
 
 
 def tied(prose: str) -> Markup:
-    """Tie figures to what they are of, so that no line ends between `99.9` and `%`; and set code as code.
-
-    Not in code, which readers copy.
-    """
+    """Keep numbers and units on one line, and mark up code. Code itself stays as it is, for copying."""
     return _with_code(prose, lambda words: _FIGURE.sub(_TIED, words))
 
 
 def coded(prose: str) -> Markup:
-    """Set what stands between backticks as code; one alone is a letter as others are."""
+    """Mark up text between backticks as code; a single backtick is kept."""
     return _with_code(prose, lambda words: words) if "`" in prose else escape(prose)
 
 
@@ -90,7 +87,7 @@ def _with_code(prose: str, others: Callable[[str], str]) -> Markup:
 def in_parts(
     table: Table, named: Sequence[Shown | Entry], printed: bool, small: bool = False
 ) -> tuple[Table, ...]:
-    """Return a table as it stands on the page: whole, or on paper in parts that fit on a sheet."""
+    """Return a table whole, or for paper in parts that fit on a sheet."""
     if not printed:
         return (table,)
     sheet = SHEET_SMALL if small else SHEET
@@ -111,11 +108,11 @@ def _environment() -> Environment:
 
 
 SHEET = 96
-"""Letters that stand side by side on a sheet of A4, in the size of its tables and a wide typeface."""
+"""Letters across a sheet of A4, in the size of its tables and a wide typeface."""
 SHEET_SMALL = 116
-"""In the size of what lies behind charts and of how runs were measured."""
+"""In the smaller size of chart tables and of how runs were measured."""
 LONG_WORD = 24
-"""Letters of a word that is broken where it has no room: a digest is longer, hardly a name."""
+"""Letters from which a word may be broken: digests are longer, names hardly."""
 _EASY = 20
 """Letters of a text that a column has room for: in less, each of its lines is a word."""
 _MARKER = 4
@@ -126,16 +123,16 @@ _OF_KEYS = 2 / 3
 
 
 def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table, ...]:
-    """Return a table in parts whose columns fit on a sheet; the columns that name its rows are in each.
+    """Return a table in parts whose columns fit on a sheet; each repeats the columns that name the rows.
 
     Parameters
     ----------
     table
-        As it stands on the page.
+        As on the page.
     names
-        Of every run, as a cell names it on paper.
+        Names of runs in cells on paper.
     sheet
-        Letters that there is room for.
+        Letters across a sheet.
     """
     rows = [_spread(row, len(table.head)) for row in table.rows]
     widths = [_width(table.head[at], [row[at] for row in rows], names) for at in range(len(table.head))]
@@ -156,7 +153,7 @@ def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table
 
 
 def long_word(text: str) -> bool:
-    """Say whether a text has a word that is broken on paper."""
+    """Whether a text has a word that is broken on paper."""
     return max(map(len, text.split()), default=0) > LONG_WORD
 
 

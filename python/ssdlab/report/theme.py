@@ -1,6 +1,6 @@
-"""A theme as pages and pictures take it: the variables of the page's style sheet, fonts and a logo.
+"""A theme of pages and pictures: the variables of the style sheet, fonts and a logo.
 
-The style sheet is the one definition of the default; `theme_file` reads what is to be otherwise.
+The style sheet defines the default; `theme_file` reads what differs.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SIZE = (1200, 675)
-"""Width and height in pixels of a picture that is given away."""
+"""Width and height of a saved picture, in pixels."""
 SMALLEST, LARGEST = 320, 8000
-"""Pixels of a side: below, titles take all the room; above, a picture takes the memory of a poster."""
+"""Pixels of a side: smaller pictures are all title, larger ones take too much memory."""
 _BLOCK = re.compile(r":root[^{]*\{([^}]*)\}")
 
 Mode = Literal["auto", "light", "dark"]
@@ -32,24 +32,24 @@ Scheme = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class Face:
-    """A font that is embedded."""
+    """An embedded font."""
 
     family: str
     weight: str
-    """As a style sheet has it: `400`, of a variable font `1 1000`."""
+    """As in a style sheet: `400`, or `1 1000` for a variable font."""
     path: Path
     content: bytes
 
     @property
     def rule(self) -> str:
-        """It as a rule of a style sheet, which fetches nothing."""
+        """The style sheet's rule for it, with the font embedded."""
         address = f"data:font/sfnt;base64,{base64.b64encode(self.content).decode()}"
         return f"@font-face{{font-family:'{self.family}';font-weight:{self.weight};src:url({address})}}"
 
 
 @dataclass(frozen=True)
 class Logo:
-    """A logo as addresses that hold it."""
+    """A logo as data URLs."""
 
     light: str
     dark: str
@@ -65,15 +65,15 @@ class Theme:
     Attributes
     ----------
     mode
-        Which of the colours a page has.
+        Which colours a page has.
     light, dark
-        Every variable of the page's style sheet, by its name.
+        Every variable of the page's style sheet, by name.
     size
-        Width and height in pixels of a picture that is given away.
+        Width and height of a saved picture, in pixels.
     faces
-        Fonts to be embedded.
+        Fonts to embed.
     remarks
-        What its maker should know: colours that stand out too little.
+        Remarks for its author: colours with too little contrast.
     """
 
     mode: Mode
@@ -87,12 +87,12 @@ class Theme:
 
     @property
     def scheme(self) -> Scheme:
-        """Which colours its pictures have; on paper they have the light ones."""
+        """Colours of its pictures; on paper the light ones."""
         return "dark" if self.mode == "dark" else "light"
 
     @property
     def schemes(self) -> tuple[Scheme, ...]:
-        """Which colours a reader may see."""
+        """Colours that a reader may see."""
         return ("light",) if self.mode == "light" else ("light", "dark")
 
     def look(self, scheme: Scheme) -> Mapping[str, str]:
@@ -100,7 +100,7 @@ class Theme:
         return self.light if scheme == "light" else self.dark
 
     def style(self) -> Markup:
-        """Return what stands behind the page's style sheet; nothing where the theme is that itself."""
+        """Return the additions to the page's style sheet; none for the default theme."""
         if self == default_theme():
             return Markup()
         light, dark = (
@@ -117,7 +117,7 @@ class Theme:
         return Markup("".join(face.rule for face in self.faces) + rules[self.mode])
 
     def drawn(self, scheme: Scheme = "light", *, fonts: bool = False, logo: str = "") -> dict[str, object]:
-        """Return what the front end calls a theme, to draw pictures with.
+        """Return the theme for the front end, to draw pictures.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 CONTRAST = 3.0
-"""WCAG 2, 1.4.3 and 1.4.11: the least of large letters and of what is drawn."""
+"""WCAG 2, 1.4.3 and 1.4.11: minimum contrast of large text and graphics."""
 _HARDLY = 10.0
 """Of CIEDE2000: any two of our own colours differ by more, to all readers."""
 _TEXT_ON = {"paper": ("text", "muted", "link", "alert"), "shade": ("text",), "alert-paper": ("text", "alert")}
@@ -134,7 +134,7 @@ class ThemeText(Frozen):
 
 
 def default_text() -> str:
-    """Return the default as a theme's file, to be changed; what it does not have stands in comments."""
+    """Return the default theme as a file to change; other options are in comments."""
     look = default_theme()
     lines = ["# The theme of pages and pictures. Files are named from the folder of this one."]
     tables = []
@@ -180,7 +180,7 @@ def read_theme(path: Path) -> Theme:
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or says what it must not; with file and line.
+        It cannot be read, or is invalid; with file and line.
     """
     return _Reading(path, read_document(path, "theme", _ADVICE)).theme()
 
@@ -265,7 +265,7 @@ class _Reading:
                 f"{drives[one]} and {drives[two]}" for (one, two), by in unlike.items() if by < _HARDLY
             ]:
                 self._remarks.append(
-                    f"{where}some readers can tell {', '.join(alike)} apart only by their markers"
+                    f"{where}some readers can distinguish {', '.join(alike)} only by their markers"
                 )
         own = self._given.light.drives or self._given.dark.drives
         palette = Palette(count, frozenset(near)) if own else theme.palette
@@ -359,7 +359,7 @@ class _Reading:
 
 
 def image_kind(content: bytes) -> str | None:
-    """Return what kind of picture a file is by its bytes, as its media type ends; None: none of ours."""
+    """Return a picture's kind by its bytes, as the end of its media type; None: unknown."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         sides = (int.from_bytes(content[at : at + 4]) for at in (16, 20))
         whole = b"IEND\xae\x42\x60\x82" in content[-64:]
@@ -400,12 +400,12 @@ def _content(path: Path, noun: str) -> bytes:
 def face_of(path: Path, content: bytes) -> Face:
     """Return a font with its family and weight (OpenType 1.9, `name` and `OS/2`).
 
-    The typographic family comes before that of four styles, as whoever draws pictures looks for it.
+    The typographic family takes precedence over the family of four styles, as picture renderers expect.
 
     Raises
     ------
     UsageError
-        It is no font, or has no family name that a page can use.
+        It is not a font, or has no usable family name.
     """
     try:
         tables = _tables(content)

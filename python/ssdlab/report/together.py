@@ -1,4 +1,4 @@
-"""Findings and tables of single runs, combined for the runs of a page."""
+"""Combines findings and tables of single runs for a page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LISTED = 4
 
 
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
-    """Return the findings of a run in one line, behind its label, marked as its figures are."""
+    """Return the findings of a run in one line after its label, marked like its figures."""
     figures = () if shown.run.result is None else shown.run.result.scalars
     found = marked(claims, figures)
     return Finding(shown.index, shown.label, " ".join(map(sentence, found)), found)
@@ -38,7 +38,7 @@ def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Clai
 
 
 def texts_of(found: Sequence[tuple[Shown, str]]) -> tuple[str, ...]:
-    """Return a text of each run, once; where not all have it, behind those that do."""
+    """Return each text of the runs once, after the runs that have it unless all do."""
     of: dict[str, list[str]] = {}
     for shown, text in found:
         if text:
@@ -50,12 +50,12 @@ def texts_of(found: Sequence[tuple[Shown, str]]) -> tuple[str, ...]:
 
 
 def together(kept: Sequence[tuple[Shown, R]], table: Callable[[R], Table]) -> Table:
-    """Return the tables of several runs as one, each row behind its run."""
+    """Return the tables of several runs as one, each row with its run."""
     return joined([(shown, table(result)) for shown, result in kept])
 
 
 def joined(found: Sequence[tuple[Shown, Table]]) -> Table:
-    """Return tables of the same columns as one, each row behind its run."""
+    """Return tables with the same columns as one, each row with its run."""
     first = max((table for _, table in found), key=lambda table: len(table.head))
     rows = tuple((of_run(shown.label, shown.index), *row) for shown, table in found for row in table.rows)
     return Table(first.caption, ("Run", *first.head), rows)
@@ -72,12 +72,12 @@ def named(shown: Shown, table: Table) -> Table:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return a text without its numbers: what stands between them."""
+    """Return the text between the numbers of a text."""
     return tuple(_NUMBER.split(text)[::2])
 
 
 def alike(texts: Iterable[str]) -> dict[tuple[str, ...], list[list[str]]]:
-    """Return the numbers of texts by the words between them."""
+    """Group the numbers of texts by the words between them."""
     found: dict[tuple[str, ...], list[list[str]]] = {}
     for text in texts:
         parts = _NUMBER.split(text)
@@ -86,7 +86,7 @@ def alike(texts: Iterable[str]) -> dict[tuple[str, ...], list[list[str]]]:
 
 
 def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each_own: bool = False) -> str:
-    """Put numbers between words: where there are several a list of them, of many the ends.
+    """Put numbers between words: a list of several, or the range of many.
 
     `each_own`: one for each text, in their order, unless they are the same.
 
@@ -111,9 +111,9 @@ _MARKS = "labels"
 
 
 def tabled(section: Section, placed: Sequence[Shown]) -> Section:
-    """Return a section in which claims that have columns are a table with a row for each of several runs.
+    """Return a section whose claims with columns become a table with a row per run.
 
-    A sentence that several runs have stands once, behind their names where not all of them have it.
+    A sentence of several runs appears once, after their names unless all have it.
     """
     found = [each for each in section.lead if isinstance(each, Finding) and each.claims]
     runs = [each.run for each in found]

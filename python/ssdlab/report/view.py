@@ -1,4 +1,4 @@
-"""What a section of the page is made of: figures with buttons, tables, and whether it can be drawn."""
+"""The parts of a page's section: figures with buttons, tables; and a check that it can be drawn."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Buttons:
 
     @property
     def several(self) -> bool:
-        """Whether there is anything to choose: one choice alone is no button."""
+        """Whether there is a choice: a single one gets no button."""
         return len(self.choices) > 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What stands on them, no two alike."""
+        """Their texts, all different."""
         counts = [self.choices[: at + 1].count(choice) for at, choice in enumerate(self.choices)]
         return tuple(f"{each} ({n})" if n > 1 else each for each, n in zip(self.choices, counts, strict=True))
 
@@ -44,13 +44,13 @@ class Sheet:
 
     run: int
     line: tuple[str, ...]
-    """What stands at the top: test, page, specification, times, drive, tester."""
+    """The top line: test, page, specification, times, drive, tester."""
     columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     """Heading of each column, and its rows of name and value."""
     departures: tuple[tuple[str, str], ...]
     """Code and sentence of each."""
     left_open: tuple[str, ...] = ()
-    """What the standard leaves open, with what was done."""
+    """What the standard leaves open, and what was done."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,8 @@ class Figure:
 
     `described` is read out by screen readers: one sentence with the finding. `measured` are the short
     lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
-    of a standard, one for each run. `beside` is what a picture says that leaves the page without its prose;
-    `steps` are those that it draws, by run and ordinal: what is the matter with other figures it says not;
-    `left` are the tables that stand elsewhere, on paper.
+    of a standard, one for each run. `beside` is the extra text of a saved picture. `steps` are the drawn
+    steps, by run and ordinal, whose qualifiers apply. `left` are tables printed elsewhere on paper.
     """
 
     id: str
@@ -81,12 +80,12 @@ class Figure:
 
 
 OPEN_ROWS = 16
-"""So many rows of a table that stands on its own are open."""
+"""A table of its own is open up to so many rows."""
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Tables that stand on their own, with a heading and a sentence on how to read them."""
+    """Tables of their own, with a heading and a sentence on how to read them."""
 
     title: str
     lead: str
@@ -94,13 +93,13 @@ class Exhibit:
 
 
 class Finding(str):
-    """What was found of one run, in a line behind its label; the page sets what was found beside its name."""
+    """The findings of one run, in a line after its label."""
 
     __slots__ = ("claims", "run", "sentences")
     run: int
     sentences: str
     claims: tuple[Claim, ...]
-    """That the sentences are of; empty: they are no claims."""
+    """Claims of the sentences; empty: none."""
 
     def __new__(cls, run: int, label: str, sentences: str, claims: Sequence[Claim] = ()) -> Self:
         """Put label and sentences together."""
@@ -116,15 +115,15 @@ class Section:
     id: str
     title: str
     lead: tuple[str, ...]
-    """What was found: of each run, best as a `Finding`, or of all."""
+    """The findings: of each run, best as a `Finding`, or of all."""
     runs: tuple[int, ...]
     """The runs shown, for the legend."""
     figures: tuple[Figure, ...]
     exhibits: tuple[Exhibit, ...] = ()
     measured: tuple[str, ...] = ()
-    """How it was measured: what several of the figures say."""
+    """How it was measured, as far as several figures share it."""
     common: tuple[Table, ...] = ()
-    """What was found of several runs in the same words, a row for each."""
+    """Findings of several runs in the same words, a row for each."""
 
 
 def section_fault(section: object) -> str | None:
@@ -146,7 +145,7 @@ def _figure_faults(figure: Figure, runs: set[int]) -> Iterator[str]:
     if not getattr(figure.chart, "views", (None,)):
         yield f"{named}: its chart has no view"
     if strange := sorted(_runs_of(figure.chart) - runs):
-        yield f"{named}: its chart has a line of run {strange[0]}, which is none of the section's runs"
+        yield f"{named}: its chart has a line of run {strange[0]}, which is not in the section"
     for buttons in figure.buttons:
         if not 0 <= buttons.pressed < len(buttons.choices):
             yield f"{named}: button {buttons.pressed} of {len(buttons.choices)} is pressed"

@@ -1,9 +1,9 @@
 """One random pass instead of hours of overwriting: what it writes, when that is steady, and the proof.
 
-The drive is purged; each block is written once in a random order and some of them once more, so that the
-valid shares of its superblocks are those of long random writing. Random writes follow until five rounds hold
-SNIA's rule, and until the fall of the speed has shown that the spare is what the pass was made for. Where it
-shows another, or none where there must be one, the drive is written over as in the full procedure.
+The drive is purged. Each block is written once in random order, and some once more, so that the superblocks'
+valid shares match those of long random writing. Random writes follow until five rounds meet SNIA's rule and
+the drop in speed confirms the spare that the pass assumed. If it does not, the drive is overwritten as in the
+full procedure.
 
 Source: the idea of one random pass with planned rewrites is SPRandom's (SanDisk; fio pull request 1954, and
 issue 2043 for the distance that a cache needs). Ours are the streaming form, the derivation from steady state
@@ -47,12 +47,12 @@ _SHORTEST_ROW_NS = 1_000_000
 _FAST_BYTES_S = 8e9
 """A drive that fast still has a row for each of the pieces."""
 UNPREPARED = frozenset({"partial-span", "not-simulated", "slc-cache", "no-theory", "no-spare"})
-"""Reasons of errors by which a drive cannot be prepared as it was asked for."""
+"""Error reasons if a drive cannot be prepared as requested."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass, laid out for a span and a spare."""
+    """One pass, planned for a span and a spare share."""
 
     data_bytes: int
     spare: float
@@ -77,11 +77,11 @@ class Pass:
 
     @property
     def row_ns(self) -> int:
-        """Length of a row, short enough for the pieces on a fast drive."""
+        """Length of an interval row, short enough for the pieces on a fast drive."""
         return int(min(NS_PER_S, max(_SHORTEST_ROW_NS, self.piece / _FAST_BYTES_S * NS_PER_S)))
 
     def workload(self, depth: int) -> Workload:
-        """Return the pass, by so many threads of one synchronous write each."""
+        """Return the pass, by threads of one synchronous write each."""
         plain = closed_loop("random", "write", block_bytes=self.block_bytes, in_flight=depth, seconds=1.0)
         (stream,) = plain.streams
         pattern = OnePass(raw_bytes=self.raw_bytes, behind_bytes=self.behind_bytes)
@@ -95,14 +95,15 @@ class Pass:
     def found_spare(
         self, before: Sequence[float], after: Sequence[float], steady: float
     ) -> tuple[float | None, bool]:
-        """Return the spare that the fall shows, and whether the speeds are those of the spare asked for.
+        """Return the spare share that the drop in speed shows, and whether the speeds match the requested
+        one.
 
         Parameters
         ----------
         before, after
-            Speeds of the pieces of the pass, and of those after it.
+            Speeds of the pieces of the pass, and after it.
         steady
-            Speed that was reached in the end.
+            Final speed.
         """
         if not before:
             return None, False
@@ -117,12 +118,12 @@ class Pass:
 
 @dataclass(frozen=True)
 class Advice:
-    """What errors advise where a drive cannot have a pass or a placed state, in terms of the command."""
+    """Advice of errors if a drive cannot have a pass or a placed state, in the command's terms."""
 
     in_full: str
-    """How else the drive is prepared."""
+    """The alternative preparation."""
     say_spare: str
-    """How its spare share is said."""
+    """How to give its spare share."""
 
 
 _OF_METHOD = Advice("precondition it in full: --precondition full", "--set spare=0.07")
@@ -139,41 +140,41 @@ def lay_out(
     placed: bool = False,
     advice: Advice = _OF_METHOD,
 ) -> Pass:
-    """Lay a pass on a drive, or what takes its place where the state is placed.
+    """Plan a pass on a drive, or a placed state instead.
 
     Parameters
     ----------
     usable_bytes
-        What is written, all of the drive.
+        Bytes to write: the whole drive.
     spare
-        What is on record.
+        The recorded spare.
     whole
-        Whether all of the drive is in use.
+        Whether the whole drive is in use.
     asked, cache_bytes
-        Spare share and size of the cache as they were asked for; 0: by the record.
+        Requested spare share and cache size; 0: by the record.
     placed
-        The state is to be placed, not written.
+        Place the state instead of writing it.
     advice
-        What errors say is to be done.
+        Advice for errors.
 
     Raises
     ------
     Refused
-        A part of a drive, or one with an SLC cache; to be placed: a real drive, or one that theory does not
-        cover. `reason` is one of `UNPREPARED`.
+        Only a part is used, or the drive has an SLC cache; for placing: it is real, or theory does not cover
+        it. `reason` is one of `UNPREPARED`.
     UsageError
-        The spare is not known; `reason` likewise.
+        The spare is unknown; `reason` likewise.
     """
     if not whole:
         raise Refused(
-            "one pass and a placed state need the whole drive, and only a part of it is in use",
+            "one pass and a placed state need the whole drive, but only a part is in use",
             f"use all of the drive, or {advice.in_full}",
             reason="partial-span",
         )
     if placed and spare.placeable is None:
         raise Refused(
-            "the steady state of a real drive cannot be placed: it has to be written",
-            f"write it by one pass, --precondition one-pass, or {advice.in_full}",
+            "the steady state of a real drive must be written, not computed",
+            f"use one pass (--precondition one-pass), or {advice.in_full}",
             reason="not-simulated",
         )
     refuse_unknown(spare, placed=placed, advice=advice)
@@ -196,32 +197,32 @@ def lay_out(
 
 
 def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
-    """Refuse a drive whose steady state one pass or theory does not know, by what is on record of it.
+    """Refuse a drive whose recorded properties one pass or theory does not cover.
 
     Raises
     ------
     Refused
-        One with an SLC cache; to be placed: one without superblocks.
+        It has an SLC cache; for placing: it has no superblocks.
     """
     if spare.one_bit_cache:
         raise Refused(
-            "this drive writes to an SLC cache first, which neither one pass nor theory models",
+            "this drive has an SLC cache, which neither one pass nor theory models",
             advice.in_full,
             reason="slc-cache",
         )
     if placed and not spare.placeable:
         raise Refused(
-            "the steady state of this simulated drive cannot be placed: theory covers drives that collect "
-            "superblocks, and this one does not",
+            "the steady state of this simulated drive cannot be computed: theory covers only garbage "
+            "collection of superblocks",
             advice.in_full,
             reason="no-theory",
         )
 
 
 def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> None:
-    """Refuse a simulated drive by its profile, before it is made and written once: that takes a while.
+    """Refuse a simulated drive by its profile, before the slow step of making it.
 
-    `how` is the preparation, of which those but ``one-pass`` and ``analytic`` are possible anywhere.
+    `how` is the preparation; only ``one-pass`` and ``analytic`` can be refused.
 
     Raises
     ------
@@ -236,7 +237,7 @@ def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> 
 
 
 class AfterPass:
-    """Judges the random writes that follow a pass, row by row as they come.
+    """Judges the random writes after a pass, row by row.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ class AfterPass:
     before
         Speeds of its pieces; empty in a plan.
     placed
-        The state was placed, not written: there is no pass whose speed could show a fall.
+        The state was placed, so no pass can show a drop in speed.
     """
 
     def __init__(self, laid: Pass, before: Sequence[float], *, placed: bool = False) -> None:
@@ -257,16 +258,16 @@ class AfterPass:
 
     @property
     def doubted(self) -> bool:
-        """Whether twice the rounds that are judged have not shown the spare: it will hardly come."""
+        """Whether the spare is still not shown after twice the judged rounds."""
         return self._rounds >= 2 * WINDOW and not self._agreed
 
     @property
     def judged(self) -> bool:
-        """Whether there were rounds enough to tell."""
+        """Whether there were enough rounds."""
         return self._rounds >= WINDOW
 
     def holds(self, rows: Sequence[Any]) -> bool:
-        """Return whether the drive is steady, and as the pass was to leave it."""
+        """Return whether the drive is steady with the spare that the pass assumed."""
         for row in rows[len(self._ends_ns) :]:
             self._ends_ns.append(row.end_ns)
             self._moved.append(row.bytes)
@@ -284,15 +285,15 @@ class AfterPass:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the writes after a pass show."""
+    """The result of the writes after a pass."""
 
     rounds_mb_s: tuple[float, ...]
     round_s: float
     spare_found: float | None
     agreed: bool
-    """Whether that is the spare that the pass was made for, or one so great that no fall need show it."""
+    """Whether the shown spare matches the assumed one, or is so large that no drop shows it."""
     steady: bool
-    """Whether five rounds hold as well."""
+    """Whether five rounds are steady, too."""
 
 
 def judge(
@@ -303,7 +304,7 @@ def judge(
     *,
     placed: bool = False,
 ) -> Judged:
-    """Judge the rows of the writes after a pass, or after a state that was placed."""
+    """Judge the rows of the writes after a pass or a placed state."""
     ends, done = np.asarray(ends_ns, float), np.asarray(moved, float)
     rounds = speeds_over_bytes(ends, done, laid.round_bytes)
     window = rounds[-WINDOW:]

@@ -15,7 +15,7 @@ _FAST_BYTES_S, _MIN_ROWS = 8e9, 400
 
 
 def row_ns(length: int) -> int:
-    """Return the length of a row where so many bytes are written once: a small drive has shorter ones."""
+    """Return the length of a row for writing so many bytes once; shorter on a small drive."""
     shorter_ns = length / _FAST_BYTES_S * NS_PER_S / _MIN_ROWS
     return round(min(_ROW_NS, max(_SHORTEST_ROW_NS, shorter_ns)))
 
@@ -23,7 +23,7 @@ def row_ns(length: int) -> int:
 def write_over(
     stop: Stop, *, depth: int, engine: Literal["sync", "uring"], interval_ns: int = _ROW_NS
 ) -> Workload:
-    """Return 128 KiB sequential writes from the first block on, in rows short enough for a curve."""
+    """Return 128 KiB sequential writes from the first block, in rows short enough for a curve."""
     stream = Stream(
         ops=Mix(read_pct=0),
         block=(Block(bytes=BLOCK_BYTES),),

@@ -1,4 +1,4 @@
-"""From a finished step to a point of a result, and the headline figures that several Results have."""
+"""Points of results from finished steps, and headline figures that several Results share."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 def searched(figure: Metric, steps: tuple[int, ...], failed: float | None, **evidence: Any) -> Metric:  # noqa: ANN401
-    """Return the figure that a search found; where nothing failed it is a bound from below.
+    """Return the figure that a search found; if no try failed, it is a lower bound.
 
     Parameters
     ----------
     figure
-        Its value is the highest that held.
+        Its value is the highest that passed.
     steps
-        Of what held and of what failed.
+        Steps of the highest pass and the lowest failure.
     failed
-        The lowest that did not hold; None: all did.
+        The lowest value that failed; None: none did.
     evidence
         Further fields.
     """
@@ -46,7 +46,7 @@ def searched(figure: Metric, steps: tuple[int, ...], failed: float | None, **evi
 def power_scalars(
     name: str, label: str, found: Efficiency | None, mean_w: float | None
 ) -> tuple[Metric, ...]:
-    """Return the headline figures of power: efficiency and mean power; none of them without a meter."""
+    """Return the headline figures of power: efficiency and mean power; none without a meter."""
     if found is None or mean_w is None:
         return ()
     key = "kiops_per_w" if found.unit == "kIOPS/W" else "mb_s_per_w"
@@ -57,7 +57,7 @@ def power_scalars(
 
 
 def point_scalars(name: str, point: Point) -> tuple[Metric, ...]:
-    """Return throughput as the reviews tell it (IOPS of random I/O, else MB/s), mean latency and power."""
+    """Return throughput as in reviews (IOPS for random I/O, else MB/s), mean latency and power."""
     mean = (point.service_ns or {}).get("mean")
     if point.pattern == "random":
         throughput = Metric.more(f"{name}_iops", point.label, point.iops, "IOPS")
@@ -71,7 +71,7 @@ def point_scalars(name: str, point: Point) -> tuple[Metric, ...]:
 
 
 def mean_scalars(name: str, of_what: str, points: Sequence[Point]) -> tuple[Metric, ...]:
-    """Return the mean over points of one kind, in MB/s as client reviews tell it, and for each watt."""
+    """Return the mean over points of one kind, in MB/s as in client reviews, and per watt."""
     pattern, label = points[0].pattern, f"{points[0].pattern} {points[0].direction}, {of_what}"
     mb_s, iops = mean(each.mb_s or 0.0 for each in points), mean(each.iops or 0.0 for each in points)
     watts = [each.mean_w for each in points if each.mean_w is not None]
@@ -86,18 +86,18 @@ __all__ = ["missing_point", "point_of", "power_scalars"]
 
 
 def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None, label: str = "") -> Point:
-    """Return the point that a measured step makes.
+    """Return the point of a measured step.
 
     Parameters
     ----------
     step
-        One that did I/O.
+        A step with I/O.
     stream
-        Position of the stream whose shape the point tells.
+        Index of the stream that describes the point.
     direction
-        Which side to take of a mixed stream; by default the one that the stream does.
+        Direction of a mixed stream; by default the stream's only one.
     label
-        Other than the step's own.
+        Label, if not the step's.
     """
     summary = step.measured
     shape = step.ran.streams[stream]
@@ -136,7 +136,7 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
 
 
 def flushes_of(step: Step) -> FlushPoint | None:
-    """Return the flushes of a measured step; None where none were asked for."""
+    """Return the flushes of a measured step; None if none were requested."""
     found = step.measured.flush
     flushing = next((each for each in step.ran.streams if each.flush_every is not None), None)
     if found is None or flushing is None:
@@ -161,7 +161,7 @@ def missing_point(
     pattern: Literal["random", "sequential"],
     block_bytes: int,
 ) -> Point:
-    """Return the empty row of a point at one I/O in flight that could not be taken."""
+    """Return the empty row of a point at one I/O in flight that could not be measured."""
     return Point(
         label=label,
         direction=direction,

@@ -1,4 +1,4 @@
-"""Steady state of random writes, brought about in full, by one pass, or placed; and its proof."""
+"""Steady state of random writes, reached in full, by one pass or by placing; and its proof."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ Preparation = Literal["full", "one-pass", "analytic"]
 
 
 class RandomSteadyParams(SteadyParams):
-    """Of the random writing that brings a drive into steady state, and of what may stand for it."""
+    """Parameters of random writing to steady state, or of its substitutes."""
 
     precondition: Preparation = param(
         "full",
-        "full: as in the procedure; one-pass: a purged drive written once at random; analytic: a "
-        "simulated drive's map placed by theory. After the last two, a time limit too short for five "
-        "rounds is extended, to two minutes at most",
+        "full: as in the procedure; one-pass: purge, then one random pass; analytic: a simulated drive's "
+        "map computed by theory. The last two extend a time limit too short for five rounds, to at most "
+        "two minutes",
     )
     spare: Annotated[float, Field(ge=0, lt=0.9)] = param(
         0.0, "spare share of the flash, for one-pass; 0: from drive record or profile", unit="share"
@@ -69,12 +69,12 @@ class RandomSteadyParams(SteadyParams):
 
 @contextmanager
 def in_steady_state(lab: Lab, p: RandomSteadyParams, block_bytes: int) -> Iterator[None]:
-    """Bring the drive into steady state of random writes; the block within is measured in it.
+    """Bring the drive into steady state of random writes for the block within.
 
     Raises
     ------
     Refused, UsageError
-        One pass or a placed state cannot be had of this drive.
+        This drive cannot have one pass or a placed state.
     """
     if p.precondition == "full":
         lab.fill()
@@ -143,7 +143,7 @@ def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float
 
 
 def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
-    """Judge how the drive was brought into steady state; None if it was not."""
+    """Return the proof of the drive's steady state; None if it was not prepared."""
     step = data.step(LABEL)
     if not isinstance(p, RandomSteadyParams) or p.precondition == "full" or step is None:
         return proof(data, p)

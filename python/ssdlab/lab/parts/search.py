@@ -1,6 +1,6 @@
-"""The highest load that holds: of a rate, by doubling and halving; of whole loads, by steps.
+"""Searches for the highest load that passes: a rate by doubling and halving, whole loads by steps.
 
-Knows no drive and no workload.
+Independent of drive and workload.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 SHARE_DONE = 0.99
-"""Of what arrived, the share that must be done for a rate to hold."""
+"""Share of the offered I/Os that must complete for a rate to pass."""
 Holds = Callable[[int, bool], bool]
-"""Tries a rate and returns whether it held; plans need to know whether a try is certain to be made."""
+"""Tries a rate and returns whether it passed; `certain` tries also count in a plan's lower bounds."""
 
 
 def search_highest(first: int, maximum: int, resolution: float, holds: Holds) -> None:
-    """Double the rate until it does not hold, then halve the interval until it is within the resolution.
+    """Double the rate until it fails, then bisect down to the resolution.
 
     Parameters
     ----------
     first, maximum
-        Rates to begin and to end with.
+        First and highest rate.
     resolution
-        Width of the interval left, as a share of the lowest rate that failed.
+        Final width of the interval, as a share of the lowest failed rate.
     holds
-        Keeps account of what it tried: what the search found follows from that.
+        Records the tries, from which the result follows.
     """
     held, failed, rate = 0, None, first
     while failed is None:
@@ -43,21 +43,20 @@ def search_highest(first: int, maximum: int, resolution: float, holds: Holds) ->
 
 
 def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum: int, upwards: bool) -> None:
-    """Step towards the limit by `coarse`, then across the gap that is left by `fine`.
+    """Approach the limit in `coarse` steps, then close the gap in `fine` steps.
 
     Parameters
     ----------
     first
-        Load to begin with: above the limit, or with `upwards` below it. On the other side of it already, the
-        steps turn round.
+        First load: above the limit, or with `upwards` below it; otherwise the steps reverse.
     coarse, fine
         Steps. Loads below `fine` are not tried.
     holds
-        Keeps account of what it tried: what the search found follows from that.
+        Records the tries, from which the result follows.
     maximum
         Highest load tried.
     upwards
-        Come from below, in both passes.
+        Step upwards in both passes.
     """
     if holds(first, True):
         low, high = _climb(first, coarse, maximum, holds)

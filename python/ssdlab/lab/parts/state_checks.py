@@ -1,7 +1,7 @@
-"""Whether the drive's state held while a sweep of writes was taken: one mechanism for all that sweep depths.
+"""Whether the drive's state held during a sweep of writes over depths.
 
-Where throughput falls by over a fifth with rising depth, and the host is not the limit, the first point and
-the one that it fell from are taken again at the end. The sweep has headline figures only if they come back.
+If throughput drops by over a fifth with rising depth, and the host is not the limit, the first point and the
+one before the drop are repeated at the end. The sweep has headline figures only if both are reproduced.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ Unit = Literal["IOPS", "MB/s"]
 
 @dataclass(frozen=True)
 class Taken:
-    """A point of a sweep that was taken, and its workload, so that it can be taken again."""
+    """A measured point of a sweep, with its workload for a repeat."""
 
     workload: Workload
     step: Step
 
 
 def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds: float = 0.0) -> None:
-    """Take points again where throughput has fallen; each line is one kind of work by rising depth.
+    """Repeat points where throughput has dropped; each line is one kind of work by rising depth.
 
-    A plan, which measures nothing, counts the two points of the longest way. With `rest_seconds` the drive
-    rests after each of them, as after the points before.
+    A plan counts two points. With `rest_seconds` the drive rests after each, as after the earlier points.
     """
     for point in _to_repeat(lines):
         lab.run(point.workload, label=again(point.step.label), certain=False)
@@ -45,7 +44,7 @@ def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds
 
 
 def again(label: str) -> str:
-    """Return the label of a point that is taken again."""
+    """Return the label of a repeated point."""
     return f"{label} again"
 
 
@@ -74,7 +73,7 @@ def checks_of(
     steady: SteadyProof | None = None,
     alike: str = "",
 ) -> tuple[StateCheck, ...]:
-    """Return what shows that the state held, or moved.
+    """Return the checks of whether the state held.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def checks_of(
     unit
         Of the figures.
     steady, alike
-        The writing before, and the label of the point that does the same; empty: none does.
+        The writing before, and the label of the point with the same load; empty: none.
     """
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
@@ -127,10 +126,9 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
 
 
 def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:
-    """Return that the reported point of a sweep was throttled for heat, where a point before it was not.
+    """Return the check for a reported point that was thermally throttled after a cool point.
 
-    Which depth is reported then follows from how warm the drive had become by it: another order of depths
-    gives another.
+    The reported depth then depends on how warm the drive was, and on the order of depths.
     """
     steps = [step for label in line if (step := data.step(label)) is not None]
     hot = next((step for step in steps if step.label == chosen and evidence_of(step).hot), None)

@@ -1,4 +1,4 @@
-"""Writing until the drive is in steady state, the proof of it, and how much was written since when."""
+"""Writing to steady state, its proof, and how much was written since when."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Since = Literal["purge", "trim", "beginning"]
 
 
 class Written(NamedTuple):
-    """What was written by the end of a step."""
+    """Bytes written by the end of a step."""
 
     since: Since = "beginning"
     bytes: int = 0
@@ -40,10 +40,7 @@ class Written(NamedTuple):
 def written_by(
     steps: Iterable[Step], capacity_bytes: int, voided: Iterable[VoidedWrites] = ()
 ) -> dict[int, Written]:
-    """Return for each finished step, by its ordinal, what had been written by its end.
-
-    In the order in which it was done, and by attempts that do not count too: the drive has what they wrote.
-    """
+    """Return the bytes written by the end of each finished step, by its ordinal, including voided attempts."""
     now, found = Written(), dict[int, Written]()
     left = sorted(voided, key=lambda each: each.place, reverse=True)
     for step in sorted(steps, key=lambda each: (each.place, each.ordinal)):
@@ -72,7 +69,7 @@ LABEL = "to steady state"
 
 
 class SteadyParams(Params):
-    """Of the writing that brings a drive into steady state."""
+    """Parameters of writing to steady state."""
 
     overwrites: float = param(
         2.0,
@@ -83,7 +80,7 @@ class SteadyParams(Params):
         le=20,
     )
     least_seconds: Seconds = param(
-        3600.0, "minimum writing time; the published reviews write for hours", unit="s", quick=2.0, ge=0
+        3600.0, "minimum writing time; published reviews write for hours", unit="s", quick=2.0, ge=0
     )
     most_seconds: Seconds = param(
         86_400.0,
@@ -101,14 +98,14 @@ class SteadyParams(Params):
         le=3600,
     )
     precondition_depth: int = param(
-        32, "I/Os in flight while preconditioning, as threads with one I/O each", unit="I/Os", ge=1, le=512
+        32, "I/Os in flight during preconditioning, as threads with one I/O each", unit="I/Os", ge=1, le=512
     )
 
 
 def write_to_steady_state(
     lab: Lab, p: SteadyParams, order: Order, block_bytes: int, *, label: str = LABEL
 ) -> Step:
-    """Write over the whole span until SNIA's rule holds, not before the least, nor longer than the most."""
+    """Overwrite the whole span until SNIA's rule is met, within the minimum and maximum."""
     row_ns, _ = _row_and_round_ns(p)
     workload = closed_loop(
         order, "write", block_bytes=block_bytes, in_flight=p.precondition_depth, seconds=p.most_seconds
@@ -120,9 +117,9 @@ def write_to_steady_state(
 def steady_until(
     p: SteadyParams, usable_bytes: int, min_spans: float = 0.0
 ) -> tuple[Callable[[Sequence[Any]], bool], dict[str, float]]:
-    """Return what ends the writing, asked at each row, and its bounds as the journal keeps them.
+    """Return the stop condition of the writing, and its bounds for the journal.
 
-    It ends after `min_spans` at the soonest, whatever the parameters say.
+    It never ends before `min_spans`.
     """
     _, round_ns = _row_and_round_ns(p)
     least_bytes = round(max(p.overwrites, min_spans) * usable_bytes)
@@ -138,7 +135,7 @@ def steady_until(
 
 
 def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | None:
-    """Judge the writing before the measurement; None if it was not done."""
+    """Judge the writing before the measurement; None if there was none."""
     step = data.step(label)
     if step is None:
         return None
@@ -159,10 +156,10 @@ def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:
 def proof_of(
     step: Step, rows: Columns, round_s: float, capacity_bytes: int, written: Written, failed: str = ""
 ) -> SteadyProof:
-    """Judge the writing that a step did, by SNIA's rule over rounds of equal length.
+    """Judge the writing of a step by SNIA's rule over equal rounds.
 
-    `written` is what had been written by its end, and since when (`written_by`); `failed` is what of it, or
-    of what prepared the drive, was not.
+    `written` is the amount by its end, and since when (`written_by`); `failed` describes failed writes of it
+    or of earlier preparation.
     """
     shown = evidence_of(step)
     rounds = round_speeds(rows["end_ns"], rows["bytes"], round_s)
@@ -196,7 +193,7 @@ def proof_of(
 
 
 def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | None:
-    """Hold a later step that does what the writing before did against its window; None without a window."""
+    """Compare a later step of the same load with the window of the writing; None without a window."""
     if steady.mean_mb_s is None:
         return None
     after = float(point.measured.mb_s)

@@ -1,4 +1,4 @@
-"""The workloads that review methods are made of, and what a smaller drive makes of their sizes."""
+"""The workloads of review methods, and the effect of a smaller drive on their sizes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,12 @@ def closed_loop(
     span: Span | None = None,
     max_bytes: int | None = None,
 ) -> Workload:
-    """Return a workload that keeps so many I/Os in flight for a time.
+    """Return a workload that keeps a number of I/Os in flight for a time.
 
     Parameters
     ----------
     order, direction
-        What it does.
-    block_bytes
+        Order and direction of its I/O. block_bytes
         Size of each I/O.
     in_flight
         With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts
@@ -52,9 +51,9 @@ def closed_loop(
     engine
         How I/O is issued.
     span
-        The part of the drive that it stays in; None: all that is in use.
+        The part of the drive to use; None: all that is in use.
     max_bytes
-        After which it ends, in whole blocks, if the time is not over before.
+        Bytes, in whole blocks, after which it ends early.
     """
     threads = in_flight if engine == "sync" else 1
     stream = Stream(
@@ -77,7 +76,7 @@ def closed_loop(
 def mixed(
     read_pct: int, *, block_bytes: int, threads: int, seconds: float, ramp_seconds: float = 0.0
 ) -> Workload:
-    """Return random reads and writes, so many in a hundred reads, by threads of one synchronous I/O each."""
+    """Return random reads and writes with a percentage of reads, by threads of one synchronous I/O each."""
     stream = Stream(
         ops=Mix(read_pct=read_pct), block=(Block(bytes=block_bytes),), pattern=Uniform(), workers=threads
     )
@@ -87,7 +86,7 @@ def mixed(
 def open_loop(
     read_pct: int, *, block_bytes: int, threads: int, rate: int, seconds: float, ramp_seconds: float = 0.0
 ) -> Workload:
-    """Return random I/O that arrives at random times (Poisson), `rate` I/Os a second in all."""
+    """Return random I/O with Poisson arrivals, `rate` I/Os a second in all."""
     stream = Stream(
         ops=Mix(read_pct=read_pct),
         block=(Block(bytes=block_bytes),),
@@ -107,15 +106,14 @@ def beside(
     seconds: float,
     ramp_seconds: float = 0.0,
 ) -> Workload:
-    """Return random reads beside random writes, each an open loop of its own (Poisson).
+    """Return random reads and random writes, each an open loop with Poisson arrivals.
 
     Parameters
     ----------
     reads, writes
-        Arrivals a second; 0: none of them, without a stream. None: not known yet, as in a plan, whose bounds
-        are then those of any drive.
+        Arrivals a second; 0: no stream. None: not known yet, as in a plan, which then assumes any drive.
     threads
-        That wait for the arrivals of each, one synchronous I/O each.
+        Threads per stream, one synchronous I/O each.
     """
     sides = (("reads", 100, reads), ("writes", 0, writes))
     streams = [
@@ -155,17 +153,14 @@ ParamsT = TypeVar("ParamsT")
 
 
 def scale_of(data: RunData) -> int:
-    """Return how many times smaller than the real drive the measured one was; 1 of a real one.
-
-    A measurement tells it of its drive; of a run that measured nothing it is 1.
-    """
+    """Return the scale of the measured drive: 1 for a real drive, or if nothing was measured."""
     measured = (step.summary for step in data.steps if step.summary is not None)
     scales = (summary.drive.scale for summary in measured if summary.drive is not None)
     return next((round(scale) for scale in scales if scale is not None), 1)
 
 
 def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
-    """Return the warning that `what` is as on a drive of full size, while the drive was made smaller."""
+    """Return the warning that `what` has the size for a full-size drive, but the drive is smaller."""
     warned = judge_scale(what, scale_of(facts.data))
     return tuple(Warned(code=each.code, what=each.what, advice=each.advice) for each in warned)
 
@@ -173,7 +168,7 @@ def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
 def remarks_of_size(
     what: str, beside: Callable[[RunFacts, ParamsT], Remarks] | None = None
 ) -> Callable[[RunFacts, ParamsT], Remarks]:
-    """Return the remarks of a method of which `what` is as long or large on any drive, and those beside."""
+    """Return a method's remarks, with the warning that `what` is the same on any drive."""
 
     def remarks(facts: RunFacts, params: ParamsT) -> Remarks:
         found = Remarks() if beside is None else beside(facts, params)

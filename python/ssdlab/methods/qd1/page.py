@@ -102,7 +102,8 @@ def _bars(corners: Corners, tables: Tables) -> Figure:
     return Figure(
         id="qd1-bars",
         title="Throughput at one I/O in flight",
-        lead="Higher is better. After the value: the block size. Whisker: slowest to fastest interval.",
+        lead="Higher is better. The value is followed by the block size. Whisker: slowest to fastest "
+        "interval.",
         described="; ".join(
             f"{shown.label}, {_name(point)}: {rates.format_rate(point)}" for shown, point in corners
         ),

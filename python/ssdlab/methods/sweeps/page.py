@@ -326,7 +326,7 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
     return Figure(
         id=f"{name}-bars",
         title="Throughput at the reported depth",
-        lead="Higher is better. After the value: its depth. Whisker: slowest to fastest interval.",
+        lead="Higher is better. The value is followed by its depth. Whisker: slowest to fastest interval.",
         described=" ".join(_leads(held)),
         chart=BarsChart(views),
         tables=(point_tables.throughput(_headline_points(held)),),

@@ -1,1 +1,1 @@
-"""One file for each section of the page. Pure: Results and rows in, figures and tables out."""
+"""The sections of the page, one per file. Pure: Results and rows in, figures and tables out."""

@@ -1,6 +1,6 @@
 """What a reader must know about the numbers: departures, warnings, notes, and differences between runs.
 
-Each is told once, with the methods and the drives that it is of; what each step says stands with its run.
+Each appears once, with its methods and drives; what single steps warned of appears with their run.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ _SHORTER = (
 
 @dataclass(frozen=True)
 class Point:
-    """Where a thing holds, and why there, if not everywhere for one reason."""
+    """Where a notice applies, and why, unless the reason is the same everywhere."""
 
     text: str
-    """Methods, in brackets their figures, and the reason; empty: all of the page."""
+    """Methods, their figures in brackets, and the reason; empty: the whole page."""
     runs: tuple[int, ...]
-    """One run for each drive that it holds of; empty: of all."""
+    """One run for each drive it applies to; empty: all."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing to know: what it is, what it means or what to do, and where it holds."""
+    """One notice: what it is, what it means or what to do, and where it applies."""
 
     what: str
     advice: str
     points: tuple[Point, ...] = ()
     where: str = ""
-    """In how many steps it holds, and in which."""
+    """In how many steps it applies, and in which."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Banner:
 
 
 def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
-    """Return what marks mean, departures (first what makes runs unlike), warnings and notes."""
+    """Return the meaning of the marks, departures (differences between runs first), warnings and notes."""
     found: dict[Kind, Iterable[Notice]] = {
         "mark": _marks(runs),
         "departure": (*_unlike(runs), *_departures(runs)),
@@ -88,7 +88,7 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
 
 
 def test_notes(found: Sequence[Banner]) -> str:
-    """Name what stands with figures, and count the rest."""
+    """Name the qualifiers of figures, and count the rest."""
     of = {banner.kind: banner.notices for banner in found}
     marks = [notice.what.partition(":")[0] for notice in of.get("mark", ())]
     counts = [counted(len(of[kind]), kind) for kind in ("departure", "warning", "remark") if kind in of]
@@ -96,7 +96,7 @@ def test_notes(found: Sequence[Banner]) -> str:
 
 
 def with_more(found: Sequence[Banner], more: Mapping[Kind, Sequence[Notice]]) -> tuple[Banner, ...]:
-    """Return banners with notices of what is no run, before those of runs; the same of several is one."""
+    """Return banners with notices that concern no run, before the notices of runs; equal ones are merged."""
     had = {banner.kind: banner.notices for banner in found}
     both = ((kind, _once((*more.get(kind, ()), *had.get(kind, ())))) for kind in _TITLES)
     return tuple(Banner(kind, _TITLES[kind], notices) for kind, notices in both if notices)
@@ -222,7 +222,7 @@ def _entries(runs: Sequence[Shown]) -> Iterator[Notice]:
     unlike = software_apart((shown.label, software_of(shown.run.manifest)) for shown in runs)
     if unlike:
         points = (Point(words, tuple(first[name] for name in names)) for words, names in unlike.items())
-        advice = "No method changed its version between them, so the runs are ranked together."
+        advice = "No method's version differs between them, so the runs are ranked together."
         yield Notice("Measured with different software", advice, tuple(points))
 
 

@@ -27,18 +27,18 @@ _ADDED = (", ", " ")
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence with what the figures say of it.
+    """A sentence, judged by the figures.
 
     Attributes
     ----------
     sentence, figure, bound
         As the user gave them.
     mark
-        Whether it holds; a figure that a qualifier of its own forbids it of counts as not measured.
+        Whether it is true; a figure whose qualifier forbids a bound counts as not measured.
     found
-        The figure in words, with its drive; of one that was not measured why: its state, or what is lacking.
+        The figure in words, with its drive, or why it was not measured.
     link
-        What leads to the chart that shows it; None: nothing does.
+        Link to its chart; None: none.
     """
 
     sentence: str
@@ -52,12 +52,12 @@ class Judged:
 def judged(
     claims: Sequence[UserClaim], runs: Sequence[Shown], links: Mapping[str, ChartLink]
 ) -> tuple[Judged, ...]:
-    """Hold each sentence against the runs of the page.
+    """Judge each sentence by the runs of the page.
 
     Raises
     ------
     UsageError
-        A figure's name is one that no method has, with the names on the page; or a bound is of another unit.
+        No method has a figure of that name (with the names on the page), or a bound has another unit.
     """
     had = list(dict.fromkeys(figure.name for shown in runs for figure in shown.run.result.scalars))
     for claim in claims:

@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from ssdlab.results.metric import Metric
 
 NAMED = 3
-"""So many figures are named for one reason; of more their count."""
+"""Figures named for one reason; beyond that, their number."""
 _SAYS_NOTHING = ("IOPS", "throughput")
 """Labels that say no more than the unit."""
 _CHOSEN = ("I/Os", "")
 """Units of what a run chose, or counted: no drive is praised for it."""
-CIRCULAR = "Simulated drives are not compared with their ratings: their profiles were made from these."
+CIRCULAR = "Simulated drives are not compared with their ratings, as their profiles are made from them."
 
 
 def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | None:
-    """Return the section; None where nothing is compared, judged or rated.
+    """Return the section; None if nothing is compared, judged or rated.
 
     Parameters
     ----------
     runs
         Of the page.
     declared
-        Names of figures that a review has at its top: each has its row.
+        Names of figures at the top of a review: each gets a row.
     """
     real = [shown for shown in runs if not shown.run.manifest.drive.capabilities.made_to_order]
     rated = ratings.section(real)
@@ -55,12 +55,12 @@ def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | No
 
 
 def title_of(method: str, figure: Metric) -> str:
-    """Return what a figure is called beside those of other methods, its unit apart."""
+    """Return a figure's title among several methods, and its unit."""
     return method if figure.label in (*_SAYS_NOTHING, figure.unit) else f"{method}, {figure.label}"
 
 
 def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
-    """Return figures gathered by the steps that they are of."""
+    """Group figures by their steps."""
     found: dict[tuple[int, ...], list[Metric]] = {}
     for each in figures:
         found.setdefault(each.steps, []).append(each)
@@ -79,7 +79,7 @@ def verdicts(runs: Sequence[Shown]) -> dict[str, dict[str, list[str]]]:
 
 
 def verdict_text(title: str, own: Mapping[str, Sequence[str]]) -> str:
-    """Return who passed a method and who did not, without a full stop."""
+    """Return which drives passed a method, without a full stop."""
     parts = [f"{how} {and_listed(list(drives))}" for how, drives in own.items()]
     if len(own) == 1 and len(drives := next(iter(own.values()))) > NAMED:
         (how,) = own
@@ -98,7 +98,7 @@ def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibi
     ranks, names = standings(runs), _concluded_on(runs, declared)
     rows = [_row(ranks[name]) for name in names if name in ranks and ranks[name].ranked[1:]]
     if rows:
-        lead = f"A lead counts if it exceeds {fixed_share_text(LEVEL)} and the variation of the figures."
+        lead = f"A lead counts if it exceeds both {fixed_share_text(LEVEL)} and the variation of the figures."
         yield Exhibit("Best drives and their margins", "", (Table(lead, _HEAD, tuple(rows)).filled,))
     lines = _unranked(runs, names)
     if lines:
@@ -224,7 +224,7 @@ def _count(entry: Entry) -> int:
 def against(entry: Entry) -> Iterator[str]:
     """Yield how many ratings a drive meets within 1 %, which it misses, and which figures have none.
 
-    Nothing of a drive without ratings, and of a simulated one, which was made from them.
+    Skips drives without ratings, and simulated drives, which are made from them.
     """
     if entry.runs[0].run.manifest.drive.capabilities.made_to_order:
         return
@@ -241,9 +241,9 @@ def against(entry: Entry) -> Iterator[str]:
     elif count:
         whole = "its rating is not compared" if count == 1 else f"none of its {count} ratings is compared"
         if others >= count:
-            yield f"{whole}: the figures are of another drive state"
+            yield f"{whole}: they apply to another drive state"
         elif others:
-            yield f"{whole}: {others} for another drive state, the others for figures not measured"
+            yield f"{whole}: {others} for another drive state, the rest for figures not measured"
         elif unfit := _unfit(places):
             yield f"{whole}: the rated figures do not qualify ({unfit})"
         else:

@@ -69,7 +69,7 @@ _PANELS = (
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section; None where no drive reports temperature or power, and nothing happened."""
+    """Return the section; None if no drive reports temperature or power, and nothing happened."""
     shown = [each for each in runs if _worth_showing(each)]
     if not shown:
         return None
@@ -83,7 +83,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
         exhibits=(
             Exhibit(
                 "Drive counters",
-                "Increase over the steps of the run; empty where the drive does not report a counter.",
+                "Increase over the steps of the run; empty if the drive does not report a counter.",
                 (_table(shown).filled,),
             ),
         ),
@@ -138,8 +138,8 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
         chart=TimelineChart(panels, views),
         tables=tuple(table for each in shown if (table := _marks(each)).rows),
         measured=(
-            "Steps in the order in which they were done, with the pauses between them.",
-            "The drive is polled once a second, but not in steps that leave it idle.",
+            "Steps in the order of the run, with the pauses between them.",
+            "The drive is polled once a second, except in idle steps.",
             f"Above {_MAX_ROWS} rows, neighbours are merged: mean of IOPS and watts, highest p99 and °C.",
         ),
         buttons=(Buttons("view", "Run", tuple(view.label for view in views)),) if len(views) > 1 else (),

@@ -1,4 +1,4 @@
-"""Work per watt: bars of efficiency, and behind a button the mean power they come from."""
+"""Work per watt: bars of efficiency, and under a button the mean power."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _OF_UNIT = {"kIOPS/W": "random", "MB/s/W": "sequential"}
 
 @dataclass(frozen=True)
 class Worked:
-    """What one run did for its watts in one workload."""
+    """Efficiency and power of one run in one workload."""
 
     shown: Shown
     group: str
     note: str
-    """Printed behind the value, such as the depth."""
+    """Printed after the value, such as the depth."""
     found: Efficiency
     mean_w: float
     view: str = ""
-    """Where a button chooses among workloads: which."""
+    """Its workload, where buttons choose one."""
     ordinal: int | None = None
-    """The step that it is of; None: the figures of the run are of all of it."""
+    """Its step; None: the figures cover the whole run."""
 
     def drawn(self, unit: str, value: float) -> rates.Drawn:
-        """Return its bar in a unit, that of the efficiency or W."""
+        """Return its bar, in the unit of efficiency or in W."""
         own = (
             rates.figure_of_unit(self.shown, unit)
             if self.ordinal is None
@@ -55,19 +55,19 @@ class Worked:
 
     @property
     def both(self) -> tuple[rates.Drawn, rates.Drawn]:
-        """Its bars, of efficiency and of power."""
+        """Its bars of efficiency and power."""
         return self.drawn(self.found.unit, self.found.value), self.drawn("W", self.mean_w)
 
 
 def of_point(shown: Shown, group: str, note: str, point: Point, view: str = "") -> tuple[Worked, ...]:
-    """Return what a point did for its watts; nothing without a meter."""
+    """Return the efficiency and power of a point; nothing without a meter."""
     if point.efficiency is None or point.mean_w is None:
         return ()
     return (Worked(shown, group, note, point.efficiency, point.mean_w, view, point.ordinal),)
 
 
 def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
-    """Return the chart of a section; None where nobody metered any run, or all of it is withheld."""
+    """Return the chart of a section; None if no run was metered, or all values are withheld."""
     drawn = [each for each in worked if not all(one.withheld for one in each.both)]
     if not drawn:
         return None
@@ -120,7 +120,7 @@ def _ends(worked: Sequence[Worked]) -> Iterable[str]:
 
 
 def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Section]:
-    """Say once, in the place of the first chart of efficiency, that nothing metered any run of the page."""
+    """Return the notice, shown once, that no run of the page was metered."""
     shown = any(figure.id.endswith("-efficiency") for section in sections for figure in section.figures)
     if shown or not sections or not all(meter_words(one.run.manifest) == NOT_METERED for one in runs):
         return list(sections)
@@ -134,7 +134,7 @@ def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Sect
 
 
 def error_share(each: Worked) -> float | None:
-    """Return the error of an efficiency, which is that of its watts; None where it is not known."""
+    """Return the error of an efficiency, which is the error of its power; None if unknown."""
     meter = meter_of(each.shown.run.manifest)
     return None if meter is None else meter.error_share(each.mean_w)
 

@@ -1,4 +1,4 @@
-"""The head of the page: which drives the numbers are of, and how they were measured."""
+"""The head of the page: which drives were measured, and how."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _SEALS = {
     "sealed": "sealed; verified when this page was made",
     "unfinished": "sealed up to where it stopped; verified when this page was made",
-    "not sealed": "not sealed: made before there were seals, so damage would not show",
+    "not sealed": "not sealed: made before seals existed, so damage would not show",
 }
 
 
 def file_system(manifest: Manifest) -> str | None:
-    """Return the file system that a file under test lies on; None of a drive, which is under none."""
+    """Return the file system of a file under test; None for a drive."""
     if not manifest.drive.capabilities.on_file_system:
         return None
     kind = fact(manifest.environment, "fstype")
@@ -99,20 +99,20 @@ class Header:
     title: str
     subtitle: str
     line: tuple[tuple[str, bool], ...]
-    """What limits the whole, in a few words each, and whether it is an alarm."""
+    """What limits the page's results, in a few words each, and whether it is an alarm."""
     facts: Table
     runs: Table | None
-    """Run, date and seed of each method, a column for each entry; None where each has one run."""
+    """Run, date and seed of each method, a column for each entry; None if each has one run."""
     banners: tuple[Banner, ...]
 
     @property
     def test_notes(self) -> str:
-        """What the banners are of, in a line."""
+        """The topics of the banners, in a line."""
         return test_notes(self.banners)
 
 
 def header(runs: Sequence[Shown]) -> Header:
-    """Make the head of the page of these runs."""
+    """Return the head of the page of these runs."""
     manifests = [shown.run.manifest for shown in runs]
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
     return Header(
@@ -140,7 +140,7 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
         yield ", ".join(kinds).lower(), False
     yield from ((f"{word} run{some}{more}", True) for word, some, more in _short_of(manifests))
     if any(map(is_shortened, manifests)):
-        yield "shorter than the method asks for", True
+        yield "shorter than the method requires", True
     days = sorted(manifest.created[:10] for manifest in manifests)
     yield ends_text(*(day_text(date.fromisoformat(each)) for each in (days[0], days[-1]))), False
 

@@ -1,4 +1,4 @@
-"""The section of imported results: jobs of another program beside each other, each with its own clock."""
+"""The section of imported results: jobs of another program side by side, each with its own clock."""
 
 from __future__ import annotations
 

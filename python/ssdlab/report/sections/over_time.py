@@ -1,4 +1,4 @@
-"""Interval rows over time, for a point chosen by buttons; an interval without any I/O is drawn too."""
+"""Interval rows over time, for a point that buttons choose, including intervals without I/O."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _KEYS = ("end_s", *(measure.key for measure in MEASURES))
 
 @dataclass(frozen=True)
 class Watched:
-    """A step of a run to be shown over time, under the name of its button."""
+    """A step of a run shown over time, with the name of its button."""
 
     shown: Shown
     ordinal: int
     button: str
     clock: str = "response"
-    """That its latencies are of."""
+    """Clock of its latencies."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Rows:
 def figure(
     section: str, watched: Sequence[Watched], first: str, measures: tuple[Measure, ...] = MEASURES
 ) -> Figure | None:
-    """Return the time series of a section; None when no step has rows."""
+    """Return the time series of a section; None if no step has rows."""
     found = [rows for one in watched for rows in rows_of(one)]
     if not found:
         return None
@@ -83,9 +83,10 @@ def figure(
         chart=SeriesChart(measures, choices),
         tables=(_table(found),),
         measured=(
-            "One dot for each interval; over long runs a line of medians.",
+            "Each dot is an interval; long runs are drawn as a line of medians.",
             "All workers share one clock: a row closes when every worker has passed its end.",
-            "I/Os that completed after the stop have their own row: counted, in no rate, and not drawn.",
+            "I/Os that completed after the stop have their own row: they are counted, but in no rate and "
+            "not drawn.",
         ),
         buttons=(
             *((Buttons("view", "Point", tuple(buttons), pressed),) if len(buttons) > 1 else ()),
@@ -115,7 +116,7 @@ def _spell_of(pause: Pause, zero_ns: int) -> Spell:
 
 
 def spell_of(mark: Mark, offset_s: float) -> Spell:
-    """Return a mark as charts draw it, its time moved."""
+    """Return a mark as charts draw it, with its time shifted."""
     until_s = None if mark.until_ns is None else max(0.0, mark.until_ns / 1e9 + offset_s)
     return Spell(max(0.0, mark.at_ns / 1e9 + offset_s), mark.what, until_s)
 

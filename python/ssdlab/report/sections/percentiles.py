@@ -1,4 +1,4 @@
-"""Latency of chosen points: quality-of-service marks and the curve over the nines."""
+"""Latency of chosen points: mean and tail percentiles, and the curve over the nines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TRIO = ("mean", "p99", "p99.99")
 BEYOND = 10
-"""A percentile is drawn only where at least so many samples lie beyond it, as in the measurement's summary.
+"""A percentile is drawn only with at least so many samples beyond it, as in the measurement's summary.
 """
 
 _NINES = tuple(
@@ -34,30 +34,29 @@ _RULE = f"Percentiles with fewer than {BEYOND} samples beyond them are left out.
 
 @dataclass(frozen=True)
 class Tail:
-    """The latencies of one point, under a name: what a row of marks or a line of the curve shows."""
+    """The latencies of one point with its name, for a row of marks or a line of the curve."""
 
     shown: Shown
     name: str
     note: str
-    """Beside the name, such as the depth."""
+    """Shown after the name, such as the depth."""
     direction: str
     ordinal: int | None
     service_ns: Latencies
     response_ns: Latencies
     clock: str = "response"
-    """Of the histogram that is drawn where response is service."""
+    """Clock of the histogram that is drawn if response and service times are equal."""
 
     @property
     def paced(self) -> bool:
-        """Whether I/Os waited for their turn, so that response is not service."""
+        """Whether I/Os waited until they were due, so that response and service times differ."""
         return self.service_ns != self.response_ns
 
 
 def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure:
     """Return mean, p99 and p99.99 of each tail on one log axis.
 
-    The workloads of one run stand in one view; where there are several runs, each workload is a view with
-    a row for each run.
+    One run shows its workloads in one view; several runs have a view per workload, with a row for each run.
     """
     several = len({tail.shown.index for tail in tails}) > 1
     views: dict[str, list[MarksRow]] = {}
@@ -93,7 +92,7 @@ def _describe(tail: Tail) -> str:
 
 
 def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure | None:
-    """Latency over the nines of each tail; None when no histogram is left of any of them."""
+    """Return latency over the nines of each tail; None if none has a histogram."""
     views: dict[str, list[Line]] = {}
     samples, unproven = [], []
     for tail in tails:
@@ -104,7 +103,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
             unproven.append(_unproven(tail))
     if not views:
         return None
-    nines_axis = Axis("share of I/Os that were at least as fast", "text", "nines", _NINES)
+    nines_axis = Axis("share of I/Os at least as fast", "text", "nines", _NINES)
     latency_axis = Axis("latency, log", "ns", "log")
     return Figure(
         id=f"{section}-nines",
@@ -117,7 +116,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
         tables=tables,
         measured=(
             "From histograms with 64 buckets an octave: a latency is exact to 0.8 %.",
-            "Where I/Os were paced, service and response are drawn apart; else they are one.",
+            "For paced I/Os, service and response times are separate curves; else they are equal.",
             _RULE,
         ),
         buttons=(Buttons("view", "Workload", tuple(views)),) if len(views) > 1 else (),

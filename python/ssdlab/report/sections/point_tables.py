@@ -1,4 +1,4 @@
-"""The tables under the charts: everything known about each measured point."""
+"""The tables under the charts, with all data of each measured point."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def tables_of(rows: Rows) -> tuple[Table, ...]:
-    """Throughput and latency of every point."""
+    """Return throughput and latency of every point."""
     return (throughput(rows), *latencies(rows))
 
 
 def throughput(rows: Rows) -> Table:
-    """IOPS, MB/s, their spread over the intervals, and whether the depth was reached."""
+    """Return IOPS, MB/s, their spread over the intervals, and whether the depth was reached."""
     return _with_runs(rows, points.throughput([point for _, point in rows]))
 
 
 def latencies(rows: Rows) -> tuple[Table, ...]:
-    """Service times, and response times where they are not the same; of the points that were measured."""
+    """Return the service times of the measured points, and their response times if different."""
     measured = [(shown, point) for shown, point in rows if point.missing is None]
     return tuple(_with_runs(measured, table) for table in points.latencies([point for _, point in measured]))
 
@@ -46,9 +46,9 @@ def _with_runs(rows: Rows, table: Table) -> Table:
 
 
 def host(rows: Rows) -> tuple[Exhibit, ...]:
-    """Return what the host did at each point, and whether it was the limit; nothing of simulated drives.
+    """Return the host's load at each point, and whether it was the limit.
 
-    Those keep their own time, in which no host stands between thread and drive.
+    Simulated drives have no host in their virtual time, and no rows.
     """
     rows = [(shown, point) for shown, point in rows if not shown.run.manifest.drive.capabilities.virtual_time]
     if not rows:
@@ -62,9 +62,8 @@ def host(rows: Rows) -> tuple[Exhibit, ...]:
     counts = ", ".join(f"{name} {times}" for name, times in limits.most_common())
     exhibit = Exhibit(
         "Drive or host?",
-        f"Points by limit: {counts or 'unknown'}. A tail belongs to the drive only where threads did not "
-        "wait for a CPU: run-queue delay is the time they were ready but not running, as a share of the time "
-        "they ran or were ready.",
+        f"Points by limit: {counts or 'unknown'}. A tail is the drive's only if threads did not wait for a "
+        "CPU. Run-queue delay is the share of runnable time that threads spent waiting.",
         (_with_runs(measured, points.host([point for _, point in measured])),),
     )
     return (exhibit,)

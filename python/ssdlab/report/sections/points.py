@@ -1,4 +1,4 @@
-"""Measured points: of methods without a page of their own, of jobs and of single measurements."""
+"""Measured points: of methods without their own page, of jobs and of single measurements."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _tail(shown: Shown, point: Point) -> percentiles.Tail:
 
 
 def job_section(runs: Sequence[Shown]) -> Section:
-    """Return the section of jobs; their steps are shown side by side, as they came."""
+    """Return the section of jobs, their steps side by side in order."""
     kept = with_result(runs, JobResult)
     rows = [(shown, point) for shown, result in kept for point in result.points]
     tails = [_tail(shown, point) for shown, point in rows if point.missing is None]
@@ -162,7 +162,7 @@ _INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
 
 
 def measured(runs: Sequence[Shown]) -> Section:
-    """All runs of `measure`, side by side."""
+    """Return all runs of `measure`, side by side."""
     kept = with_result(runs, MeasureResult)
     latencies = tuple(_latencies(shown, result.summary, many=len(kept) > 1) for shown, result in kept)
     tables = tuple(table for shown, result in kept for table in _tables(shown, result, many=len(kept) > 1))
@@ -179,12 +179,12 @@ def measured(runs: Sequence[Shown]) -> Section:
         lead=tuple(_finding(shown, result.summary) for shown, result in kept),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(Exhibit("The measurement", "Everything that ssdlab measure returned.", tables),),
+        exhibits=(Exhibit("The measurement", "The full result of ssdlab measure.", tables),),
     )
 
 
 def sides(summary: Summary) -> list[tuple[str, Side]]:
-    """Return the directions of a measurement that did something, with their figures."""
+    """Return the directions with I/O of a measurement, with their figures."""
     return [(name, side) for name, side in summary.sides.items() if side.requested]
 
 

@@ -1,4 +1,4 @@
-"""The end of the page: what the runs did and how the numbers were made, to check or repeat them."""
+"""The end of the page: what the runs did, so that they can be checked or repeated."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _RUNS = {"fill": "Filled", "precondition": "Prepared", "one-pass": "Prepared", "
 
 
 def what_was_done(steps: Iterable[Step], capacity_bytes: int) -> tuple[str, ...]:
-    """Return in sentences what the finished steps of a run did, in the order in which they were done."""
+    """Return sentences on what the finished steps of a run did, in their order."""
     shown = sorted((step for step in steps if step.verb not in _SILENT), key=lambda step: step.place)
     return tuple(
         sentence
@@ -90,7 +90,7 @@ def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator
         return
     left_out = [step for step in steps if step.result.measurement is None]
     for step in left_out:
-        yield as_sentence(f"{step.label}: skipped, as every block was known to be written")
+        yield as_sentence(f"{step.label}: skipped, as all blocks were already written")
     done = [step for step in steps if step.result.measurement is not None]
     if done:
         yield _worked(verb, done, capacity_bytes)
@@ -160,29 +160,29 @@ _FACTS = ("Drive", "Test platform", "Host and environment", "Tool")
 
 @dataclass(frozen=True)
 class StepsText:
-    """Steps that ask for the same but for a few values: the first as JSON, and all as jobs of fio."""
+    """Steps that differ in a few values: the first as JSON, and all as fio jobs."""
 
     title: str
     workload: str
     fio: str
-    """Empty: they did no I/O."""
+    """fio jobs; empty: they did no I/O."""
     differing: Table | None
-    """The values that differ, a row for each step; None: it is one step."""
+    """The values that differ, a row for each step; None: a single step."""
 
 
 @dataclass(frozen=True)
 class PanelTable(Table):
-    """A table of a panel, of which paper keeps some."""
+    """A table of a panel; paper keeps only some."""
 
     name: str = ""
-    """What it is called in a list of those left out; the caption may say more of it."""
+    """Its name in a list of omitted tables."""
     kept: bool = False
-    """Whether it stands on paper of many runs too."""
+    """Whether paper keeps it for many runs too."""
 
 
 @dataclass(frozen=True)
 class AsBefore:
-    """What is not said again, since it is as of an earlier panel."""
+    """A part left out because an earlier panel has the same."""
 
     line: str
     kept: bool
@@ -197,9 +197,9 @@ class Panel:
     label: str
     method: str
     done: tuple[str, ...]
-    """What was done, from the steps that count."""
+    """What was done in the steps that count."""
     prose: str
-    """What the method is and does in full."""
+    """The method in full."""
     tables: tuple[PanelTable, ...]
     steps: tuple[StepsText, ...]
     voided: tuple[str, ...]
@@ -212,7 +212,7 @@ def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
 
 
 def of_all(found: Sequence[Panel]) -> tuple[tuple[PanelTable, ...], tuple[Panel, ...]]:
-    """Return the facts that all of several runs have, as tables of them, and the panels without these."""
+    """Return tables of the facts common to several runs, and the panels without these."""
     if len(found) < 2:
         return (), tuple(found)
     tables = []

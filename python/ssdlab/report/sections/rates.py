@@ -1,4 +1,4 @@
-"""Throughput in the unit of its workload, IOPS or MB/s, and the bars of whatever figures a run has."""
+"""Throughput in the unit of its workload, IOPS or MB/s, and the bars of a run's figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS: dict[Quantity, str] = {"iops": "IOPS", "mb_s": "MB/s"}
 
 
 def units(pattern: str) -> tuple[Quantity, Quantity]:
-    """Return both units, the telling one first."""
+    """Return both units, the usual one of the workload first."""
     return ("iops", "mb_s") if pattern == "random" else ("mb_s", "iops")
 
 
@@ -35,7 +35,7 @@ def rate(point: Point, unit: Quantity) -> float | None:
 
 
 def of_iops(point: Point, iops: float | None, unit: Quantity) -> float | None:
-    """Return an IOPS figure of a point in the unit shown: all I/Os of a point have one size."""
+    """Return a point's IOPS figure in the shown unit; all I/Os of a point have the same size."""
     return iops if iops is None or unit == "iops" else iops * point.block_bytes / 1e6
 
 
@@ -55,7 +55,7 @@ def format_rate(point: Point) -> str:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A bar, and the figure that it stands for."""
+    """A bar, and its figure."""
 
     shown: Shown
     group: str
@@ -64,12 +64,12 @@ class Drawn:
 
     @property
     def withheld(self) -> bool:
-        """Whether its figure has no value, so that its row says why."""
+        """Whether its figure has no value; its row then says why."""
         return self.figure is not None and self.figure.value is None
 
 
 def marked(bar: Bar, figure: Metric | None) -> Bar:
-    """Return a bar with the labels of the figure that it shows, grey where that has no rank."""
+    """Return a bar with the labels of its figure, grey if not ranked."""
     if figure is None:
         return bar
     note = ", ".join(filter(None, (bar.note, figure.state)))
@@ -77,9 +77,9 @@ def marked(bar: Bar, figure: Metric | None) -> Bar:
 
 
 def groups(found: Iterable[Drawn], better: Literal["higher", "lower"] = "higher") -> tuple[BarGroup, ...]:
-    """Return bars by their group, marked: the ranked best first, then the others as the drives were given.
+    """Return marked bars by group: the ranked ones, best first, then the others in the order of the drives.
 
-    What is withheld has a row without a bar.
+    Withheld figures have a row without a bar.
     """
     of_group: dict[str, list[Bar]] = {}
     for each in found:
@@ -89,16 +89,16 @@ def groups(found: Iterable[Drawn], better: Literal["higher", "lower"] = "higher"
 
 
 def ranked(bars: Iterable[Bar], better: Literal["higher", "lower"] = "higher") -> tuple[Bar, ...]:
-    """Return marked bars of one group: the ranked best first, then the others in their order."""
+    """Return marked bars of one group: the ranked ones, best first, then the others in order."""
     sign = -1.0 if better == "higher" else 1.0
     return tuple(sorted(bars, key=lambda bar: (True, 0.0) if bar.unranked else (False, sign * bar.value)))
 
 
 def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | None:
-    """Return the figure that what is drawn of a step stands for, best of a unit; None: of no step.
+    """Return the figure that a step's mark represents, if possible in a unit; None: no step.
 
-    That is the step's own. Of a step that only helped to decide which step is reported it is that one, with
-    what its own step shows; of any other step it is one that the step alone makes.
+    This is the step's own figure. A step that only decided which step is reported gets the reported figure
+    with its own qualifiers; any other step gets a figure made from it alone.
     """
     if ordinal is None:
         return None
@@ -112,9 +112,9 @@ def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | Non
 
 
 def unproven(shown: Shown, ordinal: int | None, unit: str = "") -> str:
-    """Return the labels for which what is drawn of a step has no rank; empty: it has one.
+    """Return the labels that forbid ranking what a step shows; empty: none.
 
-    A state that no figure of the run shows is unproven at its other steps, too.
+    A state that no figure of the run proves is unproven at its other steps, too.
     """
     figure = figure_of(shown, ordinal, unit)
     own = () if figure is None else figure.unfit("ranking")
@@ -125,7 +125,7 @@ def unproven(shown: Shown, ordinal: int | None, unit: str = "") -> str:
 
 
 def hollow(found: Iterable[str]) -> str:
-    """Say of which labels points are hollow, in a sentence behind others; empty: of none."""
+    """Return a sentence on the labels that make points hollow; empty: none."""
     texts = dict.fromkeys(filter(None, found))
     return f" Hollow, on a thin line: {'; '.join(texts)}." if texts else ""
 

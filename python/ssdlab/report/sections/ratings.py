@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section of ratings; None where no result has one."""
+    """Return the section of ratings; None if no result has one."""
     rows = [(shown, each) for shown in runs for each in _all(shown)]
     if not rows:
         return None
@@ -32,9 +32,8 @@ def section(runs: Sequence[Shown]) -> Section | None:
             Exhibit(
                 "Results and the drive's ratings",
                 "Better than rated: above 100 % for throughput, below 100 % for latency and power. A rating "
-                "applies to one drive state only. A rating of reads in steady state applies to reads of any "
-                "drive that was written, and one of the highest power to all reads or writes."
-                + _sources(rows),
+                "applies to one drive state only. A rating of reads in steady state applies to reads of "
+                "any written drive, and a maximum power rating to all reads or writes." + _sources(rows),
                 (_table(rows),),
             ),
         ),
@@ -51,7 +50,7 @@ def _sources(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> str:
 
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:
-    """Return the headline figures of a run that have a rating of their state."""
+    """Return the headline figures of a run with a rating for their state."""
     return rated_shares(shown.run.result.scalars, shown.run.manifest.ratings)
 
 
@@ -60,7 +59,7 @@ def _all(shown: Shown) -> tuple[RatedShare | OtherRating, ...]:
 
 
 def others(shown: Shown) -> tuple[OtherRating, ...]:
-    """Return the headline figures of a run that have ratings of other states alone."""
+    """Return the headline figures of a run with ratings only for other states."""
     return other_ratings(shown.run.result.scalars, shown.run.manifest.ratings)
 
 

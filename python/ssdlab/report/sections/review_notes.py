@@ -1,7 +1,6 @@
-"""What reviews and suites say of themselves beside their runs: notes, and parts that were not asked for.
+"""Notes of reviews and suites, and parts that were left out.
 
-A note of a chapter stands in that chapter. All others, and those of chapters that the page does not have,
-stand among the notes.
+A chapter's note appears in that chapter; all others appear among the notes.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ class _Remark:
     advice: str
     chapter: str | None = None
     shown: Shown | None = None
-    """The first run of the drive; None: it is of the whole page."""
+    """The first run of the drive; None: the whole page."""
 
     def in_chapter(self) -> str:
-        """Return it as a sentence of its chapter."""
+        """Return it as a sentence for its chapter."""
         drive = "" if self.shown is None else f", {self.shown.label}"
         return f"Note of {self.advice}{drive}: {self.what}."
 
@@ -42,14 +41,14 @@ class _Remark:
 def in_chapters(
     runs: Sequence[Reported], placed: Sequence[Shown], chapters: Sequence[Chapter]
 ) -> tuple[tuple[Chapter, ...], dict[Kind, list[Notice]]]:
-    """Return chapters with the notes that are of them, and the notices of all else that is said.
+    """Return chapters with their notes, and all other notes as notices.
 
     Parameters
     ----------
     runs
-        What the page is of.
+        Runs of the page.
     placed
-        Its runs one by one.
+        Its single runs.
     chapters
         Of the page.
     """

@@ -34,12 +34,12 @@ _FIRST = 4
 
 
 def day_text(day: date) -> str:
-    """Return a day as a reader writes it."""
+    """Return a day in words."""
     return f"{day.day} {month_name[day.month]} {day.year}"
 
 
 def flat(tree: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """Name the leaves of nested JSON by path, `cpu.user_s`; a list is one leaf unless it holds objects."""
+    """Return the leaves of nested JSON by path, such as `cpu.user_s`; a list without objects is one leaf."""
     leaves: list[tuple[str, Any]] = []
     for name, value in tree.items():
         path = f"{above}.{name}" if above else str(name)
@@ -53,7 +53,7 @@ def flat(tree: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 
 
 def fact(tree: Mapping[str, Any], *names: str) -> str | None:
-    """Return the first leaf with one of these names, wherever it lies, as text; None if there is none."""
+    """Return the first leaf with one of these names at any depth, as text; None if there is none."""
     leaves = flat(tree)
     for name in names:
         for path, value in leaves:
@@ -63,7 +63,7 @@ def fact(tree: Mapping[str, Any], *names: str) -> str | None:
 
 
 def text(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """Return a leaf as a reader sees it."""
+    """Return a leaf as text for a reader."""
     match value:
         case None | "" | []:
             return "—"
@@ -103,16 +103,16 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a drive that no figure shows.
+    """What is known about a drive besides its figures.
 
     Attributes
     ----------
     manifest
         Of its first run.
     record
-        The user's, as it is when the page is made; of a simulated drive what comes with its profile.
+        The user's current record; for a simulated drive, the one of its profile.
     sources
-        Of the record's entries, by name; none of those that the user wrote.
+        Sources of the record's entries, by name; none for entries of the user.
     """
 
     manifest: Manifest
@@ -126,18 +126,18 @@ class Known:
 
     @property
     def scale(self) -> int:
-        """By how much it was simulated smaller."""
+        """Scale of the simulation."""
         return size_of(self.manifest)[0]
 
     @property
     def capacity_bytes(self) -> int:
-        """The drive's own, of one that is simulated smaller too."""
+        """The drive's full-size capacity."""
         own = value_of(self.profile.get("capacity_bytes"))
         return int(own) if own is not None else self.manifest.drive.capacity_bytes * self.scale
 
     @property
     def usable_bytes(self) -> int:
-        """What of it the variant leaves to the user."""
+        """The part that the variant leaves to the user."""
         variant = self.manifest.drive.variant
         if variant is not None and variant.usable is not None and not variant.made:
             return variant.usable.length
@@ -146,11 +146,11 @@ class Known:
 
     @property
     def raw_bytes(self) -> int | None:
-        """Flash inside; None: not known."""
+        """Raw flash; None: unknown."""
         return self.record.raw_bytes or _raw_of(self.profile.get("flash"))
 
     def marked(self, text: str, *names: str) -> str:
-        """Return a text with where it is from, unless that is a data sheet or the user."""
+        """Return a text with the mark of its source, unless that is a data sheet or the user."""
         source = next((each for name in names if (each := self.sources.get(name))), "")
         return f"{text}{_MARKS.get(source, '')}"
 
@@ -174,12 +174,12 @@ def _raw_of(flash: object) -> int | None:
 
 
 def value_of(figure: object) -> Any:  # noqa: ANN401 - whatever a profile states
-    """Return the value of a profile's entry, which has its source beside it."""
+    """Return the value of a profile's entry, without its source."""
     return figure.get("value") if isinstance(figure, dict) else figure
 
 
 def known_of(shown: Shown) -> Known:
-    """Return what is known of the drive of a run."""
+    """Return what is known about the drive of a run."""
     from ssdlab.drives.drive_record import DriveRecord
 
     manifest = shown.run.manifest
@@ -215,7 +215,7 @@ def _source(figure: Document) -> Literal["data-sheet", "recalled", "assumed"]:
 def section(
     runs: Sequence[Shown], listed: Sequence[Document] = (), absent: Sequence[str] = ()
 ) -> Section | None:
-    """Return the table of the drives and their rivals; None where nobody knows anything of them.
+    """Return the table of the drives and their rivals; None if nothing is known about them.
 
     Parameters
     ----------
@@ -297,12 +297,12 @@ def _of_record(name: str, unit: str = "") -> Tell:
 
 
 def interface(manifest: Manifest) -> str | None:
-    """Return what a drive is reached by; None: not known."""
+    """Return the interface of a drive; None: unknown."""
     return link_of(manifest.drive).interface or fact(manifest.drive.identity, "transport", "interface")
 
 
 def medium(manifest: Manifest, noted: str | None = None) -> str | None:
-    """Return what a drive keeps its data in, by its record or its profile; None: not known."""
+    """Return the medium of a drive, by its record or profile; None: unknown."""
     profile = profile_of(manifest.drive)
     flash = profile.get("flash") or {}
     named = noted or _record(manifest).get("nand") or nand_text(value_of(flash.get("nand")))
@@ -340,7 +340,7 @@ _SPEED = re.compile(r"(\d+(?:\.\d)?) GT/s x(\d+)")
 
 
 def link_text(found: str) -> str:
-    """Return a link of PCIe by its generation, and what it could be where it is less.
+    """Return a PCIe link by its generation, and the maximum if it runs below.
 
     >>> link_text("8.0 GT/s x4 of 16.0 GT/s x4"), link_text("8.0 GT/s x4 of 8.0 GT/s x4")
     ('PCIe 3.0 x4, of 4.0 x4', 'PCIe 3.0 x4')

@@ -1,4 +1,4 @@
-"""What a review consists of: the parts of a suite, the state each began in, and what several runs say."""
+"""The parts of a suite, the state each started in, and the medians of several runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATES = {
 
 
 def section(suites: Sequence[SuiteRun]) -> Section | None:
-    """Return one section of all suites on the page; None where there is none."""
+    """Return one section for all suites on the page; None if there is none."""
     if not suites:
         return None
     exhibits = [_together(suites) if len(suites) > 1 else _alone(suites[0])]
@@ -64,7 +64,7 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
     )
     rows += [(words(name), words(""), *(words(tell(each)) for each in suites)) for name, tell in further]
     heads = ("Part", "Planned state", *(called(suite.manifest.drive).name for suite in suites))
-    lead = "The planned state is what the steps aim for; each part says whether it was reached."
+    lead = "The steps aim for the planned state; each part says whether it was reached."
     return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))
 
 
@@ -84,8 +84,8 @@ def _lead(suite: SuiteRun) -> str:
 def _several(suite: SuiteRun, *, many: bool) -> Exhibit:
     return Exhibit(
         f"Several runs of {suite.manifest.drive.name}" if many else "Several runs",
-        "The median of each figure with its confidence interval, by order statistics: no distribution is "
-        "assumed.",
+        "The median of each figure with its confidence interval, by order statistics, without assuming a "
+        "distribution.",
         (_repeated(suite.result.repeated),),
     )
 
@@ -96,8 +96,8 @@ def _done(outcomes: Sequence[ChildOutcome]) -> str:
     forked = sum(each.prepared_by is not None for each in done)
     lines = [f"{len(done)} of {len(outcomes)} parts were done, in this order."]
     if forked:
-        lines.append(f"{forked} of them began on a fork of another part's drive.")
-    lines.append("The planned state is what the steps aim for; each part says whether it was reached.")
+        lines.append(f"{forked} of them started on a fork of another part's drive.")
+    lines.append("The steps aim for the planned state; each part says whether it was reached.")
     return " ".join(lines)
 
 

@@ -49,14 +49,14 @@ class Median:
 
 @dataclass(frozen=True)
 class Bar:
-    """A drive in a figure.
+    """A drive's bar in a figure.
 
     Attributes
     ----------
     share
-        Length, as a share of the longest; None: it has no value.
+        Length as a share of the longest; None: no value.
     note
-        What stands below: its qualifiers, or at which depth it was taken and what else is of the same steps.
+        The line below: its qualifiers, or its depth and other figures of the same steps.
     """
 
     shown: Shown
@@ -65,34 +65,34 @@ class Bar:
     text: str
     note: str
     unranked: bool = False
-    """Whether a qualifier of the figure forbids a rank of it, or it was taken otherwise than the others."""
+    """Whether its qualifier forbids ranking, or its measurement differs from the others."""
 
 
 @dataclass(frozen=True)
 class TopChart:
-    """A figure of all drives, the best first."""
+    """A figure of all drives, best first."""
 
     title: str
     unit: str
-    """Empty: it stands with each value."""
+    """Empty: each value has its own."""
     names: tuple[str, ...]
-    """Of the figure; empty: no run has a value of it."""
+    """Names of the figure; empty: no run has a value."""
     better: str
     bars: tuple[Bar, ...]
     foot: str
-    """Which drives are tied, or why there is no ranking."""
+    """Ties, or why there is no ranking."""
     link: ChartLink
-    """The chart that shows more of it."""
+    """The chart with more detail."""
 
 
 @dataclass(frozen=True)
 class Top:
-    """What a page says first."""
+    """The first part of a page."""
 
     sentences: tuple[str, ...]
     charts: tuple[TopChart, ...]
     lacking: tuple[str, ...]
-    """Figures that the review wants there, and that no run of the page has."""
+    """Figures that the review lists, but no run of the page has."""
     every: cells.Table
     """All headline figures."""
 
@@ -113,9 +113,9 @@ def top(
     standings
         Ranks of their figures.
     declared
-        Names of figures that the review wants there, in order; empty: the first of their methods.
+        Names of the review's top figures, in order; empty: the first ones of the methods.
     medians
-        What the runs of one drive in one suite say together: they are not ranked beside each other.
+        Medians over the runs of a drive in a suite, which are not ranked against each other.
     links
         The chart of each figure.
     """
@@ -320,7 +320,7 @@ def _who(level: Sequence[Place], standing: Standing) -> str:
 
 
 def no_order(standing: Standing) -> str:
-    """Say why no drive leads in a figure of several; empty: one leads, or several are tied."""
+    """Return why no drive leads in a figure; empty: one leads, or several are tied."""
     if standing.unranked:
         return standing.unranked
     level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
@@ -361,12 +361,14 @@ def every(runs: Sequence[Shown]) -> cells.Table:
 def sentences(
     names: Sequence[str], standings: Mapping[str, Standing], runs: Sequence[Shown]
 ) -> tuple[str, ...]:
-    """Return at most three sentences: who leads, how drives of one interface compare, what is not ranked.
+    """Return up to three sentences.
+
+    Which drives lead, how drives of one interface compare, what is not ranked.
 
     Parameters
     ----------
     names
-        Of the figures that they are of; those that were measured with a made-up example come last.
+        Names of their figures; figures from a made-up example come last.
     standings
         Ranks of the page's figures.
     runs
