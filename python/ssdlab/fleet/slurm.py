@@ -1,9 +1,10 @@
 """The back end of a lab with Slurm: one job of its own for each job of a plan, by `sbatch`.
 
 A job is pinned to its drive by a GRES whose type is the serial, so Slurm never gives a drive to two jobs.
-What it must not share besides is said in Slurm's own words: meters are licences, drives of one link or host
-follow one another as `singleton`, and a limit of jobs at once is made of chains in which each waits for the
-one before.
+What it must not share besides is in Slurm's own words: meters are licences, and drives of one link or host
+follow one another as `singleton`. A limit of jobs at once is a share of a pool of licences that each job
+takes; without that pool it is divided among the hosts, and jobs of one host wait for each other. No job waits
+for one of another host: a node that is down holds up its own drives alone.
 Sources: slurm.conf(5), gres.conf(5), sbatch(1), squeue(1) of Slurm 22.05.
 """
 
@@ -14,8 +15,10 @@ import os
 import re
 import shlex
 import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from ssdlab.fleet.fleet_plan import FleetJob
 
 GRES = "drive"
+SLOTS, SLOTS_TOTAL = "ssdlab_slots", 1_000_000
+"""Licence of which each job of a plan with a limit takes its share; so many make every limit exact."""
 CONF = "/etc/slurm/slurm.conf"
 _ANSWERS_WITHIN_S = 60.0
 _TIME_FACTOR, _TIME_MORE_S = 2.0, 1800.0
@@ -75,11 +80,16 @@ class Slurm:
         """Refuse a plan whose drives or licences Slurm does not have, or has otherwise."""
         nodes = _nodes(ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
-        known = set(re.findall(r"LicenseName=(\S+)", ask("scontrol", "show", "licenses", "--oneliner")))
+        known = _licences()
         wanted = {shared: licence(shared) for job in jobs for shared in job.shared}
         problems += [
             f"there is no licence {name} for {shared}" for shared, name in wanted.items() if name not in known
         ]
+        at_once, hosts = folder.plan.at_once, {job.host for job in jobs}
+        if at_once is not None and at_once < len(hosts) and known.get(SLOTS, 0) < at_once:
+            problems.append(
+                f"at_once = {at_once} of {len(hosts)} hosts needs a licence: Licenses={SLOTS}:{SLOTS_TOTAL}"
+            )
         if problems:
             more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
             raise Refused(
@@ -93,11 +103,16 @@ class Slurm:
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
         """Give jobs to Slurm, and return at once."""
         given: dict[str, str] = {}
-        chains = folder.plan.at_once or len(jobs)
+        limit = _Limit.of(folder.plan.at_once, jobs)
+        of_host: dict[str, list[str]] = {}
         for number, job in enumerate(jobs):
-            before = given[jobs[number - chains].name] if number >= chains else None
+            others = of_host.setdefault(job.host, [])
+            slots = limit.of_host.get(job.host, len(jobs))
+            before = given[others[-slots]] if len(others) >= slots else None
+            others.append(job.name)
             script = _script(folder, job)
-            answer = ask("sbatch", "--parsable", *_options(folder, job, before), script=script)
+            options = _options(folder, job, before, limit.licences)
+            answer = ask("sbatch", "--parsable", *options, script=script)
             given[job.name] = answer.strip().partition(";")[0]
             if number % 50 == 49:  # a kill in between loses no more than these names
                 folder.note_submitted(self.name, given)
@@ -126,7 +141,33 @@ class Slurm:
             ask("scancel", *numbers[at : at + 200])
 
 
-def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str]:
+@dataclass(frozen=True)
+class _Limit:
+    """How a limit of jobs at once is kept: by licences that each takes, or by a limit of each host."""
+
+    licences: int = 0
+    of_host: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, at_once: int | None, jobs: Sequence[FleetJob]) -> Self:
+        if at_once is None or at_once >= len(jobs):
+            return cls()
+        if (total := _licences().get(SLOTS, 0)) >= at_once:
+            return cls(total // at_once)
+        counts = Counter(job.host for job in jobs)
+        slots = dict.fromkeys(counts, 1)
+        for _ in range(at_once - len(slots)):  # the next goes where most jobs wait for a slot
+            slots[max(slots, key=lambda host: counts[host] / slots[host])] += 1
+        return cls(of_host=slots)
+
+
+def _licences() -> dict[str, int]:
+    """Return how many there are of each licence."""
+    text = ask("scontrol", "show", "licenses", "--oneliner")
+    return {name: int(total) for name, total in re.findall(r"LicenseName=(\S+).*?Total=(\d+)", text)}
+
+
+def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int) -> list[str]:
     """Return the options of `sbatch` for a job."""
     dependencies = [] if before is None else [f"afterany:{before}"]
     shared = [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
@@ -150,8 +191,9 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str
     if math.isfinite(job.seconds[1]):
         minutes = math.ceil((job.seconds[1] * _TIME_FACTOR + _TIME_MORE_S) / 60)
         options.append(f"--time={minutes}")
-    if job.shared:
-        options.append("--licenses=" + ",".join(f"{licence(each)}:1" for each in job.shared))
+    licences = [f"{licence(each)}:1" for each in job.shared] + ([f"{SLOTS}:{slots}"] if slots else [])
+    if licences:
+        options.append(f"--licenses={','.join(licences)}")
     if dependencies:
         options.append(f"--dependency={','.join(dependencies)}")
     return options
