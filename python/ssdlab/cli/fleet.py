@@ -271,7 +271,7 @@ def status(plan: str = "last", /, *, library: Library = None, json: bool = False
     from ssdlab.fleet.status import status_of
 
     folder = find_fleet(plan, library_of(library))
-    found = status_of(folder)
+    found = status_of(folder, strict=False)
     show(folder, found, json=json)
 
 
@@ -293,7 +293,7 @@ def watch(plan: str = "last", /, *, library: Library = None, json: bool = False)
     try:
         while True:
             before = time.process_time()
-            found = status_of(folder)
+            found = status_of(folder, strict=False)
             if not any(each.state in {"running", "waiting", "held"} for each in found):
                 break
             if first and not on_terminal(sys.stderr):

@@ -27,11 +27,11 @@ from ssdlab.host.programs import find_program, fixed_environment
 from ssdlab.model.errors import HostError, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import FleetFolder
-    from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
 
 GRES = "drive"
 SLOTS, SLOTS_TOTAL = "ssdlab_slots", 1_000_000
@@ -42,15 +42,17 @@ _TIME_FACTOR, _TIME_MORE_S = 2.0, 1800.0
 """Of a job's planned upper bound: what Slurm lets it take. A plan's bound holds on a quiet host."""
 _REASONS = {
     "None": "",
-    "Resources": "waits for its drive or for CPUs",
-    "Priority": "other jobs are ahead of it",
-    "Licenses": "waits for a meter or another shared resource",
-    "Dependency": "waits for the preceding job",
+    "Resources": "waits for CPUs",
+    "Priority": "Slurm has jobs of higher priority",
+    "Licenses": "waits for a licence",
+    "Dependency": "waits for another job",
     "BeginTime": "was requeued and will start again",
     "JobHeldUser": "held by its user: release it with scontrol release",
     "JobHeldAdmin": "held by an administrator",
     "launch failed requeued held": "held: its node could not start it",
 }
+_NAMED = 3
+"""Maximum number of jobs that a reason names."""
 _HELD = ("Held", "held")
 _BAD_NODE = ("down", "drain", "fail", "maint", "unk", "error")
 
@@ -124,14 +126,13 @@ class Slurm:
         given = folder.submitted()
         if given is None:
             return {}
-        names = {number: name for name, number in given.jobs.items()}
-        found: dict[str, Queued] = {}
-        lines = ask("squeue", "--noheader", "--me", "--format=%i|%T|%N|%r").splitlines()
-        for line in lines:
-            number, state, node, reason = (*line.split("|"), "", "", "")[:4]
-            if (name := names.get(number)) is not None and (kind := _kind(state, reason)) is not None:
-                found[name] = Queued(kind, node, "" if kind == "running" else _REASONS.get(reason, reason))
-        return _with_bad_nodes(folder, found)
+        rows = _rows(ask("squeue", "--noheader", "--all", f"--format={_COLUMNS}"))
+        bad, used = {}, frozenset[str]()
+        if any(row.kind == "waiting" for row in rows):
+            bad = _bad_nodes(ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E"))
+        if any(row.reason in {"Resources", "Priority"} for row in rows):
+            used = _used(ask("scontrol", "show", "node", "--details", "--oneliner"))
+        return explained(folder.plan, given.jobs, rows, bad, used)
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """End jobs: Slurm sends SIGTERM, which stops a run as Ctrl-C does."""
@@ -170,7 +171,7 @@ def _licences() -> dict[str, int]:
 def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int) -> list[str]:
     """Return the options of `sbatch` for a job."""
     dependencies = [] if before is None else [f"afterany:{before}"]
-    shared = [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
+    shared = _one_at_a_time(job)
     name = f"ssdlab-{folder.plan.plan_id}-{job.name}"
     if shared:
         dependencies.append("singleton")
@@ -197,6 +198,11 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int)
     if dependencies:
         options.append(f"--dependency={','.join(dependencies)}")
     return options
+
+
+def _one_at_a_time(job: FleetJob) -> list[str]:
+    """Return what of its way to the host no other job may use meanwhile; the last covers the others."""
+    return [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
 
 
 def _script(folder: FleetFolder, job: FleetJob) -> str:
@@ -229,6 +235,61 @@ def _nodes(text: str) -> dict[str, dict[str, int]]:
     return found
 
 
+_COLUMNS = "%i|%T|%N|%r|%W|%b|%E|%u|%j"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A job in Slurm's queue, whoever it belongs to.
+
+    Attributes
+    ----------
+    number
+        Slurm's own.
+    kind
+        What it does now; None: it has ended.
+    node, user, name
+        Where it runs, whose it is and what it is called.
+    reason
+        Why it waits, as Slurm has it.
+    licences, drives
+        What it has or wants, by the names of Slurm.
+    after
+        Numbers of the jobs that it waits for.
+    """
+
+    number: str
+    kind: Literal["waiting", "running", "held"] | None
+    node: str = ""
+    reason: str = ""
+    licences: frozenset[str] = frozenset()
+    drives: frozenset[str] = frozenset()
+    after: tuple[str, ...] = ()
+    user: str = ""
+    name: str = ""
+
+
+def _rows(text: str) -> list[Row]:
+    """Read the lines of squeue in `_COLUMNS`."""
+    found = []
+    for line in text.splitlines():
+        number, state, node, reason, licences, gres, after, user, name = (line.split("|", 8) + [""] * 8)[:9]
+        found.append(
+            Row(
+                number,
+                _kind(state, reason),
+                node,
+                reason,
+                frozenset(re.findall(r"([^,:()\s]+)(?::\d+)?", licences)) - {"null"},
+                frozenset(kind.lower() for kind in re.findall(rf"\b{GRES}[:/]([^:,()]+)", gres)),
+                tuple(re.findall(r"after\w*:(\d+)", after)),
+                user,
+                name,
+            )
+        )
+    return found
+
+
 def _kind(state: str, reason: str) -> Literal["waiting", "running", "held"] | None:
     if state in {"RUNNING", "CONFIGURING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED"}:
         return "running"
@@ -239,21 +300,91 @@ def _kind(state: str, reason: str) -> Literal["waiting", "running", "held"] | No
     return None
 
 
-def _with_bad_nodes(folder: FleetFolder, found: dict[str, Queued]) -> dict[str, Queued]:
-    """Say of jobs that wait for a node which is down or drained that it is, and why."""
-    waiting = {name for name, each in found.items() if each.state == "waiting"}
-    if not waiting:
-        return found
+def _bad_nodes(text: str) -> dict[str, str]:
+    """Return the nodes that are down or drained, and why, from what sinfo prints."""
     bad: dict[str, str] = {}
-    for line in ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E").splitlines():
+    for line in text.splitlines():
         node, state, why = (*line.split("|", 2), "", "")[:3]
         if any(word in state for word in _BAD_NODE):
             reason = "" if why in {"", "none", "None"} else f": {why}"
             bad[node] = f"node {node} is {state.rstrip('*')}{reason}"
-    for job in folder.plan.jobs:
-        if job.name in waiting and job.host in bad:
-            found[job.name] = Queued("waiting", job.host, bad[job.host])
+    return bad
+
+
+def _used(text: str) -> frozenset[str]:
+    """Return the drives that Slurm counts as in use, as types, from `scontrol show node --details`."""
+    used = " ".join(re.findall(r"\bGresUsed=(\S+)", text))
+    return frozenset(kind.lower() for kind in re.findall(rf"\b{GRES}:([^:,()]+):[1-9]", used))
+
+
+def explained(
+    plan: FleetPlan, numbers: Mapping[str, str], rows: Sequence[Row], bad: Mapping[str, str], used: Set[str]
+) -> dict[str, Queued]:
+    """Say of each job of a plan in Slurm's queue what it does, and why it waits.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    numbers
+        By job of the plan, Slurm's number.
+    rows
+        The queue, with the jobs of others.
+    bad
+        Nodes that take no jobs, and why.
+    used
+        Drives that Slurm counts as in use, as types in lower case.
+    """
+    of_number = {number: plan.job(name) for name, number in numbers.items() if number}
+    running = [row for row in rows if row.kind == "running"]
+
+    def who(row: Row) -> str:
+        job = of_number.get(row.number)
+        return f"job {row.number} of {row.user}" if job is None else _named(job)
+
+    def ends(of: Sequence[Row]) -> str:
+        named = [who(row) for row in of]
+        some = " or ".join(filter(None, (", ".join(named[:-1][:_NAMED]), named[-1])))
+        return f"begins when {some} ends"
+
+    def why(row: Row, job: FleetJob) -> str:
+        limit = f"at_once = {plan.at_once}: "
+        drive = gres_type(job.serial).lower()
+        before = [each for each in rows if each.number in row.after]
+        same = [each for each in running if each.name == row.name and each.number != row.number]
+        holders = [each for each in running if drive in each.drives]
+        if job.host in bad:
+            return bad[job.host]
+        if row.reason == "Dependency" and before:
+            return limit + ends(before)
+        if row.reason == "Dependency" and same:
+            return (
+                f"{ends(same)}: both use {', '.join(e for e in job.holds if e.startswith(('link', 'host')))}"
+            )
+        if row.reason == "Licenses":
+            for name in map(licence, job.shared):
+                if having := [each for each in running if name in each.licences]:
+                    return f"waits for licence {name}, held by {', '.join(map(who, having[:_NAMED]))}"
+            if having := [each for each in running if SLOTS in each.licences]:
+                return limit + ends(having)
+        if row.reason in {"Resources", "Priority"}:
+            if holders:
+                return f"waits for drive {job.serial}, used by {who(holders[0])}"
+            if drive in used:
+                return f"Slurm says {job.serial} is in use, but no job has it: restart slurmctld to free it"
+        return _REASONS.get(row.reason, row.reason)
+
+    found: dict[str, Queued] = {}
+    for row in rows:
+        job = of_number.get(row.number)
+        if job is not None and row.kind is not None:
+            waits = "" if row.kind == "running" else why(row, job)
+            found[job.name] = Queued(row.kind, row.node or (job.host if job.host in bad else ""), waits)
     return found
+
+
+def _named(job: FleetJob) -> str:
+    return f"job {job.name} ({job.serial}, {job.host})"
 
 
 def ask(program: str, *words: str, script: str | None = None) -> str:

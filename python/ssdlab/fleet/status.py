@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.fleet.backends import find_backend
 from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
+from ssdlab.model.errors import HostError
 from ssdlab.results.progress import Progress, read_live
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status
@@ -43,9 +44,9 @@ class JobStatus:
     host
         Where it runs or ran last; where it has not begun, where it is to run.
     attempts
-        How often it was begun.
+        How often it was begun; a refusal is none.
     reason
-        Why it waits, is held, was refused or failed.
+        Why it waits, is held, was interrupted or refused, or failed.
     live
         What its run wrote last of its progress, while it runs.
     """
@@ -73,8 +74,16 @@ class JobStatus:
         }
 
 
-def status_of(folder: FleetFolder) -> tuple[JobStatus, ...]:
+def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, ...]:
     """Return the state of every job, in the order of the plan.
+
+    Parameters
+    ----------
+    folder
+        The plan's.
+    strict
+        Whether the back end must answer. Else what the library has is all that is known, and each job that
+        the back end may still have says so.
 
     Raises
     ------
@@ -82,13 +91,24 @@ def status_of(folder: FleetFolder) -> tuple[JobStatus, ...]:
         The back end does not answer.
     """
     given = folder.submitted()
-    queued: Mapping[str, Queued] = {} if given is None else find_backend(given.backend).queued(folder)
+    queued: Mapping[str, Queued] = {}
+    silent = ""
+    try:
+        queued = {} if given is None else find_backend(given.backend).queued(folder)
+    except HostError as error:
+        if strict:
+            raise
+        silent = f"unknown while {error.what}"
     attempts, cancelled = folder.attempts(), folder.cancelled
     faults = known_faults(folder.library)
-    found = (
+    found = [
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
-    )
+    ]
+    if silent:
+        return tuple(
+            each if each.state in {"finished", "running"} else replace(each, reason=silent) for each in found
+        )
     heard = (_with_silence(folder, each, given) for each in found)
     return tuple(_with_fault(each, faults) for each in heard)
 
@@ -134,16 +154,27 @@ def _status(
     last = attempts[-1] if attempts else None
     host = (queued.host if queued is not None else "") or (last.host if last is not None else "") or job.host
     sentence = "" if last is None else last.sentence
-    found = JobStatus(job, "not begun", host, len(attempts), sentence)
+    begun = sum(each.exit_status != REFUSED_STATUS for each in attempts)
+    found = JobStatus(job, "not begun", host, begun, sentence)
     run = folder.library / job.run_id
     known = read_manifest(run) if (run / MANIFEST).is_file() else None
     if known is not None and actual_status(run, known) == "finished":
         return replace(found, state="finished", reason="")
-    if queued is not None:
-        live = read_live(run) if queued.state == "running" and known is not None else None
-        progress = None if live is None else Progress.of(live)
-        return replace(found, state=queued.state, reason=queued.reason, live=progress)
-    return replace(found, state=_at_rest(run, known, last, cancelled=cancelled))
+    state = _at_rest(run, known, last, cancelled=cancelled) if queued is None else queued.state
+    reason = found.reason or _why_ended(state, last) if queued is None else queued.reason
+    live = read_live(run) if state == "running" and known is not None else None
+    return replace(found, state=state, reason=reason, live=None if live is None else Progress.of(live))
+
+
+def _why_ended(state: State, last: Attempt | None) -> str:
+    """Say why a job that no back end has is not finished, where its last attempt gave no sentence."""
+    if state == "cancelled":
+        return "the plan was cancelled"
+    if state not in {"interrupted", "failed"} or last is None:
+        return ""
+    if last.ended is None:
+        return f"{last.host} ended attempt {last.number} without a record: power, reset or kill"
+    return f"attempt {last.number} ended with exit status {last.exit_status}"
 
 
 def _at_rest(run: Path, known: Manifest | None, last: Attempt | None, *, cancelled: bool) -> State:
