@@ -19,7 +19,7 @@ from ssdlab.fleet.fields import HostName
 from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on, slot_of
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import Refused, unknown
 from ssdlab.model.frozen import Stored
 
 if TYPE_CHECKING:
@@ -63,9 +63,17 @@ def drive_fault(
 def host_faults(
     library: Path, host: str, drives: Callable[[], Sequence[Look]] = list_drives
 ) -> dict[str, str]:
-    """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are."""
-    looks = tuple(drives())
-    mine = [each for found in inventories_in(library) if found.host == host for each in found.drives]
+    """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are.
+
+    Raises
+    ------
+    UsageError
+        There is no inventory of such a host.
+    """
+    inventories = {each.host: each for each in inventories_in(library)}
+    if host not in inventories:
+        raise unknown("host with an inventory", host, inventories)
+    looks, mine = tuple(drives()), inventories[host].drives
     found = {
         each.serial: drive_fault(each.serial, each.slot, host, lambda: looks)[1]
         for each in mine

@@ -9,7 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shlex
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +33,7 @@ from ssdlab.host.sysfs import there
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.frozen import Stored
+from ssdlab.model.units import counted
 from ssdlab.results.journal import boot_id
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
@@ -106,8 +109,17 @@ def own_version() -> str:
     return tool_facts()["version"]
 
 
-def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, rack: str = "") -> Inventory:
+def take(
+    library: Path,
+    simulated: Sequence[str] = (),
+    host: str | None = None,
+    rack: str | None = None,
+    *,
+    drop: Sequence[str] = (),
+) -> Inventory:
     """Look at the drives of this host and write its inventory into the library.
+
+    What no look shows is kept of the inventory before: rack and simulated drives.
 
     Parameters
     ----------
@@ -118,12 +130,16 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
     host
         What it is called; by default `host_name()`.
     rack
-        Where it stands.
+        Where it stands; None: as before.
+    drop
+        Serials that may be missing.
 
     Raises
     ------
     UsageError
-        A text without a serial, or two drives with one.
+        A text without a serial, two drives with one, or a serial to drop that there is not.
+    Refused
+        A drive of the inventory before is gone, and is not to be dropped.
     HostError
         The library cannot be written.
     """
@@ -144,12 +160,20 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
             except ValidationError as error:
                 assert each.identity is not None
                 refused[each.identity.path] = f"{each.identity.path}: {misfit_text(error)}"
-    drives += [_of_text(text) for text in simulated]
+    before = None
+    with suppress(Refused):  # damaged: a new one is the way out
+        before = inventory_of(library, name)
+    known = () if before is None else before.drives
+    given = [_of_text(text) for text in simulated]
+    named = {each.serial for each in given}
+    kept = [each for each in known if each.simulated and each.serial not in {*named, *drop}]
+    drives += [*kept, *given]
     _check_serials(drives)
+    _check_kept(name, known, drives, drop)
     folder = fleet_folder(library)
     taken = Inventory(
         host=name,
-        rack=rack,
+        rack=(before.rack if before else "") if rack is None else rack,
         version=own_version(),
         taken=time.time(),
         library_token=library_token(library),
@@ -162,6 +186,61 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
     with library_errors(library), private_folder(folder.path / INVENTORY, make=True) as held:
         held.replace(f"{name}.json", seal_document(taken.model_dump_json(by_alias=True, indent=1)))
     return taken
+
+
+def _check_kept(
+    host: str, known: Sequence[FleetDrive], drives: Sequence[FleetDrive], drop: Sequence[str]
+) -> None:
+    """Refuse that a drive is gone which is not to be dropped, and to drop one that there is not."""
+    here, were = {each.serial for each in drives}, {each.serial for each in known}
+    for serial in drop:
+        if serial in here or serial not in were:
+            wrong = "is attached" if serial in here else "is not in the inventory"
+            raise UsageError(f"{serial} cannot be dropped: it {wrong}", f"leave out --drop {serial}")
+    gone = [each.serial for each in known if each.serial not in {*here, *drop}]
+    if gone:
+        words = "".join(f" --drop {shlex.quote(serial)}" for serial in gone)
+        raise Refused(
+            f"{host} had {counted(len(gone), 'drive')} that it has no more: {', '.join(gone)}",
+            f"attach them again, or leave them out: add{words}",
+            serials=gone,
+        )
+
+
+def changes(before: Inventory, now: Inventory) -> list[str]:
+    """Say what differs between two inventories of a host: drives that came, went or moved, and its rack."""
+    old, new = ({each.serial: each for each in one.drives} for one in (before, now))
+    came = [f"new: {serial}" for serial in new if serial not in old]
+    gone = [f"dropped: {serial}" for serial in old if serial not in new]
+    moved = [
+        f"moved: {serial} from {old[serial].slot} to {each.slot}"
+        for serial, each in new.items()
+        if serial in old and old[serial].slot != each.slot
+    ]
+    flashed = [
+        f"firmware: {serial} from {old[serial].who.firmware} to {each.who.firmware}"
+        for serial, each in new.items()
+        if serial in old and old[serial].who.firmware != each.who.firmware
+    ]
+    rack = [f"rack: {before.rack or 'none'} to {now.rack or 'none'}"] if before.rack != now.rack else []
+    return [*came, *gone, *moved, *flashed, *rack]
+
+
+def inventory_of(library: Path, host: str) -> Inventory | None:
+    """Return the inventory of one host; None: it has none.
+
+    Raises
+    ------
+    Refused
+        It is damaged, or others can change it.
+    """
+    path = library / FLEET / INVENTORY
+    try:
+        folder = private_folder(path, writing=False)
+    except FileNotFoundError:
+        return None
+    with library_errors(path), folder:
+        return _read(folder, f"{host}.json", private=True) if folder.exists(f"{host}.json") else None
 
 
 def read_inventories(library: Path) -> tuple[Inventory, ...]:
@@ -395,6 +474,7 @@ def _read(folder: HeldFolder, name: str, *, private: bool) -> Inventory:
         why = misfit_text(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
         raise Refused(
             f"the inventory {path} cannot be read: {why}",
-            f"take it again on that host: ssdlab fleet inventory{library_words(path.parents[2])}",
+            "give rack and simulated drives anew when you take it again on that host: "
+            f"ssdlab fleet inventory{library_words(path.parents[2])}",
             path=str(path),
         ) from error

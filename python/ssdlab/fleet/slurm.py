@@ -353,7 +353,7 @@ def explained(
         before = [each for each in rows if each.number in row.after]
         same = [each for each in running if each.name == row.name and each.number != row.number]
         holders = [each for each in running if drive in each.drives]
-        if job.host in bad:
+        if job.host in bad and row.kind == "waiting":
             return bad[job.host]
         if row.reason == "Dependency" and before:
             return limit + ends(before)
