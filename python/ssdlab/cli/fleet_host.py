@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ssdlab.cli.flags import DriveTexts, Host, Identifier, Library, Name, Rack, Serials
@@ -118,8 +119,8 @@ def inventory(
 def scripts(folder: Path, /, *, library: Library = None, json: bool = False) -> None:
     """Write Slurm's health check, prolog and epilog into a folder, and print their lines for slurm.conf.
 
-    They are the same on all hosts, and run `ssdlab fleet check`. Use one path on all hosts: a shared folder, or
-    one written on each.
+    They are the same on all hosts, and run `ssdlab fleet check`. Use one path on all hosts: a shared folder,
+    or one written on each.
 
     Parameters
     ----------
@@ -172,9 +173,11 @@ def job(
     from ssdlab.cli.failures import as_lab_error
     from ssdlab.fleet.attendance import attend, command_of, consent_words
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+    from ssdlab.fleet.inventory import inventory_of
     from ssdlab.host.documents import user_path
-    from ssdlab.model.errors import Interrupted
+    from ssdlab.model.errors import Interrupted, LabError
     from ssdlab.results.lease import host_name
+    from ssdlab.runs.provenance import RACK
 
     os.umask(os.umask(0) | 0o022)  # runs can be resumed only if nobody else can change them
     fleet = FleetFolder(user_path(folder).absolute())
@@ -197,6 +200,9 @@ def job(
             raise Interrupted(  # noqa: TRY301 - noted as any other end
                 "the plan was cancelled before this job started", f"to continue: {fleet.command('resume')}"
             )
+        with suppress(LabError):  # kept with the run
+            mine = inventory_of(fleet.library, attempt.host)
+            os.environ[RACK] = "" if mine is None else mine.rack
         command = command_of(fleet, planned, attend(fleet, planned), consent)
         say(f"job {name} on {attempt.host}: ssdlab {' '.join(command.words) or '(its run is finished)'}")
         if command.words:

@@ -16,11 +16,12 @@ from pydantic import Field, ValidationError
 
 from ssdlab.drives import list_drives
 from ssdlab.fleet.fields import HostName
-from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on, slot_of
+from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import Refused, unknown
 from ssdlab.model.frozen import Stored
+from ssdlab.runs.provenance import slot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

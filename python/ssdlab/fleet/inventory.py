@@ -21,7 +21,6 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from ssdlab.drives import list_drives, look
 from ssdlab.fleet.fields import DriveText, HostName, Line, Serial, misfit_text
 from ssdlab.fleet.private import private_folder, read_private
-from ssdlab.host.consent import has_own_name
 from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
@@ -34,9 +33,9 @@ from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.frozen import Stored
 from ssdlab.model.units import counted
-from ssdlab.results.journal import boot_id
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
+from ssdlab.runs.provenance import slot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -386,20 +385,6 @@ def _of_text(text: str) -> FleetDrive:
 def plain_identity(who: Identity) -> dict[str, JsonValue]:
     """Return an identity as JSON holds it."""
     return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(who).items()}
-
-
-def slot_of(node: Path, who: Identity) -> str:
-    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
-
-    One that hangs nowhere and has but a name of the kernel's (loop, zram) is told from the next that gets its
-    name by the kernel's count of attachments since the host started.
-    """
-    device = node / "device"
-    if device.exists():
-        return str(device.resolve())
-    if who.diskseq is None or has_own_name(who.consent_id, asdict(who)):
-        return who.path
-    return f"{who.path} (attachment {who.diskseq} since start {boot_id()})"
 
 
 def _link_of(node: Path, transport: str | None) -> str:

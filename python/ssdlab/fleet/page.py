@@ -139,22 +139,30 @@ class FleetPage:
 
 
 class _Places:
-    """Where each drive is and what a reader calls it, as the inventories have it."""
+    """Where each drive was, as its newest run has it, and its serial, as the inventories have it."""
 
-    def __init__(self, library: Path) -> None:
-        self._known: dict[str, tuple[str, str, str]] = {}
-        for each in inventories_in(library):
+    def __init__(self, index: Index, model: str) -> None:
+        found = index.ask(
+            "SELECT drive_id, arg_max(host, created), arg_max(rack, created) FROM runs "
+            "WHERE drive_name = ? AND host <> '' GROUP BY drive_id",
+            [model],
+        )
+        self._known: dict[str, tuple[str, str]] = {drive_id: (host, rack) for drive_id, host, rack in found}
+        self._serials: dict[str, str] = {}
+        for each in inventories_in(index.library):
             for drive in each.drives:
-                self._known[str(drive.identity.get("consent_id"))] = (drive.serial, each.host, each.rack)
+                drive_id = str(drive.identity.get("consent_id"))
+                self._serials[drive_id] = drive.serial
+                self._known.setdefault(drive_id, (each.host, each.rack))  # a run of before has no place
 
     def name(self, drive_id: str) -> str:
-        return self._known[drive_id][0] if drive_id in self._known else drive_id
+        return self._serials.get(drive_id, drive_id)
 
     def host(self, drive_id: str) -> str:
-        return self._known[drive_id][1] if drive_id in self._known else ""
+        return self._known.get(drive_id, ("", ""))[0]
 
     def rack(self, drive_id: str) -> str:
-        return self._known[drive_id][2] if drive_id in self._known else ""
+        return self._known.get(drive_id, ("", ""))[1]
 
 
 def fleet_page(
@@ -184,7 +192,7 @@ def fleet_page(
     found = populations(index, meant, choice)
     if not found:
         raise UsageError(f"no run of {meant} has a figure", "list the library's runs: ssdlab runs")
-    places, drifting = _Places(index.library), drifts(found)
+    places, drifting = _Places(index, meant), drifts(found)
     without = without_figures(index, meant, choice, found)
     named = _named(index.library, found, drifting, without, places)
     names = {each.drive_id: each.name for each in named}

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PRIVATE = frozenset(
-    ("serial", "wwid", "eui64", "nguid", "uuid", "subnqn", "links", "hostname", "machine_id", "boot_id")
+    (
+        *("serial", "wwid", "eui64", "nguid", "uuid", "subnqn", "links"),
+        *("hostname", "machine_id", "boot_id", "rack", "slot"),
+    )
 )
 """Fields whose values name one drive or one host."""
 PLACES = frozenset(("path", "backing", "source", "mount_point", "file", "library", "config"))

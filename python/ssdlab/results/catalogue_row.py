@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 # Queries import no more than this. Models check what is written (`catalogue_row.Row`), and to build those
 # takes longer than a query.
 
-ROW_SCHEMA = "ssdlab.row/9"
+ROW_SCHEMA = "ssdlab.row/10"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
 says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
 with it. 8: and by how much it varies; a run says which
 part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
-replaced; points that stand for themselves are no settings."""
+replaced; points that stand for themselves are no settings. 10: a run says host and rack."""
 ROW_SEALED_SINCE = 5
 REPLACED, WAITING = "replaced", "waiting"
 """What stands as the status of a finished run that its suite has done again: it counts for nothing."""
@@ -79,6 +79,8 @@ COLUMNS = {
     "simulator": "VARCHAR",
     "software": "VARCHAR",
     "capacity_bytes": "BIGINT",
+    "host": "VARCHAR",
+    "rack": "VARCHAR",
     "seed": "VARCHAR",
     "tool": "VARCHAR",
     "created": "VARCHAR",
@@ -180,6 +182,8 @@ class Row(Stored):
     )
     software: str = Field(default="", description="see `software_of`")
     capacity_bytes: int = 0
+    host: str = Field(default="", description="host that it ran on first; empty: not kept")
+    rack: str = Field(default="", description="rack of that host; empty: not named")
     seed: str = ""
     tool: str = ""
     created: str = ""
@@ -220,6 +224,8 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         drive_id="" if manifest.several_drives else manifest.drive.id,
         drive_name=manifest.drive_names,
         capacity_bytes=manifest.drive.capacity_bytes,
+        host=_place(manifest, "hostname"),
+        rack=_place(manifest, "rack"),
         seed=str(manifest.seed),
         tool=str(manifest.tool.get("version", "")),
         created=manifest.created,
@@ -228,6 +234,12 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         tags=read_tags(run.path),
         figures=tuple(figure_of(Metric.model_validate(each), meter) for each in figures),
     )
+
+
+def _place(manifest: Manifest, name: str) -> str:
+    place = manifest.environment.get("place")
+    found = place.get(name) if isinstance(place, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _status(run: RunFolder) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives.ratings import rated_values
+from ssdlab.host.consent import has_own_name
 from ssdlab.host.held_folder import hold
-from ssdlab.results.journal import now
+from ssdlab.results.journal import boot_id, now
+from ssdlab.results.lease import host_name
 from ssdlab.results.records import VoidedWrites
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
 from ssdlab.results.schema import DriveInfo, Manifest
@@ -196,4 +199,30 @@ def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
     from ssdlab.drives.environment import environment_facts
 
-    return environment_facts(drive, rig)
+    return {**environment_facts(drive, rig), "place": place_of(drive)}
+
+
+RACK = "SSDLAB_RACK"
+"""Environment variable that names the rack of this host; the fleet sets it by the host's inventory."""
+
+
+def place_of(drive: Drive) -> dict[str, JsonValue]:
+    """Return where a drive is: host, rack and slot; null where nothing says it."""
+    who = drive.identity
+    node = Path("/sys/class/block") / who.name.replace("/", "!")
+    slot = slot_of(node, who) if who.capabilities.block_device else None
+    return {"hostname": host_name(), "rack": os.environ.get(RACK) or None, "slot": slot}
+
+
+def slot_of(node: Path, who: Identity) -> str:
+    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
+
+    One that hangs nowhere and has but a name of the kernel's (loop, zram) is told from the next that gets its
+    name by the kernel's count of attachments since the host started.
+    """
+    device = node / "device"
+    if device.exists():
+        return str(device.resolve())
+    if who.diskseq is None or has_own_name(who.consent_id, asdict(who)):
+        return who.path
+    return f"{who.path} (attachment {who.diskseq} since start {boot_id()})"
