@@ -7,6 +7,7 @@ typical ones beside them, so a page costs the same whatever the library holds; a
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ssdlab.fleet.drawing import Line, Strip, lines, rate_over_time, strips
 from ssdlab.fleet.facts import Facts, facts_of, likely_reasons
 from ssdlab.fleet.inventory import inventories_in
 from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, drifts, model_of, populations, without_figures
+from ssdlab.fleet.status import status_of
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import (
     change_text,
@@ -29,11 +31,13 @@ from ssdlab.model.units import (
 from ssdlab.report.engine import static
 from ssdlab.report.templating import template
 from ssdlab.results.cells import Cell, Table, words
+from ssdlab.results.kin import MARKS, UNFIT, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.population import Drift, Population, Sample, Without
     from ssdlab.library.choosing import Choice
     from ssdlab.library.index import Index
@@ -79,6 +83,15 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Account:
+    """What became of every drive of a plan: counts in words, and a row for each job."""
+
+    words: str
+    table: Table
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class FleetPage:
     """The page's content; `named` are the outliers, in `judged` of the `figures`."""
 
@@ -90,6 +103,7 @@ class FleetPage:
     named: tuple[Named, ...]
     rule: str
     parts: tuple[Part, ...]
+    account: Account | None = None
 
     @property
     def drives(self) -> str:
@@ -143,11 +157,12 @@ class _Places:
 
     def __init__(self, index: Index, model: str) -> None:
         found = index.ask(
-            "SELECT drive_id, arg_max(host, created), arg_max(rack, created) FROM runs "
-            "WHERE drive_name = ? AND host <> '' GROUP BY drive_id",
+            "SELECT drive_id, arg_max(host, created), arg_max(rack, created), arg_max(firmware, created) "
+            "FROM runs WHERE drive_name = ? GROUP BY drive_id",
             [model],
         )
-        self._known: dict[str, tuple[str, str]] = {drive_id: (host, rack) for drive_id, host, rack in found}
+        self._known: dict[str, tuple[str, str]] = {each[0]: (each[1], each[2]) for each in found if each[1]}
+        self._firmwares: dict[str, str] = {each[0]: each[3] for each in found}
         self._serials: dict[str, str] = {}
         for each in inventories_in(index.library):
             for drive in each.drives:
@@ -161,12 +176,20 @@ class _Places:
     def host(self, drive_id: str) -> str:
         return self._known.get(drive_id, ("", ""))[0]
 
+    def firmware(self, drive_id: str) -> str:
+        found = self._firmwares.get(drive_id)
+        return f"firmware {found}" if found else ""
+
     def rack(self, drive_id: str) -> str:
         return self._known.get(drive_id, ("", ""))[1]
 
 
 def fleet_page(
-    index: Index, choice: Choice, model: str | None = None, series: Sequence[str] = ()
+    index: Index,
+    choice: Choice,
+    model: str | None = None,
+    series: Sequence[str] = (),
+    plan: FleetFolder | None = None,
 ) -> FleetPage:
     """Put the page of a model together.
 
@@ -180,6 +203,8 @@ def fleet_page(
         Name of the model or a part of it; None: the only one that there is.
     series
         Serials of drives whose interval rows are drawn beside those of the most typical drive.
+    plan
+        A plan of which the page accounts for every job.
 
     Raises
     ------
@@ -188,7 +213,8 @@ def fleet_page(
     Refused
         The catalogue, or a run that has to be opened, is damaged.
     """
-    meant = model_of(index, choice, model)
+    models = set() if plan is None else {job.model for job in plan.plan.jobs}
+    meant = model_of(index, choice, model or (min(models) if len(models) == 1 else None))
     found = populations(index, meant, choice)
     if not found:
         raise UsageError(f"no run of {meant} has a figure", "list the library's runs: ssdlab runs")
@@ -214,8 +240,52 @@ def fleet_page(
     drives |= {each.drive_id for each in without}
     judged = sum(each.spread.judged for each in found)
     return FleetPage(
-        meant, len(drives), len(found), judged, _badges(found), named, _rule(found), tuple(parts)
+        meant,
+        len(drives),
+        len(found),
+        judged,
+        _badges(found),
+        named,
+        _rule(found),
+        tuple(parts),
+        None if plan is None else _account(index, plan, found),
     )
+
+
+WITH_FIGURE, WITHOUT = "with a figure", "without a figure"
+
+
+def _account(index: Index, plan: FleetFolder, found: Sequence[Population]) -> Account:
+    """Say of every job of a plan what became of it: its figure with what qualifies it, or why it has none."""
+    leading: dict[str, Population] = {}
+    for each in found:
+        leading.setdefault(each.method, each)
+    figures = {each.name: each for each in leading.values()}
+    of_run: dict[str, tuple[str, str]] = {}
+    lines = index.ask(
+        "SELECT coalesce(nullif(suite, ''), folder) AS run, name, median(value), "
+        f"string_agg(DISTINCT {UNFIT}, ', '), string_agg(DISTINCT {MARKS}, ', ') FROM entries "
+        "WHERE list_contains(?, name) AND list_contains(?, run) AND value IS NOT NULL GROUP BY run, name",
+        [list(figures), [job.run_id for job in plan.plan.jobs]],
+    )
+    for run, name, value, unfit, marks in lines:
+        each = figures[name]
+        shown = f"{each.label} {figure_text(value, each.unit)}"
+        of_run.setdefault(run, (shown, ", ".join(filter(None, map(labels_of, (unfit, marks))))))
+    rows, counts = [], Counter[str]()
+    for status in status_of(plan, strict=False):
+        shown, qualifiers = of_run.get(status.job.run_id, ("", ""))
+        what: str = status.state
+        if status.state == "finished":
+            what = WITH_FIGURE if shown else WITHOUT
+        counts[what] += 1
+        job = status.job
+        cells = (job.name, job.serial, status.host, job.task.run, what, shown, qualifiers or status.reason)
+        rows.append(tuple(map(words, cells)))
+    told = ", ".join(f"{count} {what}" for what, count in counts.most_common())
+    head = ("Job", "Drive", "Host", "Work", "State", "Figure", "Qualifiers, or reason")
+    table = Table("Every job", head, tuple(rows))
+    return Account(f"{counted(len(rows), 'job')} of plan {plan.plan.plan_id}: {told}.", table, counts)
 
 
 def _named(
@@ -271,7 +341,7 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     )
     far = {sample.drive_id for sample in each.outliers}
     groups = [("all drives", each.samples)]
-    for of in (places.rack, places.host):
+    for of in (places.rack, places.host, places.firmware):
         by: dict[str, list[Sample]] = {}
         for sample in each.samples:
             by.setdefault(of(sample.drive_id), []).append(sample)
@@ -324,7 +394,7 @@ def _table(each: Population, groups: Sequence[tuple[str, Sequence[Sample]]]) -> 
         return (words(name), Cell(str(len(values))), *shown)
 
     head = ("Drives", "Number", "Least", "25 %", "Median", "75 %", "Greatest")
-    return Table("By rack and host", head, tuple(cells(*group) for group in groups))
+    return Table("By rack, host and firmware", head, tuple(cells(*group) for group in groups))
 
 
 def _drift(each: Drift, names: Mapping[str, str]) -> Drawn:

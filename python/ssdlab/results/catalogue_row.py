@@ -39,7 +39,7 @@ says at which depth it was taken, where each run chooses its own. 5: a row is se
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
 with it. 8: and by how much it varies; a run says which
 part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
-replaced; points that stand for themselves are no settings. 10: a run says host and rack."""
+replaced; points that stand for themselves are no settings. 10: a run says host, rack and firmware."""
 ROW_SEALED_SINCE = 5
 REPLACED, WAITING = "replaced", "waiting"
 """What stands as the status of a finished run that its suite has done again: it counts for nothing."""
@@ -81,6 +81,7 @@ COLUMNS = {
     "capacity_bytes": "BIGINT",
     "host": "VARCHAR",
     "rack": "VARCHAR",
+    "firmware": "VARCHAR",
     "seed": "VARCHAR",
     "tool": "VARCHAR",
     "created": "VARCHAR",
@@ -184,6 +185,7 @@ class Row(Stored):
     capacity_bytes: int = 0
     host: str = Field(default="", description="host that it ran on first; empty: not kept")
     rack: str = Field(default="", description="rack of that host; empty: not named")
+    firmware: str = Field(default="", description="the drive's; empty: not known, or of several drives")
     seed: str = ""
     tool: str = ""
     created: str = ""
@@ -226,6 +228,7 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         capacity_bytes=manifest.drive.capacity_bytes,
         host=_place(manifest, "hostname"),
         rack=_place(manifest, "rack"),
+        firmware="" if manifest.several_drives else str(manifest.drive.identity.get("firmware") or ""),
         seed=str(manifest.seed),
         tool=str(manifest.tool.get("version", "")),
         created=manifest.created,
