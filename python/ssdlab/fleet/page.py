@@ -265,12 +265,12 @@ def _account(index: Index, plan: FleetFolder, found: Sequence[Population]) -> Ac
     lines = index.ask(
         "SELECT coalesce(nullif(suite, ''), folder) AS run, name, median(value), "
         f"string_agg(DISTINCT {UNFIT}, ', '), string_agg(DISTINCT {MARKS}, ', ') FROM entries "
-        "WHERE list_contains(?, name) AND list_contains(?, run) AND value IS NOT NULL GROUP BY run, name",
+        "WHERE list_contains(?, name) AND list_contains(?, run) GROUP BY run, name ORDER BY run, name",
         [list(figures), [job.run_id for job in plan.plan.jobs]],
     )
     for run, name, value, unfit, marks in lines:
         each = figures[name]
-        shown = f"{each.label} {figure_text(value, each.unit)}"
+        shown = "" if value is None else f"{each.label} {figure_text(value, each.unit)}"
         of_run.setdefault(run, (shown, ", ".join(filter(None, map(labels_of, (unfit, marks))))))
     rows, counts = [], Counter[str]()
     for status in status_of(plan, strict=False):
