@@ -207,6 +207,8 @@ def print_plan(made: FleetPlan) -> None:
             ("at once", made.at_once or "as many as the back end allows"),
         ]
     )
+    for why in made.left_out.values():
+        print_line(f"left out: {why}", "warn")
     print_destroyed(made)
 
 

@@ -174,8 +174,11 @@ def job(
     from ssdlab.fleet.attendance import attend, command_of, consent_words
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.inventory import inventory_of
+    from ssdlab.fleet.quarantine import DriveFailure, failure_of, note_failure, of_drive
+    from ssdlab.fleet.slurm import requeue
     from ssdlab.host.documents import user_path
-    from ssdlab.model.errors import Interrupted, LabError
+    from ssdlab.model.errors import Interrupted, LabError, excerpt
+    from ssdlab.model.printable import printable
     from ssdlab.results.lease import host_name
     from ssdlab.runs.provenance import RACK
 
@@ -194,7 +197,7 @@ def job(
         began=time.time(),
     )
     fleet.write_attempt(attempt)
-    status, sentence = 70, ""
+    status, sentence, failure, failed = 70, "", None, False
     try:
         if fleet.cancelled:
             raise Interrupted(  # noqa: TRY301 - noted as any other end
@@ -212,12 +215,44 @@ def job(
             if json:
                 print_run(fleet.library / planned.run_id, json=True)
     except BaseException as error:
-        failure = as_lab_error(error)
-        if failure is not None:
-            status, sentence = failure.exit_status, failure.what
+        known = as_lab_error(error)
+        if known is not None:
+            status, sentence = known.exit_status, known.what
         raise
     finally:
-        cpu_s = sum(os.times()[:4])
-        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence, "cpu_s": cpu_s}
-        fleet.write_attempt(attempt.model_copy(update=ended))
+        failure = failure_of(fleet.library / planned.run_id) if status not in (0, 2) else None
+        failed = failure is not None
+        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence, "failed": failed}
+        fleet.write_attempt(attempt.model_copy(update={**ended, "cpu_s": sum(os.times()[:4])}))
+        if failure is not None and of_drive(failure):
+            facts = {"plan": fleet.plan.plan_id, "job": name, "host": attempt.host, "at": time.time()}
+            what = DriveFailure(**facts, what=excerpt(printable(failure.what), 250))
+            note_failure(fleet.library, planned.serial, what)
+    if failed and attempt.backend_job and fleet.may_retry(fleet.attempts().get(name, ())):
+        say(f"job {name} failed and begins again")
+        requeue(attempt.backend_job)
     return status
+
+
+RELEASE_SCHEMA = "ssdlab.fleet-release/1"
+
+
+def release(serial: str, /, *more: str, library: Library = None, json: bool = False) -> None:
+    """Let plans take drives again that are in quarantine, because two of their runs failed.
+
+    Parameters
+    ----------
+    serial, more
+        Serial numbers of the drives.
+    json
+        Print what had failed as JSON, schema ssdlab.fleet-release/1.
+    """
+    from ssdlab.fleet.quarantine import release as let_go
+
+    released = let_go(library_of(library), (serial, *more))
+    if json:
+        drives = [each.model_dump(mode="json") for each in released]
+        print_json({"schema": RELEASE_SCHEMA, "drives": drives})
+        return
+    for each in released:
+        say(f"released: {each.serial}, of which {counted(len(each.failures), 'run')} had failed")

@@ -35,7 +35,7 @@ from ssdlab.model.frozen import Stored
 from ssdlab.results.store import LAST, newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.fleet.fleet_consent import FleetConsent
     from ssdlab.fleet.fleet_plan import FleetJob
@@ -58,6 +58,7 @@ class Attempt(Stored):
     ended: float | None = None
     exit_status: int | None = None
     sentence: str = Field(default="", description="why it was refused or failed")
+    failed: bool = Field(default=False, description="whether its run failed; a refusal or a stop is none")
     cpu_s: float | None = Field(
         default=None, description="CPU time of it and its child processes, once it ended"
     )
@@ -241,6 +242,11 @@ class FleetFolder:
         """Write an attempt down, in place of what was known of it."""
         with library_errors(self.path), HeldFolder(self.path / ATTEMPTS, writing=True) as folder:
             folder.replace(f"{attempt.job}-{attempt.number}.json", attempt.model_dump_json(indent=1))
+
+    def may_retry(self, attempts: Sequence[Attempt]) -> bool:
+        """Whether the last attempt at a job failed, and the plan lets it begin again."""
+        failed = sum(each.failed for each in attempts)
+        return bool(attempts) and attempts[-1].failed and failed <= self.plan.retries and not self.cancelled
 
     def next_attempt(self, job: str) -> int:
         """Return the number of the next attempt at a job."""

@@ -225,6 +225,9 @@ class FleetPlan(Stored):
     library: WholePath
     library_token: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     at_once: int | None = Field(ge=1, le=100_000, description="jobs at once; None: the back end's own limit")
+    retries: int = Field(0, ge=0, le=9, description="how often a job that fails is begun again")
+    golden: Serial | None = Field(None, description="drive of each plan whose change is the lab's own")
+    left_out: dict[Serial, Line] = Field(default={}, description="drives in quarantine, and why")
     jobs: tuple[FleetJob, ...] = Field(min_length=1)
     key_seal: str | None = Field(default=None, description="seal with the key of the user who made it")
 

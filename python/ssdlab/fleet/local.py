@@ -172,7 +172,7 @@ class Local:
         left_over = [job for job in folder.plan.jobs if job not in jobs]
         try:
             while waiting or self._running:
-                self._reap()
+                waiting += self._reap(folder)
                 if folder.cancelled:
                     waiting.clear()
                 left_over = [job for job in left_over if _goes_on(folder, job)]
@@ -241,10 +241,15 @@ class Local:
             )
         self._running[job.name] = (job, process)
 
-    def _reap(self) -> None:
-        for name, (_, process) in list(self._running.items()):
-            if process.poll() is not None:
-                del self._running[name]
+    def _reap(self, folder: FleetFolder) -> list[FleetJob]:
+        """Forget the jobs that have ended; returns those that failed and are to begin again."""
+        ended = [job for job, process in self._running.values() if process.poll() is not None]
+        for job in ended:
+            del self._running[job.name]
+        if not ended or not folder.plan.retries:
+            return []
+        attempts = folder.attempts()
+        return [job for job in ended if folder.may_retry(attempts.get(job.name, ()))]
 
     def _end_all(self) -> None:
         for _, process in self._running.values():

@@ -92,6 +92,7 @@ class Limits(Frozen):
         (), description="drives of one switch or controller (link), or of one host, run one after another"
     )
     cpus: int = Field(1, ge=1, le=4096, description="CPUs of each run")
+    retries: int = Field(0, ge=0, le=9, description="how often a run that fails is begun again")
 
 
 class Selection(Frozen):
@@ -103,6 +104,9 @@ class Selection(Frozen):
         "fleet", description="name of the plan: lower-case letters, digits, hyphens"
     )
     drives: tuple[Drives, ...] = Field(min_length=1, description="[[drives]] tables: serials, or a model")
+    golden: Text | None = Field(
+        None, description="serial of a drive that each plan measures: its change is the lab's own"
+    )
     work: tuple[Work, ...] = Field(min_length=1, description="[[work]] tables: the runs of each drive")
     limits: Limits = Field(Limits(), description="[limits] table: what runs share")
 

@@ -235,6 +235,17 @@ def _nodes(text: str) -> dict[str, dict[str, int]]:
     return found
 
 
+def requeue(number: str) -> None:
+    """Let Slurm begin a job again, by itself; that ends its processes.
+
+    Raises
+    ------
+    HostError
+        Slurm does not answer.
+    """
+    ask("scontrol", "requeue", number)
+
+
 _COLUMNS = "%i|%T|%N|%r|%W|%b|%E|%u|%j"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.fleet.backends import find_backend
 from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
+from ssdlab.fleet.quarantine import quarantined
 from ssdlab.model.errors import HostError
 from ssdlab.results.progress import Progress, read_live
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.fleet.backend import Queued
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder, Submitted
     from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.quarantine import Failures
     from ssdlab.results.schema import Manifest
 
 State = Literal[
@@ -110,7 +113,16 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
             each if each.state in {"finished", "running"} else replace(each, reason=silent) for each in found
         )
     heard = (_with_silence(folder, each, given) for each in found)
-    return tuple(_with_fault(each, faults) for each in heard)
+    bad = quarantined(folder.library)
+    return tuple(_with_quarantine(_with_fault(each, faults), bad) for each in heard)
+
+
+def _with_quarantine(found: JobStatus, bad: Mapping[str, Failures]) -> JobStatus:
+    """Say of a job that is not finished that its drive is in quarantine, and how it is released."""
+    if found.state == "finished" or found.job.serial not in bad:
+        return found
+    command = f"ssdlab fleet release {shlex.quote(found.job.serial)}"
+    return replace(found, reason=f"{bad[found.job.serial].words}; to release it: {command}")
 
 
 def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None) -> JobStatus:
