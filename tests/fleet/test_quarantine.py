@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from fleet.test_slurm import until
+from ssdlab.cli import dispatch
+from ssdlab.fleet.fleet_folder import FleetFolder
+from ssdlab.fleet.fleet_plan import read_plan
 from ssdlab.fleet.quarantine import DriveFailure, known_failures, note_failure, quarantined
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import DriveError, Refused
 
 pytestmark = pytest.mark.long
 
@@ -104,28 +106,24 @@ def test_a_drive_that_fails_twice_is_planned_again_when_it_is_released(
     assert ssdlab("fleet", "plan", "named.toml", *place, "-o", "third.json").returncode == 0
 
 
-def test_slurm_begins_a_job_again_that_failed(
-    failing: Callable[[int], dict[str, str]],
-    make_slurm: Callable[..., Any],
-    make_plan: Callable[..., Path],
-    ssdlab: Callable[..., Any],
-    states: Callable[..., Any],
-    tmp_path: Path,
+def test_slurm_is_asked_to_begin_a_job_again_that_failed(
+    make_plan: Callable[..., Path], library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fails = failing(1)
-    exports = "".join(f"echo export {key}={fails[key]}\n" for key in ("PYTHONPATH", "FAILS_LEFT"))
-    prolog = tmp_path / "exports"
-    prolog.write_text(f"#!/bin/sh\n{exports}")
-    prolog.chmod(0o755)
-    cluster = make_slurm({"n1": ["A1"]}, more=[f"TaskProlog={prolog}"])
-    path = make_plan(SELECTION.format(retries=1), n1=["A1"])
-    own = cluster.environment
-    assert ssdlab("fleet", "run", str(path), environment=own).returncode == 0
-    until(lambda: states(own)["A1"]["attempts"] == 1 and states(own)["A1"]["state"] == "waiting")
-    number = cluster.ask("squeue", "--noheader", "--format=%i").stdout.strip()
-    cluster.ask("scontrol", "update", f"JobId={number}", "StartTime=now")  # Slurm keeps it back two minutes
-    until(lambda: states(own)["A1"]["state"] == "finished")
-    assert states(own)["A1"]["attempts"] == 2
+    plan = read_plan(make_plan(SELECTION.format(retries=1), n1=["A1"]))
+    folder = FleetFolder.make(plan)
+    asked: list[str] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise DriveError("the medium is gone", "replace it")
+
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr("ssdlab.runs.step_executor.StepExecutor.measure", fail)
+    monkeypatch.setattr("ssdlab.fleet.slurm.requeue", asked.append)
+    words = ["fleet", "job", str(folder.path), "0001", "--plan", plan.digest]
+    assert [dispatch(words), asked] == [3, ["7"]]
+    assert [dispatch(words), asked] == [3, ["7"]], "as often as the plan has it"
+    assert quarantined(library)["A1"].failures[-1].what == "the medium is gone"
 
 
 def test_what_failed_is_kept_of_each_drive_and_damage_is_named(library: Path) -> None:
