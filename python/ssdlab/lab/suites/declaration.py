@@ -1,5 +1,4 @@
-"""A review as TOML, which names methods, drive states, variants and the page's order. ssdlab's suites are such files; users can copy and change one, and give its path.
-"""
+"""A review as TOML, which names methods, drive states, variants and the page's order. ssdlab's suites are such files; users can copy and change one, and give its path."""
 
 from __future__ import annotations
 
@@ -58,7 +57,8 @@ class VariantText(Frozen):
     parts: tuple[str, ...] = Field((), description="parts to repeat; none: all")
     drives: tuple[Annotated[int, Field(ge=1)] | Line, ...] = Field(
         (),
-        description='drives to repeat: "*" for all, positions from 1, profiles, or names as in the command; none: the drive under review",
+        description='drives to repeat: "*" for all, positions from 1, profiles, or names as in the command; '
+        "none: the drive under review",
     )
     usable: str | None = Field(None, description="as --usable, at the drive's full size")
     spare: str | None = Field(None, description='as --spare, in quotes: "25%"')
@@ -111,7 +111,9 @@ class Declaration(Frozen):
 
     schema_version: Literal["ssdlab.review/1"] = Field(alias="schema", description=SCHEMA)
     name: Name = Field(description="of the review")
-    version: int = Field(1, ge=1, le=10_000, description="increases with every change that could affect a figure")
+    version: int = Field(
+        1, ge=1, le=10_000, description="increases with every change that could affect a figure"
+    )
     title: Line = Field(description="for headings")
     practice: Line | None = Field(
         None, description="the title if none of its drives is run: test, source and year"
@@ -122,9 +124,7 @@ class Declaration(Frozen):
     quick_span: Bytes = Field(
         QUICK_SPAN_BYTES, gt=0, description="largest part of the drive to use with --quick: 64GB by default"
     )
-    scaled_times: bool = Field(
-        False, description="whether times shrink with the scale of a simulated drive"
-    )
+    scaled_times: bool = Field(False, description="whether times shrink with the scale of a simulated drive")
     part: tuple[PartText, ...] = Field(min_length=1, max_length=100, description="a [[part]] for each method")
     variant: tuple[VariantText, ...] = Field((), description="variants of drives")
     drive: tuple[DriveText, ...] = Field((), description="the compared drives")

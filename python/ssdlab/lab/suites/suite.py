@@ -205,8 +205,9 @@ class Suite:
 
 
 def titled(suite: Suite, texts: Iterable[str]) -> Suite:
-    """Return a suite with the title for these drives: `practice` if none is a drive of its review. A real
-    drive has no declared name, so a run on real drives only has the title `practice`.
+    """Return a suite with the title for these drives: `practice` if none is a drive of its review.
+
+    A real drive has no declared name, so a run on real drives only has the title `practice`.
 
     Parameters
     ----------
@@ -223,8 +224,9 @@ def titled(suite: Suite, texts: Iterable[str]) -> Suite:
 
 
 def absent_drives(review: Document, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return each declared drive that was not run, with the review's reason if any. A real drive has no
-    declared name: with one, only the profile is named.
+    """Return each declared drive that was not run, with the review's reason if any.
+
+    A real drive has no declared name: with one, only the profile is named.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
-"""Maps a trace onto a drive: I/Os beyond its end wrap around, impossible ones are left out. An I/O keeps its
-operation and length, or is left out with a reason.
+"""Maps a trace onto a drive: I/Os beyond its end wrap around, impossible ones are left out.
+
+An I/O keeps its operation and length, or is left out with a reason.
 """
 
 from __future__ import annotations

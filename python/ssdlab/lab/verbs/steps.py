@@ -153,8 +153,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Request:
-    """A requested step, from the lab to the executor. `outlook` is the procedure's expectation for observers.
-    `ground` is where the verb's own workloads do I/O; None without a lab.
+    """A requested step, from the lab to the executor.
+
+    `outlook` is the procedure's expectation for observers. `ground` is where the verb's own workloads do I/O;
+    None without a lab.
     """
 
     ordinal: int

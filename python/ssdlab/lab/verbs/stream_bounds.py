@@ -1,7 +1,8 @@
-"""Bounds of a workload: its time, and the bytes it writes. A stop by time is exact, except for the I/Os then
-in flight. A stop by bytes takes as long as the drive needs: the bounds come from what is known about the
-drive (`analysis.pace`), or cover any drive. Bytes are limited by the link during the time, plus those in
-flight.
+"""Bounds of a workload: its time, and the bytes it writes.
+
+A stop by time is exact, except for the I/Os then in flight. A stop by bytes takes as long as the drive needs:
+the bounds come from what is known about the drive (`analysis.pace`), or cover any drive. Bytes are limited by
+the link during the time, plus those in flight.
 """
 
 from __future__ import annotations

@@ -56,8 +56,9 @@ def verb_named(name: str) -> type[Verb] | None:
 
 
 def describe_step(step: Step) -> str | None:
-    """Return in words what a finished step found besides measurements; None for nothing. Verbs of other
-    packages state it in their facts.
+    """Return in words what a finished step found besides measurements; None for nothing.
+
+    Verbs of other packages state it in their facts.
     """
     verb = None if step.verb in _MEASURING else verb_named(step.verb)
     return None if verb is None else verb.describe(step)

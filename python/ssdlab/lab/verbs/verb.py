@@ -1,7 +1,9 @@
-"""What a verb is, how it is planned, and what it can use. Its fields are the arguments, as journalled and as
-`conclude` reads them back (`Step.asked`). Its methods plan a step (`plan`), describe its effects on the drive
-(`effects`), execute it (`do`), repeat it for its drive state (`redo`), restore it in a later session
-(`read_back`), and define its interruption (`policy`, `keeps_parts`, `state`).
+"""What a verb is, how it is planned, and what it can use.
+
+Its fields are the arguments, as journalled and as `conclude` reads them back (`Step.asked`). Its methods plan
+a step (`plan`), describe its effects on the drive (`effects`), execute it (`do`), repeat it for its drive
+state (`redo`), restore it in a later session (`read_back`), and define its interruption (`policy`,
+`keeps_parts`, `state`).
 """
 
 from __future__ import annotations
@@ -186,8 +188,9 @@ class StepContext(Protocol):
 
     @property
     def sitting(self) -> int:
-        """1 plus the number of interruptions that let the drive's state change. Always 1 if the drive's state
-        is kept with the run.
+        """1 plus the number of interruptions that let the drive's state change.
+
+        Always 1 if the drive's state is kept with the run.
         """
 
     @property
@@ -208,8 +211,9 @@ class StepContext(Protocol):
         """Create a file in the run folder: complete at the end of the block, or not at all."""
 
     def run(self, workload: Workload, until: Ends | None) -> Measurement:
-        """Run a workload for its drive state, without keeping figures. Defaults are `span` and the step's
-        seed, also for `measure`.
+        """Run a workload for its drive state, without keeping figures.
+
+        Defaults are `span` and the step's seed, also for `measure`.
         """
 
     def rest(self, seconds: float) -> StepResult:
@@ -235,8 +239,9 @@ group of steps."""
 
 
 class Facts(BaseModel):
-    """What a step found or set besides measurements, as in the journal. Any step may have departures. Unknown
-    fields of a newer ssdlab are kept.
+    """What a step found or set besides measurements, as in the journal.
+
+    Any step may have departures. Unknown fields of a newer ssdlab are kept.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

@@ -204,8 +204,9 @@ class WorkloadVerb(Verb):
 
 
 def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
-    """Return the rest of a one-stream workload after its parts; None if nothing is left. The rest of a random
-    pattern gets its own seed; a sequential one continues at its cursor.
+    """Return the rest of a one-stream workload after its parts; None if nothing is left.
+
+    The rest of a random pattern gets its own seed; a sequential one continues at its cursor.
     """
     listed = list(parts)
     if not listed:
