@@ -1,4 +1,6 @@
-"""A review as TOML, which names methods, drive states, variants and the page's order. ssdlab's suites are such files; users can copy and change one, and give its path."""
+"""A review as TOML, which names methods, drive states, variants and the page's order. ssdlab's suites are
+such files; users can copy and change one, and give its path.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from ssdlab.model.units import and_listed
 
 SCHEMA = "ssdlab.review/1"
 QUICK_SPAN_BYTES = 64 * 10**9
-"""Filling this takes two minutes at SATA speed, but hours for a drive of terabytes; `low-depths` uses as much."""
+"""Filling this takes two minutes at SATA speed, but hours for a drive of terabytes; `low-depths` uses as
+much."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 """What run folders and `--set` are named after."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
@@ -86,7 +89,7 @@ class DriveText(Frozen):
     def _check(self) -> Self:
         if (self.profile is None) == (self.absent is None):
             raise UsageError(
-                f"the drive {self.name!r} needs either a profile or the reason why there is none",
+                f"the drive {self.name!r} needs either a profile or a reason for its absence",
                 "give profile or absent, and not both",
             )
         return self

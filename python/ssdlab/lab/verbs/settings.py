@@ -69,9 +69,7 @@ class Variant(Verb):
         return (*describe_settings(self.required), *freed)
 
     def do(self, at: StepContext) -> StepResult:
-        """Set and free; an unused end that is not spare, or a share that is not comparable, is a
-        departure.
-        """
+        """Set and free; an unused end that is not spare, or an incomparable share, is a departure."""
         result = at.settings.bring_about(self.required, firm=True)
         if self.usable is None:
             return result
