@@ -335,7 +335,8 @@ def replace_all(catalogue: HeldFolder, rows: Sequence[Document], superseded: Seq
     Parameters
     ----------
     catalogue, rows
-        The catalogue, and its new rows. superseded
+        The catalogue, and its new rows.
+    superseded
         Files of rows that these replace.
     """
     import duckdb

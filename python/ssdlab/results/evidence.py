@@ -75,7 +75,8 @@ class StepEvidence:
     Attributes
     ----------
     step
-        The step. hot
+        The step.
+    hot
         Whether the drive throttled thermally, as measured or by its counters.
     by_host
         Why the host, not the drive, was the limit; empty: it was not.

@@ -1,8 +1,7 @@
-"""The catalogue of qualifiers: what is wrong with a figure, or must be known about it.
+"""The catalogue of qualifiers: faults and caveats of figures.
 
-A warning is about a step while it runs, a departure about the method against its source. A qualifier is about
-a figure (`metric.Qualifier`) and is stored with it. Every surface shows its label, and none does what it
-forbids.
+A warning is about a step while it runs, a departure about the method and its source. A qualifier is about a
+figure (`metric.Qualifier`), and stored with it. Every output shows its label, and avoids what it forbids.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 Use = Literal["ranking", "ratings", "claims"]
-"""What a figure is used for: a place among drives or a shift, a share of a rating, a bound."""
+"""Uses of a figure: ranking or a shift, a share of a rating, a bound."""
 ALL_USES: frozenset[Use] = frozenset(get_args(Use))
 _NONE: frozenset[Use] = frozenset()
 
@@ -21,13 +20,13 @@ class Kind(NamedTuple):
     Attributes
     ----------
     label
-        What is shown with the figure, at most three words.
+        Shown with the figure, at most three words.
     sentence
         What it means.
     advice
-        What to do; empty: nothing is wrong.
+        What to do; empty: nothing.
     forbids
-        What such a figure is not used for.
+        Forbidden uses of the figure.
     """
 
     label: str
@@ -39,7 +38,7 @@ class Kind(NamedTuple):
 CATALOGUE: dict[str, Kind] = {
     "failed-io": Kind(
         "failed I/O",
-        "I/O failed while it was measured, or the drive or its link reported errors.",
+        "I/O failed during the measurement, or the drive or its link reported errors.",
         "check the kernel log and the drive's health; ssdlab show names the steps",
     ),
     "state-moved": Kind(
@@ -49,7 +48,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "state-unproven": Kind(
         "state unproven",
-        "The figure is named after a drive state that the run does not prove.",
+        "The run does not prove the drive state in the figure's name.",
         "precondition for longer: without --quick, with a cool drive and an idle host",
     ),
     "not-judged": Kind(
@@ -94,7 +93,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "imported": Kind(
         "imported, state unproven",
-        "Another program measured it: the drive's state is unproven, and it is ranked only among imports.",
+        "Another program measured it, in an unproven drive state; it is ranked only among imports.",
         "measure it with ssdlab: ssdlab methods",
         frozenset({"ratings", "claims"}),
     ),
@@ -106,12 +105,12 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "written-once": Kind(
         "written once",
-        "The drive had been written once, and not preconditioned to steady state.",
+        "The drive was written once, not preconditioned to steady state.",
         forbids=_NONE,
     ),
     "one-pass": Kind(
         "one random pass",
-        "One random pass prepared the drive, not SNIA's preconditioning.",
+        "One random pass prepared the drive, instead of SNIA's preconditioning.",
         forbids=_NONE,
     ),
     "placed": Kind(
@@ -121,7 +120,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "modelled": Kind(
         "modelled",
-        "The tail follows the profile's assumptions, and is not evidence about any real drive.",
+        "The tail follows the profile's assumptions; it is no evidence about a real drive.",
         forbids=_NONE,
     ),
     "example": Kind(
@@ -131,12 +130,12 @@ CATALOGUE: dict[str, Kind] = {
         _NONE,
     ),
 }
-"""By code, the gravest first: surfaces show them in this order."""
+"""Kinds by code, the gravest first, which is the display order."""
 ORDER = {code: at for at, code in enumerate(CATALOGUE)}
 UNKNOWN = "state-unproven"
-"""What an unknown code is read as: it is never ignored."""
+"""Meaning of an unknown code, which is never ignored."""
 
 
 def kind_of(code: str) -> Kind:
-    """Return the entry of a code; a code of a later ssdlab counts as an unproven state."""
+    """Return the entry of a code; an unknown code counts as an unproven state."""
     return CATALOGUE.get(code, CATALOGUE[UNKNOWN])

@@ -1,5 +1,6 @@
-"""A review as TOML, which names methods, drive states, variants and the page's order. ssdlab's suites are
-such files; users can copy and change one, and give its path.
+"""A review as TOML, which names methods, drive states, variants and the page's order.
+
+The suites of ssdlab are such files; users can copy and change one, and give its path.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def _speed(value: object) -> object:
             ) from error
     if isinstance(value, int | float) and not isinstance(value, bool):
         if not 0.001 <= value <= 1_000_000:
-            raise UsageError(f"a speed of {value:g} is none", "give 0.001 to 1000000, or max", speed=value)
+            raise UsageError(
+                f"a speed of {value:g} is not valid", "give 0.001 to 1000000, or max", speed=value
+            )
         return f"{round(value * 1000) / 1000:.10g}"
     return value.strip() if isinstance(value, str) else value
 

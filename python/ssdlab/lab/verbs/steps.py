@@ -191,7 +191,7 @@ class Request:
 
 
 class Executor(Protocol):
-    """Who does the steps."""
+    """Executes the steps."""
 
     def perform(self, request: Request) -> Step:
         """Execute a step, read it back, or only count it."""
@@ -225,7 +225,8 @@ class LabBase:
     Parameters
     ----------
     executor
-        Executes the steps. capacity_bytes, logical_block_bytes
+        Executes the steps.
+    capacity_bytes, logical_block_bytes
         Facts of the drive.
     seed
         Seed of the run: each step draws its own from it and its ordinal.
