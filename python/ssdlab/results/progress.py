@@ -72,7 +72,7 @@ class Observer(Protocol):
         """Note the start of a step."""
 
     def tick(self, progress: Progress) -> None:
-        """Called about every 50 ms during a step."""
+        """Note the progress, about every 50 ms during a step."""
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
         """Note that a step is finished, or was read back from the journal."""

@@ -1,11 +1,11 @@
 """Seals: checksums that travel with a run folder, so that damage is detected and never shown as data.
 
 A *document* (`manifest.json` and others that are replaced whole) ends with a seal over all bytes before it.
-Of a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal
-over the line and the seal before it, so that no line can be changed, lost, doubled or moved without the next
-one telling. Seals are taken over bytes as they stand in the file, not over what they mean: a changed blank
-is damage too. They tell damage and careless edits; they are no signature, for whoever edits on purpose can
-seal anew. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the chance that damage goes unseen.
+In a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal
+over the line and the seal before it, so that the next line reveals any change, loss, duplicate or move. Seals
+cover the bytes of a file, not their meaning: a changed blank is damage too. They detect damage and careless
+edits, but are no signature, as an editor can reseal a file. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the
+chance that damage goes unseen.
 """
 
 from __future__ import annotations

@@ -226,8 +226,7 @@ def read(
 
 
 def power_by_second(folder: HeldFolder, name: str) -> Columns:
-    """Return mean W of all rails by second of each step, as 100,000 samples a second are too many for a
-    chart.
+    """Return mean W of all rails by second of each step, as a chart cannot show 100,000 samples a second.
 
     Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is the end of the second's last sample.
 
