@@ -65,7 +65,10 @@ class MeterRecord(Stored, extra="ignore"):
         return self.use == "model"
 
     def error_share(self, mean_w: float) -> float | None:
-        """Return the meter's error of a mean as a share of it, which efficiency has too; None: not known."""
+        """Return the meter's relative error of a mean, which is also the error of efficiency; None.
+
+        Unknown.
+        """
         if self.accuracy is None or mean_w <= 0:
             return None
         return self.accuracy + (self.offset_w or 0.0) / mean_w

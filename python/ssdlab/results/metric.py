@@ -146,7 +146,7 @@ class Metric(Stored):
         return self if own == self.qualifiers else self.model_copy(update={"qualifiers": own})
 
     def withheld(self, found: Iterable[Qualifier]) -> Self:
-        """Return the figure without its value, with the qualifiers that withhold it; unchanged without any."""
+        """Return the figure without its value, with the withholding qualifiers; unchanged without any."""
         why = tuple(found)
         return self.model_copy(update={"value": None, "error": None}).qualified(why) if why else self
 

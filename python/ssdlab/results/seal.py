@@ -51,7 +51,8 @@ class Chain:
     seal
         The last seal, computed even for a line without one.
     lines
-        How many there are. sealed
+        How many there are.
+    sealed
         Whether the last line has its seal; after the first seal, every line must.
     """
 

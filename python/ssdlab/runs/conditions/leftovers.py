@@ -45,7 +45,8 @@ class Leftover:
     ledger
         Of the run.
     change
-        The change. now
+        The change.
+    now
         The present reading; None if unreadable.
     """
 
