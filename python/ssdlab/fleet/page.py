@@ -380,7 +380,7 @@ def _rule(found: Sequence[Population]) -> str:
     return (
         "A drive is an outlier if the logarithm of a figure is far from the median, in median absolute "
         "deviations, or if its runs gave no figure. If drives vary only by chance (normally distributed), "
-        "at most {chance} of pages name an outlier, over all {len(found)} figures. "
+        f"at most {chance} of pages name an outlier, over all {len(found)} figures. "
         "Drift over repeats has the same chance. "
         f"At least {VALUES_MIN} drives are needed; a spread below {lowest} counts as {lowest}. "
         "Reasons are differences from typical drives: a hint, not proof."

@@ -65,10 +65,7 @@ class MeterRecord(Stored, extra="ignore"):
         return self.use == "model"
 
     def error_share(self, mean_w: float) -> float | None:
-        """Return the meter's relative error of a mean, which is also the error of efficiency; None.
-
-        Unknown.
-        """
+        """Return the relative error of a mean, and of an efficiency; None: unknown."""
         if self.accuracy is None or mean_w <= 0:
             return None
         return self.accuracy + (self.offset_w or 0.0) / mean_w

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import AnyRecord
 
-_PROSE = """One workload, measured by `ssdlab measure`. It is not a review method: the drive's state and history are unknown.
+_PROSE = """One workload, measured by `ssdlab measure`.
+
+It is not a review method: the drive's state and history are unknown.
 """
 
 
