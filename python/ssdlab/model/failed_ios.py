@@ -1,7 +1,8 @@
-"""The common policy for failed I/Os, and the error that ends a run. fio ends a job at its first failed I/O
-(`continue_on_error=none`), ACT continues without failed I/Os, and SNIA's specification does not mention them.
-Here figures of a step with failed I/Os are not ranked, rated or compared. As this protects the other steps, a
-run ends only after several failures.
+"""The common policy for failed I/Os, and the error that ends a run.
+
+In fio the default ends a job at its first failed I/O (`continue_on_error=none`), ACT continues without failed
+I/Os, and SNIA's specification does not mention them. Here figures of a step with failed I/Os are not ranked,
+rated or compared. As this protects the other steps, a run ends only after several failures.
 """
 
 from __future__ import annotations

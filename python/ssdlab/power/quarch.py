@@ -3,8 +3,8 @@
 Commands end in CRLF, answers in CRLF and ``>``. A module's name precedes its commands. The client uses
 ``$list``, ``rec stream``, ``stream text header`` (XML: period, and name, group and units of each channel),
 ``stream text all`` (a line for each sample: its time in the period's unit, then a value for each channel;
-``eof`` after the last that there is), ``stream?`` and ``rec stop``. It follows the protocol of Quarch's own
-client, quarchpy 2.2, which the test server was verified with.
+``eof`` after the last that there is), ``stream?`` and ``rec stop``. It follows Quarch's own client, quarchpy
+2.2, which also reads all samples from the tests' server.
 """
 
 from __future__ import annotations

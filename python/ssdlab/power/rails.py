@@ -93,9 +93,7 @@ class Column(NamedTuple):
 
 
 class Rail(NamedTuple):
-    """A supply: the columns whose product is its power, times the given volts if only amperes are
-    measured.
-    """
+    """A supply: the columns whose product is its power, times given volts if only amperes are measured."""
 
     name: str
     columns: tuple[Column, ...]
