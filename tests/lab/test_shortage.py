@@ -52,7 +52,7 @@ def test_too_few_open_files_are_no_damage(made: dict[str, Path], tmp_path: Path,
         done = under(files, *words)
         said = done.stdout + done.stderr
         assert done.returncode in (0, SHORT), said
-        assert ("may open no more files" in said) == (done.returncode == SHORT), said
+        assert ("limit of open files" in said) == (done.returncode == SHORT), said
         assert "is damaged" not in said and "cannot be read" not in said, said
     with Index(library) as index:
         assert index.ask("SELECT count(*) FROM runs") == [(2,)]

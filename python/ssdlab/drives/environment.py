@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 
 def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON, with the test platform from the rig file and the drive
-    record.
-    """
+    """Return the environment of an open drive as JSON: host, rig file and drive record."""
     from ssdlab.drives.drive_record import find_record
     from ssdlab.host.platform import read_platform
 

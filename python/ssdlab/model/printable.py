@@ -60,8 +60,9 @@ def _columns(character: str) -> int:
 
 
 def styled(text: str) -> str:
-    r"""Return lines of output with all controls escaped except our styles and line ends. Printed text may
-    contain words from foreign jobs or run folders.
+    r"""Return lines of output with all controls escaped except our styles and line ends.
+
+    Printed text may contain words from foreign jobs or run folders.
 
     >>> styled(in_style("bold", 1) + "\n\x1b[31m\x1b[2J")
     '\x1b[1mbold\x1b[0m\n\\x1b[31m\\x1b[2J'

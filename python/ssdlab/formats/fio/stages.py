@@ -228,7 +228,7 @@ class _Job:
         apart = clones > 1 and (increment or paced or in_order)
         limit = _MAX_STREAMS if apart else MAX_WORKERS
         if not 1 <= clones <= limit:
-            each = ", each with its own offset or rate" if apart else ""
+            each = " for clones with their own offset or rate" if apart else ""
             self.job.at("numjobs").wrong(f"numjobs={clones} is out of range{each}", f"use 1 to {limit}")
         workers, cpus = 1 if apart else clones, self._cpus()
         made = []
