@@ -33,7 +33,7 @@ class ActSlice(Stored):
     rates: dict[str, float] = Field(description="of them, per second")
     response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
     service: dict[str, float] = Field(description="likewise, from issue")
-    given: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    given: dict[str, float] = Field(description="share of each stream's due I/Os that was done")
     passed: dict[str, bool] = Field(description="whether each rule's limits hold")
     short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
 
@@ -76,7 +76,7 @@ class ActTry(Stored):
     why: str = Field(default="", description="why it did not pass")
     delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
     worst: dict[str, float] = Field(description="as in `ActVerdict`")
-    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    done: dict[str, float] = Field(description="share of each stream's due I/Os that was done")
     drive_state: str = Field(description="preparation of the drive before")
     written_before_bytes: int = Field(description="bytes written to the drive before, by this run")
     mean_w: float | None = None
