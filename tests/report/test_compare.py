@@ -219,7 +219,7 @@ def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Cal
         set_so = replace(run, manifest=run.manifest.model_copy(update=changes))
         return [text for text, _ in header(shown([set_so])).line]
 
-    said = "shorter than the method asks for"
+    said = "shorter than the method requires"
     assert said in line(1.0)
     assert said not in line(60.0) and said not in line(1.0, "parameter-seconds")
 
