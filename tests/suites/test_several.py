@@ -336,7 +336,7 @@ def test_a_real_drive_is_not_known_by_its_declared_name() -> None:
 
 
 UNPREPARED = (
-    ("sim:xpoint,scale=256", "analytic", "cannot be placed"),
+    ("sim:xpoint,scale=256", "analytic", "cannot be computed"),
     ("sim:nvme-tlc-client,scale=64", "analytic", "SLC cache"),
     ("sim:nvme-tlc-client,scale=64", "one-pass", "SLC cache"),
 )

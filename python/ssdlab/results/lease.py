@@ -308,7 +308,7 @@ class _Taking:
             words = holder.words if self._elsewhere(holder) else f"process {holder.process}"
             who = f"another process, {words}"
         refused = Refused(
-            f"{who} is running {name}",
+            f"{name} is being run by {who}",
             "follow it with ssdlab watch, or wait until it ends",
             path=str(self._folder.path),
         )
