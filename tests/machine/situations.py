@@ -110,7 +110,8 @@ MESSAGES = {
     "file-mapped": "{target} is mapped for writing in process {pid} ({command})",
     "file-in-flight": "{target} is open elsewhere, by a user that cannot be seen",
     "file-of-somebody-else": (
-        "{target} may be in use: what the processes of other users have open and what loop devices are based on "
+        "{target} may be in use: what the processes of other users have open and what loop devices "
+        "are based on "
         "cannot be seen"
     ),
     "no-file": "{target} does not exist",
