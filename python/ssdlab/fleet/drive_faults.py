@@ -1,8 +1,8 @@
-"""What is wrong with a host's drives now: one is mounted, missing, or in another slot.
+"""Faults of a host's drives: one is mounted, missing, or in another slot.
 
-Every host is asked the same in three places: by the job before it begins, by the scripts that Slurm runs
-(`slurm_files`), and by who types `ssdlab fleet check`. What the scripts found last is kept in the library
-(`.fleet/health/HOST.json`), so that `ssdlab fleet status` can say why a job will not do.
+They are checked by a job before it starts, by Slurm's scripts (`slurm_files`), and by `ssdlab fleet check`.
+The last result is in the library (`.fleet/health/HOST.json`), so that `ssdlab fleet status` can say why a job
+cannot run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STANDING = frozenset({"mounted", "swap", "root", "held", "read-only", "empty", 
 
 
 class Health(Stored):
-    """What a host last found wrong with its drives."""
+    """A host's last check of its drives."""
 
     host: HostName
     at: float = Field(description="host time, in seconds since 1970")
@@ -44,7 +44,7 @@ class Health(Stored):
 def drive_fault(
     serial: str, slot: str, host: str, drives: Callable[[], Sequence[Look]] = list_drives
 ) -> tuple[Look | None, str]:
-    """Find the drive of a serial; returns it and what is wrong with it, which is empty where all is well."""
+    """Return the drive with a serial, and its fault; empty if none."""
     looks = [each for each in drives() if each.identity is not None]
     found = {serial_on(host, each.identity): each for each in looks if each.identity is not None}
     here = found.get(serial)
@@ -84,7 +84,7 @@ def host_faults(
 
 
 def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
-    """Keep what a host found.
+    """Store a host's check.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
 
 
 def known_faults(library: Path) -> dict[tuple[str, str], str]:
-    """Return what all hosts found last, by host and serial; what cannot be read says nothing."""
+    """Return all hosts' last faults, by host and serial; unreadable files are ignored."""
     found: dict[tuple[str, str], str] = {}
     with suppress(OSError, Refused), HeldFolder(library / FLEET / HEALTH) as folder:
         for name in folder.names():

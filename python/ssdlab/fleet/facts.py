@@ -1,7 +1,7 @@
 """What is known about a drive besides its figures, and likely reasons for them.
 
-A reason is likely where the drive is unlike its typical fellows in something that makes drives slower. It is
-a hint on where to look, no proof.
+A reason is likely if the drive differs from typical drives in something that slows drives. It is a hint, not
+proof.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest
 
 HOTTER_C = 5.0
-"""Drives of one model in one room differ by less, by where they sit in the air."""
+"""Drives of one model in one room differ by less, by their place in the airflow."""
 LESS_SHARE = 0.1
 """Less spare, or a slower link, by this share of the typical one's."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What one run tells of its drive; None: not told.
+    """Facts of a drive from one run; None: not reported.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Facts:
     throttled
         Whether heat slowed it.
     link_mb_s
-        What its link carried at least.
+        Minimum throughput of its link.
     spare_pct
-        Spare that is left, as an NVMe drive tells it; of a simulated one that which it works with.
+        Spare left, as reported by an NVMe drive; for a simulated one, its effective spare.
     """
 
     serial: str | None = None
@@ -54,7 +54,7 @@ class Facts:
 
 
 def facts_of(path: Path) -> Facts:
-    """Read what a run tells of its drive, from its manifest, journal and telemetry.
+    """Return a drive's facts from a run's manifest, journal and telemetry.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The inventory of a host's drives: one file per host, in the shared library.
 
-The file is written by the host itself, so that it shows three things more: that the host sees the library
-(`library_token`), how far its clock is from the library's (`clock_ahead_s`), and which ssdlab it runs.
+The host itself writes it, which also shows that it sees the library (`library_token`), its clock's offset
+from the library's (`clock_ahead_s`), and its ssdlab version.
 """
 
 from __future__ import annotations
@@ -52,14 +52,13 @@ SHARED_WITHIN_S = 60.0
 MAX_CLOCK_S = 1.0
 """Hosts whose clocks differ by more order their runs wrongly."""
 MAX_FROM_FILES_S = MAX_CLOCK_S / 2
-"""Of one clock from that of the library's file system, which all hosts share: so two of them keep the bound,
-though neither sees the other."""
+"""Maximum offset from the clock of the shared file system, so that two hosts keep the bound above."""
 _IDENTITY = TypeAdapter(Identity)
 _HOST: TypeAdapter[str] = TypeAdapter(HostName)
 
 
 class FleetDrive(Stored):
-    """One drive of a host, as the kernel or its text tells of it."""
+    """One drive of a host, as reported by the kernel or its text."""
 
     serial: Serial = Field(description="serial, as used by the fleet; if it has none, host and name")
     text: DriveText = Field(description="its name on its host")
@@ -81,7 +80,7 @@ class FleetDrive(Stored):
 
     @property
     def model(self) -> str:
-        """What a reader calls its kind."""
+        """Its kind in words."""
         return self.who.model or self.who.name
 
 
@@ -125,9 +124,9 @@ def take(
     library
         The library that all hosts share.
     simulated
-        Texts of simulated drives that count as drives of this host; each says its `serial=`.
+        Texts of simulated drives that count as drives of this host; each has a `serial=`.
     host
-        What it is called; by default `host_name()`.
+        Its name; by default `host_name()`.
     rack
         Where it stands; None: as before.
     drop
@@ -243,7 +242,7 @@ def inventory_of(library: Path, host: str) -> Inventory | None:
 
 
 def read_inventories(library: Path) -> tuple[Inventory, ...]:
-    """Return the inventories of all hosts, by their names; what speaks against them together is refused.
+    """Return the inventories of all hosts, by name; refuse inconsistent ones.
 
     Raises
     ------
@@ -259,7 +258,7 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
         found,
         "library_token",
         "do not see the same library",
-        "mount the same shared folder on all of them, and take their inventories again",
+        "mount the same shared folder on all of them, and record their inventories again",
     )
     _check_clocks(found)
     return found
@@ -273,7 +272,7 @@ def inventories_in(library: Path, *, private: bool = False) -> tuple[Inventory, 
     library
         The library.
     private
-        Whether something is done as they say: then nobody else may be able to change them.
+        Whether commands follow from them: then no other user may be able to change them.
 
     Raises
     ------
@@ -308,7 +307,7 @@ def fleet_folder(library: Path) -> HeldFolder:
 
 
 def library_token(library: Path) -> str:
-    """Return what tells one library from another, drawn by who asks first.
+    """Return a library's identifying token, created by the first caller.
 
     Raises
     ------
@@ -331,7 +330,7 @@ def library_token(library: Path) -> str:
 
 
 def clock_ahead_s(folder: HeldFolder, clock: Callable[[], float] = time.time) -> float:
-    """Return the host's clock less that of the file system that a folder lies on, in seconds."""
+    """Return the host's clock minus the clock of a folder's file system, in seconds."""
     name = f"clock-{secrets.token_hex(8)}"
     before = clock()
     folder.replace(name, b"", durable=False)
@@ -342,7 +341,7 @@ def clock_ahead_s(folder: HeldFolder, clock: Callable[[], float] = time.time) ->
 
 
 def serial_on(host: str, who: Identity) -> str:
-    """Return what the fleet calls a drive: its serial, or its host and name where it has no own one."""
+    """Return a drive's name in the fleet: its serial, or host and name if it has none."""
     return f"{host}-{who.consent_id}" if is_filler(who.serial or "") else str(who.serial)
 
 
@@ -353,7 +352,7 @@ def _guarded(found: Look) -> str:
 
 
 def drive_found(found: Look, host: str) -> FleetDrive:
-    """Return what a fleet knows of a drive that is there."""
+    """Return a fleet's record of an attached drive."""
     who = found.identity
     assert who is not None  # what is listed is there
     node = Path("/sys/class/block") / who.name.replace("/", "!")
@@ -425,7 +424,7 @@ def _check_clocks(found: Sequence[Inventory]) -> None:
     if apart > MAX_CLOCK_S:
         raise Refused(
             f"the clocks of {first.host} and {last.host} differ by {apart:.1f} s",
-            "synchronise both to one time server, and take their inventories again",
+            "synchronise both to one time server, and record their inventories again",
             hosts=[first.host, last.host],
         )
     for each in found:
@@ -443,7 +442,7 @@ def check_ahead(host: str, ahead_s: float) -> None:
     if abs(ahead_s) > MAX_FROM_FILES_S:
         raise Refused(
             f"the clock of {host} is {ahead_s:+.1f} s off that of the library's file system",
-            "synchronise both to one time server, and take the host's inventory again",
+            "synchronise both to one time server, and record the host's inventory again",
             host=host,
         )
 

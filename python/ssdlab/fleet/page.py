@@ -1,7 +1,7 @@
 """The fleet's page: the drives of one model compared, the outliers, and likely reasons.
 
-Made of the library's catalogue and inventories. Runs are opened for the drives that are named and for a few
-typical ones beside them, so a page costs the same whatever the library holds; a series is read on request.
+Made from the library's catalogue and inventories. Runs are opened only for named and a few typical drives, so
+the cost does not depend on the library's size; series are read on request.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from ssdlab.library.index import Index
 
 TYPICAL = 15
-"""Drives nearest the median whose runs are opened, to say what is usual."""
+"""Drives nearest the median whose runs are opened, for typical values."""
 ROWS_MAX = 24
-"""So many hosts are drawn; a table has all."""
+"""Maximum hosts in a chart; the table has all."""
 _MINUS = "\u2212"
 NO_REASON = "no reason found in the records"
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A chart of the page with its words, and its numbers."""
+    """A chart of the page with its text and numbers."""
 
     id: str
     title: str
@@ -73,7 +73,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Named:
-    """An outlier: in which figures, and the likely reasons."""
+    """An outlier: its figures, and the likely reasons."""
 
     drive_id: str
     name: str
@@ -112,7 +112,7 @@ class FleetPage:
 
     @property
     def verdict(self) -> str:
-        """What is found, in a sentence; another says what could not be judged."""
+        """The result in a sentence, with a second one for what was not assessed."""
         too_few = f"fewer than the {VALUES_MIN} drives needed for a judgement"
         if not self.judged and not self.named:
             figures = "the only figure is" if self.figures == 1 else f"all {self.figures} figures are"
@@ -191,14 +191,14 @@ def fleet_page(
     series: Sequence[str] = (),
     plan: FleetFolder | None = None,
 ) -> FleetPage:
-    """Put the page of a model together.
+    """Assemble the page of a model.
 
     Parameters
     ----------
     index
         The library's catalogue.
     choice
-        Which runs are meant at all.
+        Which runs to consider.
     model
         Name of the model or a part of it; None: the only one that there is.
     series
@@ -209,7 +209,7 @@ def fleet_page(
     Raises
     ------
     UsageError
-        No run is meant, several models are, or there is no drive of such a serial.
+        No run matches, several models match, or there is no drive with such a serial.
     Refused
         The catalogue, or a run that has to be opened, is damaged.
     """
@@ -457,9 +457,9 @@ def _rule(found: Sequence[Population]) -> str:
     chance, lowest = fixed_share_text(FALSE_ALARMS), fixed_share_text(MIN_SIGMA)
     return (
         "A drive is an outlier if the logarithm of a figure is far from the median, in median absolute "
-        "deviations, or if its runs gave no figure. The limit is set so that drives varying only by chance "
-        f"(normally) yield an outlier on at most {chance} of pages, over all {len(found)} figures together. "
-        "Repeats of drives add the same chance again. "
+        "deviations, or if its runs gave no figure. If drives vary only by chance (normally distributed), "
+        f"at most {chance} of pages name an outlier, over all {len(found)} figures. "
+        "Drift over repeats has the same chance. "
         f"At least {VALUES_MIN} drives are needed; a spread below {lowest} counts as {lowest}. "
         "Reasons are differences from typical drives: a hint, not proof."
     )

@@ -1,4 +1,4 @@
-"""From a selection and the inventories to a plan. Nothing is touched, and no drive is asked anything."""
+"""From a selection and the inventories to a plan, without accessing a drive."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Plac
         raise UsageError(
             f"{wanted.count} drives of model {wanted.model} are requested, but only {len(free)} "
             f"exist{others}",
-            f"lower count to {len(free)}, or take the inventory of more hosts",
+            f"lower count to {len(free)}, or record the inventory of more hosts",
         )
     return free[: wanted.count]
 
@@ -142,15 +142,14 @@ _FAULTS_NAMED = 8
 
 
 def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: Path) -> FleetPlan:
-    """Work out every job of a selection.
+    """Plan every job of a selection.
 
     Raises
     ------
     UsageError
         A drive, a method, a parameter or a variant that does not exist.
     Refused
-        A drive that is guarded, carries something that the selection gives no leave to lose, or does not fit
-        the work; all of them are named.
+        A drive is protected, has signatures without consent, or does not fit the work; all are named.
     """
     faults: list[LabError] = []
     bad = quarantined(library)
@@ -324,7 +323,7 @@ class _Asked:
         return self._work.run if self._work.repeat == 1 else f"{self._work.run}-x{self._work.repeat}"
 
     def task_of(self, job: str) -> Task:
-        """Return what a job is to do: the same as all, with a seed of its own."""
+        """Return a job's task: the common one with its own seed."""
         from ssdlab.runs.suites.ordering import derived
 
         seed = self._work.seed
@@ -338,7 +337,7 @@ class _Asked:
             chosen_meter(MeterText.parse(work.meter), None, simulated=simulated, in_suite=several)
 
     def bounds(self, placed: Placed, library: Path) -> _Bounds:
-        """Plan it on a drive that is known by its inventory."""
+        """Plan it on a drive of an inventory."""
         from ssdlab.runs.suites.ordering import planned_children
 
         self._check_meter(simulated=placed.drive.simulated)

@@ -1,4 +1,4 @@
-"""The back end of a lab with Slurm: one job of its own for each job of a plan, by `sbatch`.
+"""The Slurm back end: one `sbatch` job for each job of a plan.
 
 A job is pinned to its drive by a GRES whose type is the serial, so Slurm never gives a drive to two jobs.
 What it must not share besides is in Slurm's own words: meters are licences, and drives of one link or host
@@ -58,7 +58,7 @@ _BAD_NODE = ("down", "drain", "fail", "maint", "unk", "error")
 
 
 def is_set_up() -> bool:
-    """Whether this host can give jobs to a Slurm."""
+    """Whether this host can submit jobs to Slurm."""
     there = os.environ.get("SLURM_CONF", CONF)
     return Path(there).is_file() and find_program("sbatch") is not None
 
@@ -69,17 +69,17 @@ def gres_type(serial: str) -> str:
 
 
 def licence(shared: str) -> str:
-    """Return a meter, or what else is shared, as the name of a licence."""
+    """Return the licence name of a meter or another shared resource."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", shared)
 
 
 class Slurm:
-    """Gives jobs to Slurm and asks it for them."""
+    """Submits jobs to Slurm and queries them."""
 
     name: BackendName = "slurm"
 
     def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
-        """Refuse a plan whose drives or licences Slurm does not have, or has otherwise."""
+        """Refuse a plan whose drives or licences differ from Slurm's configuration."""
         nodes = _nodes(ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
         known = _licences()
@@ -96,14 +96,14 @@ class Slurm:
             more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
             raise Refused(
                 f"Slurm lacks what the plan needs: {'; '.join(problems[:8])}{more}",
-                "take the hosts' inventories again and put their lines into slurm.conf and gres.conf "
+                "record the hosts' inventories again and put their lines into slurm.conf and gres.conf "
                 f"(`ssdlab fleet inventory --slurm{library_words(folder.library)}` prints them), "
                 "then make the plan again",
                 problems=problems,
             )
 
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
-        """Give jobs to Slurm, and return at once."""
+        """Submit jobs to Slurm, and return at once."""
         given: dict[str, str] = {}
         limit = _Limit.of(folder.plan.at_once, jobs)
         of_host: dict[str, list[str]] = {}
@@ -399,12 +399,12 @@ def _named(job: FleetJob) -> str:
 
 
 def ask(program: str, *words: str, script: str | None = None) -> str:
-    """Run a program of Slurm and return what it prints.
+    """Run a Slurm program and return its output.
 
     Raises
     ------
     HostError
-        It is not installed, does not answer or refuses; with its own words.
+        It is not installed, does not answer or fails; with its own message.
     """
     path = find_program(program)
     advice = "check that slurmctld runs and SLURM_CONF names its configuration: scontrol ping"

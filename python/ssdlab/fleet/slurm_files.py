@@ -1,4 +1,4 @@
-"""What Slurm reads of a fleet: lines of its configuration, and scripts beside its jobs."""
+"""Slurm's files for a fleet: configuration lines, and scripts around its jobs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def gres_lines(inventory: Inventory) -> list[str]:
-    """Return the lines of gres.conf: each drive that may be written, its serial as the type.
+    """Return the lines of gres.conf: each writable drive, with its serial as type.
 
-    They name the devices, unless a simulated drive is among them, which has none.
+    They name the devices, unless a simulated drive is among them.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def _check_types(inventory: Inventory) -> None:
 # 22.05.
 
 SCRIPTS = {"health-check": "HealthCheckProgram", "prolog": "Prolog", "epilog": "Epilog"}
-"""By file, the name in slurm.conf."""
+"""Keys of slurm.conf, by file."""
 HEALTH_EVERY_S = 300
 
 
@@ -96,7 +96,7 @@ def write_scripts(folder: Path, library: Path) -> list[str]:
 
 
 def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
-    """End a job of Slurm if one of its drives has a fault; returns the sentence, empty if it may go on.
+    """End a Slurm job if one of its drives has a fault; return the reason, empty if it may continue.
 
     Raises
     ------

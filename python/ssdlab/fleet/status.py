@@ -1,4 +1,4 @@
-"""Where each job of a plan is: worked out from its run, its attempts, and what the back end says."""
+"""The state of each job of a plan, from its run, its attempts, and the back end."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _WELL = (0, 1, 130)
 
 @dataclass(frozen=True)
 class JobStatus:
-    """One job as it is now.
+    """The present state of a job.
 
     Attributes
     ----------
     job
-        What was planned.
+        The planned job.
     state
-        Where it is.
+        Its state.
     host
-        Where it runs or ran last; where it has not begun, where it is to run.
+        Its present or last host; before the start, its planned host.
     attempts
         How often it was begun; a refusal is none.
     reason
         Why it waits, is held, was interrupted or refused, or failed.
     live
-        What its run wrote last of its progress, while it runs.
+        Last progress of its run, while running.
     """
 
     job: FleetJob
@@ -62,7 +62,7 @@ class JobStatus:
     live: Progress | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON holds it."""
+        """Return it as JSON."""
         return {
             "job": self.job.name,
             "serial": self.job.serial,
@@ -151,7 +151,7 @@ def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobS
 
 
 def unfinished(found: Sequence[JobStatus]) -> list[FleetJob]:
-    """Return the jobs that nobody works on and that have not ended well."""
+    """Return the jobs that are neither running nor succeeded."""
     return [each.job for each in found if each.state not in {"finished", "running", "waiting", "held"}]
 
 

@@ -1,6 +1,6 @@
-"""Methods of other packages: each function is guarded, and everything it returns is checked.
+"""Guards the functions of other packages' methods, and checks everything they return.
 
-With file and line; never as a fault of ssdlab, and never as the end of what has nothing to do with it.
+Errors name file and line, never blame ssdlab, and do not stop unrelated work.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class PluginGuard:
     method
         Its name.
     package
-        Name and version of the package that brings it along.
+        Name and version of its package.
     module
-        Where the package has it.
+        Its module in the package.
     """
 
     def __init__(self, method: str, package: str, module: str) -> None:
@@ -73,13 +73,13 @@ class PluginGuard:
         Parameters
         ----------
         call
-            The package's, or one of ours that calls it.
+            A function of the package, or one of ours that calls it.
         pure
-            What ssdlab raises beneath it comes of what the package gave: it is the package's fault too.
+            Errors that ssdlab raises within it are the package's fault too.
         quiet
-            What it prints goes to stderr: stdout is the command's.
+            Redirect its output to stderr, as stdout is the command's.
         of
-            The package's function, where `call` is one of ours.
+            The package's function, if `call` is ours.
         """
 
         @functools.wraps(call)
@@ -103,7 +103,7 @@ class PluginGuard:
         return called
 
     def wrong(self, call: object, why: str) -> HostError:
-        """Return the failure of a function that gave the wrong thing."""
+        """Return the failure of a function with a wrong result."""
         code = getattr(call, "__code__", None)
         if code is None:
             return self._failed(*_defined(call), why)
@@ -143,13 +143,13 @@ def _defined(model: object) -> tuple[str, int]:
 
 
 def code_of(module: str) -> Path:
-    """Return the file or folder that a package's code lies in; the module has to be loaded."""
+    """Return the file or folder of a package's code; the module must be loaded."""
     top = Path(getattr(sys.modules.get(module.partition(".")[0]), "__file__", None) or module)
     return top.parent if top.name == "__init__.py" else top
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error in one line: its class, and of a model that something does not fit the first fault."""
+    """Return an error in one line: its class, and the first fault of a validation error."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         return f"{error.title}: {'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
@@ -158,9 +158,9 @@ def reason_of(error: BaseException) -> str:
 
 
 def place_of(error: BaseException, code: Path, *, pure: bool) -> traceback.FrameSummary | None:
-    """Return the line of the package that raised, or called a library that did; None where ssdlab did.
+    """Return the package's line that raised, or called a library that raised; None if ssdlab raised.
 
-    Of what is `pure` ssdlab raises only over what the package gave it, so that is the package's too.
+    In `pure` functions the package is always at fault.
     """
     place = None
     frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
@@ -174,7 +174,7 @@ def place_of(error: BaseException, code: Path, *, pure: bool) -> traceback.Frame
 
 @contextmanager
 def heard_signals() -> Iterator[list[int]]:
-    """Yield the signals that came meanwhile: what ends a process by one is no failure of who was at work."""
+    """Yield the signals received meanwhile, as an end by signal is not the package's failure."""
     came: list[int] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
@@ -208,16 +208,16 @@ _KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
 
 
 def conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step]) -> str | None:
-    """Return why a result that was just concluded could not be read back as it is; None: it could.
+    """Return why a new result could not be read back unchanged; None: it could.
 
     Parameters
     ----------
     result
-        As `conclude` gave it.
+        As returned by `conclude`.
     kind
-        What the method names as the kind of its Result.
+        The method's declared kind of Result.
     steps
-        Those that the run has.
+        The run's steps.
     """
     shows = {step.ordinal: _shows(step) for step in steps}
     known = kind if kind is not None else KINDS.get(result.kind)
@@ -225,7 +225,7 @@ def conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step
         return f"its kind is {result.kind!r}, and the method names none: Method(result=ResultKind(...))"
     model = known.loaded_model()
     if not isinstance(result, model):
-        return f"it is a {type(result).__name__}, and results of the kind {known.name} are {model.__name__}"
+        return f"it is a {type(result).__name__}, but results of the kind {known.name} are {model.__name__}"
     stored = result.model_dump(mode="json")
     if place := _endless(stored, ""):
         return f"{place} is not a finite number: use None for a missing value"
@@ -250,9 +250,7 @@ def _name_fault(figure: Metric) -> str | None:
     """Return that a figure has the name of one of ours, whose ratings it would be compared with."""
     own = next((each.name for each in REGISTRY.values() if is_figure(figure.name, each.figures)), None)
     return (
-        None
-        if own is None
-        else f"the Metric {figure.name} has the name of a figure of {own}: give it one of its own"
+        None if own is None else f"the Metric {figure.name} has the name of a figure of {own}: choose another"
     )
 
 
@@ -268,7 +266,7 @@ def _evidence_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
     if foreign := sorted(named.difference(shows)):
         return f"the Metric {figure.name} names step {foreign[0]}, which the run does not have"
     if figure.value is not None and not any(shows[step] for step in figure.steps):
-        return f"the Metric {figure.name} names steps that measured nothing: name those that it measures"
+        return f"the Metric {figure.name} names steps that measured nothing: name its measured steps"
     if figure.bound is not None and "search-ceiling" not in figure.codes:
         return f"the Metric {figure.name} is a bound without the qualifier search-ceiling"
     strange = next((each.code for each in figure.qualifiers if each.code not in CATALOGUE), None)
@@ -276,7 +274,7 @@ def _evidence_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
 
 
 def result_fault(result: ResultBase) -> str | None:
-    """Return what is wrong with what a result says of itself; None: nothing."""
+    """Return what is wrong with a result's own content; None: nothing."""
     fault = misfit(result.passed, bool | None, "passed")
     for figure in result.scalars:
         if not _KEY.fullmatch(figure.name):
@@ -321,14 +319,14 @@ _SECTION = _Piece("Section", "ssdlab.report.view:Section", "ssdlab.report.view:s
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:
-    """Return a method whose failures name it, those of showing its result too.
+    """Return a method whose failures name it, also when its result is shown.
 
     Parameters
     ----------
     package
-        Name and version of the package that brings it along.
+        Name and version of its package.
     module
-        Where the package has it.
+        Its module in the package.
     """
     return _Guarded(method, PluginGuard(method.name, package, module)).method()
 
@@ -341,12 +339,12 @@ class _GuardedParams(Params):
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
-        """Make parameters of settings, as the package does."""
+        """Build parameters from settings, as the package does."""
         return cls._checked(super().build)(settings, quick=quick)
 
     @classmethod
     def model_validate(cls, obj: object, **how: object) -> Self:
-        """Make parameters of stored ones, as the package does."""
+        """Build parameters from stored ones, as the package does."""
         make: Callable[..., Self] = super().model_validate
         return cls._checked(make)(obj, **how)
 
@@ -357,7 +355,7 @@ class _GuardedParams(Params):
             if isinstance(found, cls.model):
                 return found
             raise cls.guard.wrong(
-                cls.model, f"its checks made a {type(found).__name__} of {cls.model.__name__}"
+                cls.model, f"its checks turned {cls.model.__name__} into a {type(found).__name__}"
             )
 
         return cls.guard.named(made, quiet=True, of=cls.model)
@@ -372,7 +370,7 @@ class _Guarded:
     def method(self) -> Method:
         method, named = self._method, self._guard.named
         if method.interface > INTERFACE:
-            why = f"it is for version {method.interface} of ssdlab.plugin, and this ssdlab has {INTERFACE}"
+            why = f"it is for version {method.interface} of ssdlab.plugin, but this ssdlab has {INTERFACE}"
             raise self._guard.wrong(method.conclude, why)
         kind = method.result
         return replace(
@@ -404,7 +402,9 @@ class _Guarded:
         self._look_at(type(result))
         look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
         if fault := look(result, self._method.result, data.steps):
-            raise self._guard.wrong(self._method.conclude, f"conclude returned what cannot be kept: {fault}")
+            raise self._guard.wrong(
+                self._method.conclude, f"conclude returned a result that cannot be stored: {fault}"
+            )
         self._look_at_findings(result, {step.ordinal for step in data.steps})
         return result
 

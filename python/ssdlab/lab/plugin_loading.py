@@ -29,7 +29,7 @@ PUBLIC = ("ssdlab", "ssdlab.plugin")
 
 
 NAME_CHARACTERS = 60
-"""Of a method: folders of runs are named after it."""
+"""Maximum length of a method's name, which is part of run folders' names."""
 
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -82,7 +82,7 @@ def _warn_of_private_imports(name: str) -> None:
     for line, imported in _imports(tree):
         if imported.startswith("ssdlab.") and imported not in PUBLIC:
             message = (
-                f"{imported} is not public and may change with any version of ssdlab: import from {PUBLIC[1]}"
+                f"{imported} is not public and may change in any version of ssdlab: import from {PUBLIC[1]}"
             )
             warnings.warn_explicit(message, DeprecationWarning, str(module.__file__), line, module=name)
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import RunFolder, Step
 
 CONDITION_CODE = "condition-"
-"""What the code of a departure begins with that is a setting other than the method asks for."""
+"""Prefix of departure codes for settings that differ from the method's."""
 
 
 def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
-    """Gather the steps' warnings; what several steps say alike is held once.
+    """Gather the steps' warnings, equal ones once.
 
-    A setting that is a departure is not warned of as well: that would be one fact reported twice.
+    A setting that is already a departure raises no warning.
     """
     departed = {departure.code.removeprefix(CONDITION_CODE) for departure in departures_of(steps)}
     found: dict[tuple[str, str], list[Warned]] = {}
@@ -32,10 +32,10 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 
 
 def unfinished_warnings(run: RunFolder) -> tuple[Warned, ...]:
-    """Return what a run without an end warns of, by the steps that count.
+    """Return the warnings of an unfinished run, by the steps that count.
 
-    Its manifest is as its last orderly session left it: steps may have been voided since, and others
-    finished. What no attempt has said is of the whole run and stays.
+    Its manifest may be outdated: steps may have been voided or finished since. Warnings of no step apply to
+    the whole run and are kept.
     """
     raised = {
         (warned.code, warned.what)
@@ -48,7 +48,7 @@ def unfinished_warnings(run: RunFolder) -> tuple[Warned, ...]:
 
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
-    """Return the departures that the steps recorded, in their order; what several say alike once."""
+    """Return the departures that the steps recorded, in order, equal ones once."""
     from ssdlab.lab.verbs.verb import Facts  # which `show` of a finished run does not load
 
     return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))

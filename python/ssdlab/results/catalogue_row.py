@@ -1,4 +1,4 @@
-"""One run as the library's catalogue has it: the columns, and the row made of the run's manifest."""
+"""A run's row in the library's catalogue: the columns, and how a manifest becomes a row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ part of the drive it was kept to. 9: a run says its simulator's version and its 
 replaced; points that stand for themselves are no settings. 10: a run says host, rack and firmware."""
 ROW_SEALED_SINCE = 5
 REPLACED, WAITING = "replaced", "waiting"
-"""What stands as the status of a finished run that its suite has done again: it counts for nothing."""
+"""Status of a finished run that its suite has repeated: it no longer counts."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",
@@ -55,7 +55,7 @@ FIGURE_COLUMNS = {
     "marks": "VARCHAR",
     "varies": "DOUBLE",
 }
-"""What there is of each headline figure."""
+"""Columns of each headline figure."""
 COLUMNS = {
     "folder": "VARCHAR",
     "entered": "BIGINT",
@@ -90,8 +90,8 @@ COLUMNS = {
     "tags": "VARCHAR[]",
     **{f"figure_{name}": f"{kind}[]" for name, kind in FIGURE_COLUMNS.items()},
 }
-"""The fields of `catalogue_row.Row` as SQL types. Figures are a list for each of their columns, side by side:
-of lists of records a query would read all to find one."""
+"""The fields of `catalogue_row.Row` as SQL types. Each figure column is a list: with a list of records, a
+query would read all to find one."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "VARCHAR": str,
     "BIGINT": int,
@@ -102,7 +102,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def is_row(stored: Document) -> bool:
-    """Whether all columns are there, each of its kind."""
+    """Whether all columns are present with the right types."""
     plain = all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in COLUMNS.items()
@@ -133,7 +133,7 @@ def columns_of(row: Document) -> Document:
 
 
 class RowFigure(Stored):
-    """A headline figure, with what must be the same of figures that are ranked together."""
+    """A headline figure, with what ranked figures must have in common."""
 
     name: str
     label: str
@@ -141,46 +141,46 @@ class RowFigure(Stored):
     unit: str
     better: Literal["higher", "lower"]
     unfit: str | None = Field(
-        None, exclude_if=absent, description="codes of qualifiers that forbid a rank, sorted"
+        None, exclude_if=absent, description="codes of qualifiers that forbid ranking, sorted"
     )
     meter: str | None = Field(
-        None, exclude_if=absent, description="of a figure of watts: see `MeterRecord.identity`"
+        None, exclude_if=absent, description="for power figures: see `MeterRecord.identity`"
     )
     load: str | None = Field(None, exclude_if=absent, description="see `Metric.load`")
     marks: str | None = Field(None, exclude_if=absent, description="codes of the other qualifiers, sorted")
     varies: float | None = Field(
-        None, exclude_if=absent, description="see `metric.varies_by`, in the unit; absent: nothing shows it"
+        None, exclude_if=absent, description="see `metric.varies_by`, in the unit; absent: unknown"
     )
 
 
 class Row(Stored):
-    """One finished run as the catalogue has it; where `gone` is set, that it has none of that folder."""
+    """One finished run in the catalogue; with `gone`, the folder has none."""
 
     schema_version: str = Field(default=ROW_SCHEMA, alias="schema")
     folder: str = Field(description="name of the run folder in the library")
-    entered: int = Field(description="when it was entered, ns since 1970: the newest row of a folder counts")
+    entered: int = Field(description="time of entry, ns since 1970: the newest row of a folder counts")
     gone: bool = False
     run_id: str = ""
     status: str = ""
     method: str = ""
     version: int = 0
-    settings: str = Field(default="", description="parameters that are not the method's own, name=value")
+    settings: str = Field(
+        default="", description="parameters that differ from the method's defaults, name=value"
+    )
     quick: bool = False
     engine: str = ""
     scale: int = 1
-    spare: float | None = Field(default=None, description="share asked for, 0 to 1; None: the drive's own")
+    spare: float | None = Field(default=None, description="requested share, 0 to 1; None: the drive's own")
     span: int | None = Field(
-        default=None, description="the drive's first bytes that the run was kept to; None: all of them"
+        default=None, description="the drive's first bytes that the run was limited to; None: all"
     )
     variant: str = ""
-    departures: str = Field(default="", description="their codes, sorted; what `span` says is none")
+    departures: str = Field(default="", description="their codes, sorted, without the one for `span`")
     warnings: int = 0
     drive_id: str = ""
     drive_name: str = ""
     drive_kind: str = ""
-    simulator: str = Field(
-        default="", description="see `simulator_of`; empty: a real drive, or it was not kept"
-    )
+    simulator: str = Field(default="", description="see `simulator_of`; empty: a real drive, or not recorded")
     software: str = Field(default="", description="see `software_of`")
     capacity_bytes: int = 0
     host: str = Field(default="", description="host that it ran on first; empty: not kept")
@@ -189,19 +189,19 @@ class Row(Stored):
     seed: str = ""
     tool: str = ""
     created: str = ""
-    suite: str = Field(default="", description="run id of the suite that it is part of")
+    suite: str = Field(default="", description="run id of its suite")
     seal: SealState = "sealed"
     tags: tuple[str, ...] = ()
     figures: tuple[RowFigure, ...] = ()
 
 
 def row_of(run: RunFolder, seal: SealState) -> Row:
-    """Return what the catalogue holds of a run.
+    """Return a run's row for the catalogue.
 
     Raises
     ------
     Refused
-        Its manifest fits its seal, and its result is none.
+        Its manifest matches its seal, but its result is invalid.
     """
     try:
         return _row_of(run, seal)
@@ -261,7 +261,7 @@ def _status(run: RunFolder) -> str:
 
 
 def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
-    """Return a headline figure as the catalogue has it; `meter` is its run's."""
+    """Return a headline figure for the catalogue; `meter` is its run's."""
     varies = varies_by(figure)
     return RowFigure(
         name=figure.name,
@@ -278,7 +278,7 @@ def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
 
 
 def kinship(manifest: Manifest) -> dict[str, Any]:
-    """Return what must be the same of runs whose figures are ranked together; see `kin`."""
+    """Return what runs must have in common to be ranked together; see `kin`."""
     scale, spare = size_of(manifest)
     variant = manifest.drive.variant
     return {
@@ -312,14 +312,14 @@ def _settings(manifest: Manifest) -> str:
 
 
 def simulator_of(manifest: Manifest) -> str:
-    """Return the model that simulated the drive, with a profile of the user's; empty: real, or not kept."""
+    """Return the simulation model, with a user's profile; empty: a real drive, or not recorded."""
     return str(manifest.tool.get("simulator") or "")
 
 
 def software_of(manifest: Manifest) -> str:
-    """Return what measured a run: ``ssdlab 0.2.0, Python 3.11, Linux 6.18, Debian GNU/Linux 12``.
+    """Return the software of a run: ``ssdlab 0.2.0, Python 3.11, Linux 6.18, Debian GNU/Linux 12``.
 
-    It makes no run unlike another, and is remarked where runs stand together.
+    Runs with different software stay comparable, with a remark.
     """
     if program := manifest.tool.get("imported_from"):
         return str(program).replace(",", "")
@@ -352,7 +352,7 @@ def _series(version: object) -> str:
 
 
 def size_of(manifest: Manifest) -> tuple[int, float | None]:
-    """Return the scale of a simulated drive, and the spare share that was asked for."""
+    """Return the scale of a simulated drive, and the requested spare share."""
     drive = manifest.drive
     if drive.text.startswith(SIMULATED_PREFIX):
         from ssdlab.drives.simulated.text import SimulatedText

@@ -1,7 +1,4 @@
-"""Adds to findings the qualifiers of the figures that they state: the one place that does so.
-
-A figure carries what its steps show. A finding of the same steps shows it too, whichever method made it.
-"""
+"""Adds the qualifiers of figures to findings of the same steps, for every method."""
 
 from __future__ import annotations
 
@@ -26,12 +23,12 @@ _OF_ONE = frozenset({"few-samples", "search-ceiling", "within-cache"})
 
 
 def findings_of(kind: ResultKind[Any], result: ResultBase) -> tuple[Claim, ...]:
-    """Return what a result says, with its qualifiers."""
+    """Return the findings of a result, with their qualifiers."""
     return marked(loaded(kind.findings)(result), result.scalars)
 
 
 def marked(claims: Iterable[Claim], figures: Sequence[Metric]) -> tuple[Claim, ...]:
-    """Return findings with the labels of the figures whose steps they tell of, as far as they lack them."""
+    """Return findings with the missing labels of figures from the same steps."""
     return tuple(_marked(each, figures) for each in claims)
 
 

@@ -1,4 +1,4 @@
-"""A trace mapped onto a drive, and recorded once in a form for the native runner."""
+"""Records a mapped trace in the format of the native runner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.void]
 
 MAGIC = b"ssdlab records 1"
-"""How a file of records begins; `workload::recording` on the native side has the same."""
+"""Start of a file of records, as in the native `workload::recording`."""
 
 
 def record(
@@ -34,31 +34,31 @@ def record(
     file: Path | None = None,
     look: Callable[[], None] = lambda: None,
 ) -> dict[str, JsonValue]:
-    """Lay a trace on a drive and write its file of records.
+    """Map a trace onto a drive and write its file of records.
 
     Parameters
     ----------
     source, how
-        Which trace, and how it is mapped.
+        The trace, and its mapping.
     usable_bytes, logical_block_bytes
         Of the drive.
     file
-        Where; None only counts.
+        Output file; None: only count.
     look
-        Called now and then; what it raises ends the work.
+        Called regularly; an exception from it ends the work.
 
     Returns
     -------
     dict
-        ``source`` (file, format, lines, bad lines, devices), ``laid`` (what became of the I/Os) and
-        ``recording`` (what the native runner says of the file: digest, counts, bytes, duration, bounds).
+        ``source`` (file, format, lines, bad lines, devices), ``laid`` (outcome of the I/Os) and ``recording``
+        (the native runner's facts of the file: digest, counts, bytes, duration, bounds).
 
     Raises
     ------
     UsageError
-        The trace cannot be read as asked, or nothing of it can be replayed on this drive.
+        The trace cannot be read as requested, or nothing of it can be replayed on this drive.
     HostError
-        The trace cannot be read to its end, or there is no room for the records.
+        The trace cannot be read to its end, or space for the records is missing.
     """
     import ssdlab._core as _core
 
@@ -134,7 +134,7 @@ def _check_any(source: Source, mapper: TraceMapper, target: Path) -> None:
         chosen = f" of device {source.device}" if source.device else ""
         raise UsageError(
             f"{source.file} holds no I/O{chosen}",
-            "see what is in it with ssdlab trace show FILE",
+            "see its content with ssdlab trace show FILE",
             file=source.file,
         )
     reasons = "; ".join(f"{count} are {why}" for why, count in mapper.laid.left_out.items())

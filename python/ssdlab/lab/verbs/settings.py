@@ -1,4 +1,4 @@
-"""Settings of drive and host: set, read back, put back when the run ends; and variants made of them."""
+"""Settings of drive and host: set, read back, restored when the run ends; and variants made from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SettingsFacts(Facts):
-    """What became of each setting; after a format, the new geometry too."""
+    """The outcome of each setting; after a format, also the new geometry."""
 
     set: tuple[Outcome, ...] = ()
     capacity_bytes: int | None = None
@@ -29,7 +29,7 @@ class SettingsFacts(Facts):
 
 
 class Conditions(Verb):
-    """Sets what is required, reads it back and records it; what cannot be had becomes a departure."""
+    """Sets conditions, reads them back and records them; those that fail become departures."""
 
     verb: ClassVar[str] = "conditions"
 
@@ -44,19 +44,19 @@ class Conditions(Verb):
         return at.settings.bring_about(self.required)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set them again: they were put back when the session ended."""
+        """Set them again, as they were restored when the session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=False)
 
 
 def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
-    """Return in words what is set; of nothing, that it is read."""
+    """Return in words what is set; without settings, that they are read."""
     if not required:
         return ("reads the drive's settings",)
     return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in required.items())
 
 
 class Variant(Verb):
-    """Makes the drive the variant under test: its settings, and what is not used freed where it may be."""
+    """Makes the drive the variant under test: its settings, and the unused part freed if allowed."""
 
     verb: ClassVar[str] = "variant"
 
@@ -64,12 +64,12 @@ class Variant(Verb):
     usable: Usable | None
 
     def effects(self) -> tuple[str, ...]:
-        """Return what is set, and what is freed."""
+        """Return the settings and the freed part."""
         freed = () if self.usable is None or not self.usable.free else (_freed(self.usable),)
         return (*describe_settings(self.required), *freed)
 
     def do(self, at: StepContext) -> StepResult:
-        """Set and free; where the unused end is no spare, or its share not comparable, is a departure."""
+        """Set and free; an unused end that is not spare, or an incomparable share, is a departure."""
         result = at.settings.bring_about(self.required, firm=True)
         if self.usable is None:
             return result
@@ -88,12 +88,12 @@ class Variant(Verb):
         return result.model_copy(update={"facts": found})
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set it again: it was put back when the session ended."""
+        """Set it again, as it was restored when the session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=True)
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return what came of the trim."""
+        """Return the effect of the trim."""
         return describe_trim(step.found(TrimFacts).trim)
 
     def _free(self, at: StepContext, length: int) -> tuple[str, dict[str, JsonValue]]:
@@ -114,7 +114,7 @@ def _freed(usable: Usable) -> str:
 
 
 def share_of_user_capacity(share: float) -> Departure:
-    """Return that a share of spare is not one of raw flash, as it is meant to be."""
+    """Return the departure that a spare share is not of raw flash."""
     return Departure(
         code="spare-of-user-capacity",
         what=f"the spare of {share_text(share)} is a share of the user capacity",

@@ -1,4 +1,4 @@
-"""All verbs of the lab, loaded when asked for; and those of other packages, checked where they come in."""
+"""All verbs of the lab, loaded on demand; and checks of other packages' verbs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MEASURING = frozenset({"run", "fill", "precondition", "one-pass"})
 
 
 def verb_named(name: str) -> type[Verb] | None:
-    """Return the class of a verb; None of one that another package brings."""
+    """Return the class of a verb; None for other packages' verbs."""
     if name not in VERBS:
         return None
     module, kind = VERBS[name].split(":")
@@ -56,9 +56,9 @@ def verb_named(name: str) -> type[Verb] | None:
 
 
 def describe_step(step: Step) -> str | None:
-    """Return in words what a finished step yielded, beside what it measured; None where there is nothing.
+    """Return in words what a finished step found besides measurements; None for nothing.
 
-    What a verb of another package has to say is in its facts.
+    Verbs of other packages state it in their facts.
     """
     verb = None if step.verb in _MEASURING else verb_named(step.verb)
     return None if verb is None else verb.describe(step)
@@ -69,7 +69,7 @@ _OURS = "ssdlab."
 
 
 def check_verb(asked: Verb) -> None:
-    """Refuse what is no verb, or cannot be journalled or shown.
+    """Refuse an object that is not a verb, or cannot be journalled or shown.
 
     Raises
     ------
@@ -93,12 +93,12 @@ def check_verb(asked: Verb) -> None:
 
 
 def plan_of(asked: Verb, planning: Planning) -> Planned:
-    """Return what a step will take, by its verb.
+    """Return the planned time and writes of a step, by its verb.
 
     Raises
     ------
     Unfit
-        It says something else.
+        Its plan is invalid.
     """
     planned = asked.plan(planning)
     if type(asked).__module__.startswith(_OURS):
@@ -115,12 +115,12 @@ def plan_of(asked: Verb, planning: Planning) -> Planned:
 
 
 def do_checked(asked: Verb, at: StepContext) -> StepResult:
-    """Do a step, and return what it yielded.
+    """Execute a step, and return its result.
 
     Raises
     ------
     Unfit
-        That is something else, or cannot be journalled.
+        The result is of another type, or cannot be journalled.
     """
     result = asked.do(at)
     if type(asked).__module__.startswith(_OURS):

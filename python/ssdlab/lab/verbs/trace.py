@@ -1,4 +1,4 @@
-"""`lab.trace`: a trace made into a recording for the drive."""
+"""`lab.trace`: converts a trace into a recording for the drive."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from ssdlab.lab.verbs.verb import StepContext
 
 TRACE_AGAIN_MAX = 10.0
-"""To read a trace once more may take so many times as long as the plan took: it may have been in memory."""
+"""Reading a trace again may take this many times as long as in the plan, which may have read it from
+memory."""
 
 
 class Trace(Verb):
-    """Makes a trace into a recording for the part of the drive in use; the drive is not touched."""
+    """Converts a trace into a recording for the part of the drive in use, without touching the drive."""
 
     verb: ClassVar[str] = "trace"
     planned_once: ClassVar[bool] = True
@@ -35,20 +36,20 @@ class Trace(Verb):
     logical_block_bytes: int
 
     def plan(self, planning: Planning) -> Planned:
-        """Read the trace, unless that was done: what follows depends on what is in it."""
+        """Read the trace, unless already done, as later steps depend on it."""
         began = time.monotonic()
         facts = {"file": "", **self._record()} if planning.known is None else planning.known.facts
         max_s = STEP_MAX_S + TRACE_AGAIN_MAX * (time.monotonic() - began)
         return replace(Planned(facts=facts), seconds=Bounds(0.0, max_s))
 
     def do(self, at: StepContext) -> StepResult:
-        """Make a file of records in the run folder; a workload names it without the folder."""
+        """Write the file of records to the run folder; workloads name it without the folder."""
         name = f"trace-{at.ordinal:04d}.records"
         with at.new_file(name) as made:
             return StepResult(seconds=0.0, facts={"file": name, **self._record(made, at.look)})
 
     def redo(self, at: StepContext) -> None:
-        """Do nothing: its file is there."""
+        """Do nothing, as its file exists."""
 
     def _record(
         self, file: Path | None = None, look: Callable[[], None] = lambda: None
