@@ -228,9 +228,9 @@ def job(
             facts = {"plan": fleet.plan.plan_id, "job": name, "host": attempt.host, "at": time.time()}
             what = DriveFailure(**facts, what=excerpt(printable(failure.what), 250))
             note_failure(fleet.library, planned.serial, what)
-    if failed and attempt.backend_job and fleet.may_retry(fleet.attempts().get(name, ())):
-        say(f"job {name} failed and begins again")
-        requeue(attempt.backend_job)
+        if failed and attempt.backend_job and fleet.may_retry(fleet.attempts().get(name, ())):
+            say(f"job {name} failed and begins again")
+            requeue(attempt.backend_job)
     return status
 
 
