@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
@@ -197,6 +198,8 @@ def print_plan(made: FleetPlan) -> None:
         for job in made.jobs
     ]
     print_table(rows, ("job", "host", "serial", "model", "work", *times, "writes", "of endurance"))
+    from ssdlab.fleet.timetable import all_done_s
+
     lower, upper = (sum(job.seconds[end] for job in made.jobs) for end in (0, 1))
     written = [sum(job.bytes_written[end] for job in made.jobs) for end in (0, 1)]
     print_fields(
@@ -205,6 +208,7 @@ def print_plan(made: FleetPlan) -> None:
             (f"{list(times)[-1]} of all jobs together", range_text(lower, upper)),
             ("writes", bytes_text(*written) or "nothing"),
             ("at once", made.at_once or "as many as the back end allows"),
+            ("all done after", range_text(*all_done_s(made))),
         ]
     )
     for why in made.left_out.values():
@@ -247,6 +251,10 @@ def _ended(folder: FleetFolder, *, json: bool) -> int:
 
     found = status_of(folder)
     show(folder, found, json=json)
+    return _status(found)
+
+
+def _status(found: Sequence[JobStatus]) -> int:
     if any(each.state in {"failed", "refused"} for each in found):
         return 3
     return 130 if any(each.state in {"interrupted", "cancelled"} for each in found) else 0
@@ -256,16 +264,20 @@ SCHEMA = "ssdlab.fleet-status/1"
 _LOOK_EVERY_S = 2.0
 _LOOK_SHARE = 0.01
 """Maximum share of one processor for following a plan: large plans are polled less often."""
-_LIVE_LINES = 12
+_LIVE_LINES = 20
 
 
-def status(plan: str = "last", /, *, library: Library = None, json: bool = False) -> None:
+def status(
+    plan: str = "last", /, *, prometheus: bool = False, library: Library = None, json: bool = False
+) -> None:
     """Show the state of each job of a plan: drive, host, progress, attempts, why it waits or was refused.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or a prefix of it, or `last`.
+    prometheus
+        Print it as text for Prometheus, such as for the node exporter's textfile collector.
     json
         Print it as JSON, schema ssdlab.fleet-status/1.
     """
@@ -274,22 +286,36 @@ def status(plan: str = "last", /, *, library: Library = None, json: bool = False
 
     folder = find_fleet(plan, library_of(library))
     found = status_of(folder, strict=False)
+    if prometheus:
+        for line in prometheus_lines(folder, found):
+            print_line(line)
+        return
     show(folder, found, json=json)
 
 
-def watch(plan: str = "last", /, *, library: Library = None, json: bool = False) -> None:
+def watch(
+    plan: str = "last", /, *, notify: str | None = None, library: Library = None, json: bool = False
+) -> int:
     """Follow a plan until all its jobs end. Changes nothing, and may be stopped at any time.
+
+    Exit status 0 if all jobs finished, 3 if one failed or was refused, 130 if one was interrupted.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or a prefix of it, or `last`.
+    notify
+        Command to run at the end with the state as JSON on its standard input, or a URL to send it to.
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
     from ssdlab.fleet.fleet_folder import find_fleet
+    from ssdlab.fleet.notify import check as check_receiver
+    from ssdlab.fleet.notify import tell
     from ssdlab.fleet.status import status_of
 
+    if notify is not None:
+        check_receiver(notify)
     folder = find_fleet(plan, library_of(library))
     shown, first = display(), True
     try:
@@ -299,13 +325,53 @@ def watch(plan: str = "last", /, *, library: Library = None, json: bool = False)
             if not any(each.state in {"running", "waiting", "held"} for each in found):
                 break
             if first and not on_terminal(sys.stderr):
-                say(f"{folder.plan.plan_id}: {_counts(found)}")  # the next line may be a minute away
+                say(f"{folder.plan.plan_id}: {_outlook(folder, found)}")  # the next line may be a minute away
             first = False
-            shown.update((_counts(found), *_live_lines(found)))
+            lines = watch_lines(found) if on_terminal(sys.stderr) else ()
+            shown.update((_outlook(folder, found), *lines))
             time.sleep(max(_LOOK_EVERY_S, (time.process_time() - before) / _LOOK_SHARE))
+    except KeyboardInterrupt:
+        shown.close()
+        say(f"no longer watching; the jobs go on: {folder.command('watch')}")
+        return 130
     finally:
         shown.close()
     show(folder, found, json=json)
+    status = _status(found)
+    if notify is not None:
+        tell(notify, status_json(folder, found))
+    return status
+
+
+def _outlook(folder: FleetFolder, found: Sequence[JobStatus]) -> str:
+    """Return the counts, and when all will be done."""
+    from ssdlab.fleet.timetable import all_done_s
+
+    least, most = all_done_s(folder.plan, found)
+    if not math.isfinite(most):
+        return _counts(found)
+    ends = [time.strftime("%a %H:%M", time.localtime(time.time() + left)) for left in (least, most)]
+    between = ends[0] if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
+    return f"{_counts(found)}; all done {between}, in {range_text(least, most)}"
+
+
+_PROBLEMS = ("failed", "refused", "interrupted", "held", "cancelled", "running", "waiting", "not begun")
+"""States in the order of a watching eye: what needs somebody first. One that is finished is not shown."""
+
+
+def watch_lines(found: Sequence[JobStatus]) -> list[str]:
+    """Return the live table: problems first, then what runs with the time left, then what waits and why."""
+    left = [each for state in _PROBLEMS for each in found if each.state == state]
+    shown = left[:_LIVE_LINES]
+    rows = [("drive", "host", "work", "state", "progress, or reason")]
+    rows += [
+        (each.job.serial, each.host, each.job.task.run, each.state, _progress(each) or each.reason)
+        for each in shown
+    ]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
+    rest = len(left) - len(shown)
+    return lines + ([f"and {counted(rest, 'more job')}"] if rest else [])
 
 
 def show(folder: FleetFolder, found: Sequence[JobStatus], *, json: bool) -> None:
@@ -349,6 +415,21 @@ def status_json(folder: FleetFolder, found: Sequence[JobStatus]) -> dict[str, ob
     }
 
 
+def prometheus_lines(folder: FleetFolder, found: Sequence[JobStatus]) -> list[str]:
+    """Return the state of a plan in the text format of Prometheus: jobs by state, and attempts."""
+    from ssdlab.fleet.status import State
+
+    plan, counts = folder.plan.plan_id, Counter(each.state for each in found)
+    return [
+        "# HELP ssdlab_fleet_jobs Jobs of the plan by state.",
+        "# TYPE ssdlab_fleet_jobs gauge",
+        *(f'ssdlab_fleet_jobs{{plan="{plan}",state="{state}"}} {counts[state]}' for state in get_args(State)),
+        "# HELP ssdlab_fleet_attempts Attempts at the plan's jobs.",
+        "# TYPE ssdlab_fleet_attempts gauge",
+        f'ssdlab_fleet_attempts{{plan="{plan}"}} {sum(each.attempts for each in found)}',
+    ]
+
+
 def _counts(found: Sequence[JobStatus]) -> str:
     counts = Counter(each.state for each in found)
     return f"{counted(len(found), 'job')}: " + ", ".join(
@@ -358,12 +439,6 @@ def _counts(found: Sequence[JobStatus]) -> str:
 
 def _progress(each: JobStatus) -> str:
     return "" if each.live is None else status_lines(each.live)[0].strip()
-
-
-def _live_lines(found: Sequence[JobStatus]) -> list[str]:
-    running = [each for each in found if each.live is not None]
-    lines = [f"{each.job.serial} on {each.host}: {_progress(each)}" for each in running[:_LIVE_LINES]]
-    return lines + ([f"and {len(running) - _LIVE_LINES} more"] if len(running) > _LIVE_LINES else [])
 
 
 PAGE_SCHEMA = "ssdlab.fleet-report/1"

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 State = Literal[
     "finished", "running", "waiting", "held", "interrupted", "failed", "refused", "cancelled", "not begun"
 ]
+ENDED: frozenset[State] = frozenset(("finished", "interrupted", "failed", "refused", "cancelled"))
+"""States in which nothing goes on by itself."""
 REFUSED_STATUS = 2
 _WELL = (0, 1, 130)
 """Exit statuses of a run that ended, or that a signal stopped."""

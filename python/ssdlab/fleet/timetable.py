@@ -1,0 +1,59 @@
+"""When the jobs of a plan will all have ended, if each takes what was planned."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from ssdlab.fleet.status import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
+    from ssdlab.fleet.status import JobStatus
+
+
+def all_done_s(plan: FleetPlan, found: Sequence[JobStatus] | None = None) -> tuple[float, float]:
+    """Return in how many seconds all jobs will have ended: bounds by the host's clock.
+
+    Jobs begin in order, as many at once as the plan has it, and none while another holds what it needs.
+    Waits that no plan knows of (a node that is down, jobs of others) come on top.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    found
+        Where its jobs are; None: none has begun.
+    """
+    if found is None:
+        left = [(job, job.seconds) for job in plan.jobs]
+    else:
+        going = sorted(found, key=lambda each: each.state != "running")
+        left = [(each.job, _left_s(each)) for each in going if each.state not in ENDED]
+    lower, upper = (_makespan(((job, seconds[end]) for job, seconds in left), plan.at_once) for end in (0, 1))
+    return lower, upper
+
+
+def _left_s(found: JobStatus) -> tuple[float, float]:
+    live, planned = found.live, found.job.seconds
+    if live is None or found.job.drive_seconds is not None:  # a simulated drive's run tells its own time
+        return planned
+    return live.remaining_least_s, live.remaining_most_s
+
+
+def _makespan(jobs: Iterable[tuple[FleetJob, float]], at_once: int | None) -> float:
+    """Return when the last job ends if each begins as soon as it may, in order."""
+    free: dict[str, float] = {}
+    ends: list[float] = []
+    last = 0.0
+    for job, seconds in jobs:
+        begins = max((free.get(each, 0.0) for each in job.holds), default=0.0)
+        if at_once is not None and len(ends) >= at_once:
+            begins = max(begins, heapq.heappop(ends))
+        end = begins + seconds
+        heapq.heappush(ends, end)
+        free.update(dict.fromkeys(job.holds, end))
+        last = max(last, end)
+    return last
