@@ -20,8 +20,8 @@ from pathlib import Path
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST
-from ssdlab.results.schema import DriveInfo, Manifest, MethodInfo, Session
-from ssdlab.results.seal import Chain, Sealed, seal_document
+from ssdlab.results.schema import DriveInfo, Manifest, MethodInfo, Sealed, Session
+from ssdlab.results.seal import Chain, seal_document
 
 DRIVES, MODELS = 5000, 50
 FIGURES = (

@@ -55,3 +55,39 @@ def test_every_drive_of_a_plan_has_its_row(ssdlab: Callable[..., Any], library: 
     assert "already exists" in page, "why it has no figure"
     with Index(library) as index:
         assert index.ask("SELECT DISTINCT rack, host FROM runs") == [("r4", "n1")]
+
+
+SHORT = """
+golden = "A1"
+[[drives]]
+serials = ["A2", "A3"]
+[[work]]
+run = "peak-random-read"
+quick = true
+set = { depths = "1", seconds = "50ms" }
+"""
+
+
+def test_what_a_plan_left_undone_is_planned_again_and_the_golden_drive_is_in_each(
+    make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path, tmp_path: Path
+) -> None:
+    place = ("--library", str(library))
+    path = make_plan(SHORT, n1=["A1", "A2", "A3"])
+    jobs = json.loads(path.read_text())["jobs"]
+    assert [job["serial"] for job in jobs] == ["A1", "A2", "A3"]
+    (library / jobs[2]["run_id"]).mkdir()  # in the way of one
+    assert ssdlab("fleet", "plan", "--unfinished-of", "last", *place).returncode == 2, "none was begun"
+    assert ssdlab("fleet", "run", str(path), "--backend", "local").returncode == 3
+    again = ssdlab("fleet", "plan", "--unfinished-of", "last", *place, "-o", "again.json", "--json")
+    assert again.returncode == 0, again.stderr
+    (left,) = json.loads(again.stdout)["jobs"]
+    assert left["serial"] == "A3" and left["run_id"] != jobs[2]["run_id"]
+    assert ssdlab("fleet", "run", "again.json", "--backend", "local").returncode == 0
+    done = ssdlab("fleet", "plan", "--unfinished-of", "last", *place)
+    assert done.returncode == 2 and "nothing of plan" in done.stderr
+    for wrong in (("fleet", "plan"), ("fleet", "plan", "selection.toml", "--unfinished-of", "last")):
+        assert ssdlab(*wrong, *place).returncode == 2
+    assert ssdlab("fleet", "plan", "selection.toml", *place, "-o", "third.json").returncode == 0
+    assert ssdlab("fleet", "run", "third.json", "--backend", "local").returncode == 0
+    assert ssdlab("fleet", "report", "-o", "page.html", "--plan", "last", *place).returncode == 0
+    assert re.search(r"Golden drive A1: .* in 2 runs", (tmp_path / "page.html").read_text())

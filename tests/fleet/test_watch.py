@@ -137,9 +137,7 @@ def test_who_stops_watching_is_told_that_the_jobs_go_on(
     held = subprocess.Popen(["flock", str(lock), "sleep", "60"])
     try:
         time.sleep(0.5)
-        watching = subprocess.Popen(
-            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
-        )
+        watching = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         assert watching.stderr is not None
         assert "4 waiting" in watching.stderr.readline()
         watching.send_signal(signal.SIGINT)

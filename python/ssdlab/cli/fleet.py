@@ -16,6 +16,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import on_terminal, print_fields, print_json, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, display, range_text, status_lines
 from ssdlab.cli.runs import Moment, Part, Word
+from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted, ends_text, share_text
 
 if TYPE_CHECKING:
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 BackendOption = Literal["local", "slurm"] | None
+Receiver = Annotated[str | None, Parameter(metavar="COMMAND")]
 
 
 def plan(
-    selection: Path,
+    selection: Path | None = None,
     /,
     *,
+    unfinished_of: Name | None = None,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     simulated: DriveTexts = (),
     library: Library = None,
@@ -48,6 +51,9 @@ def plan(
     ----------
     selection
         A TOML file with [[drives]] and [[work]] tables: see docs/fleet.md.
+    unfinished_of
+        Plan whose unfinished jobs are planned again, after an upgrade or failures: its file, id or prefix, or
+        `last`.
     output
         File to write the plan to [default: the plan's name with .json, here].
     simulated
@@ -55,18 +61,27 @@ def plan(
     json
         Print the plan as JSON, schema ssdlab.fleet-plan/2.
     """
+    from ssdlab.fleet.fleet_folder import find_fleet
     from ssdlab.fleet.fleet_plan import check_place
     from ssdlab.fleet.inventory import read_inventories, take
-    from ssdlab.fleet.planning import plan_fleet
+    from ssdlab.fleet.planning import plan_fleet, plan_unfinished
     from ssdlab.fleet.selection import read_selection
     from ssdlab.host.output_files import write_new
 
-    asked, shared = read_selection(selection), library_of(library)
+    if (selection is None) == (unfinished_of is None):
+        raise UsageError(
+            "a plan is of a selection, or of what another plan left undone",
+            "give a TOML file, or --unfinished-of PLAN",
+        )
+    asked, shared = None if selection is None else read_selection(selection), library_of(library)
     inventories = read_inventories(shared)
     if simulated or not inventories:
         take(shared, simulated)
         inventories = read_inventories(shared)
-    made = plan_fleet(asked, inventories, shared).sealed()
+    if asked is None:
+        made = plan_unfinished(find_fleet(str(unfinished_of), shared), inventories).sealed()
+    else:
+        made = plan_fleet(asked, inventories, shared).sealed()
     path = output or Path(f"{made.plan_id}.json")
     check_place(path)
     write_new(path, made.as_text(), mode=0o644)
@@ -294,7 +309,7 @@ def status(
 
 
 def watch(
-    plan: str = "last", /, *, notify: str | None = None, library: Library = None, json: bool = False
+    plan: str = "last", /, *, notify: Receiver = None, library: Library = None, json: bool = False
 ) -> int:
     """Follow a plan until all its jobs end. Changes nothing, and may be stopped at any time.
 
@@ -347,12 +362,12 @@ def _outlook(folder: FleetFolder, found: Sequence[JobStatus]) -> str:
     """Return the counts, and when all will be done."""
     from ssdlab.fleet.timetable import all_done_s
 
-    least, most = all_done_s(folder.plan, found)
-    if not math.isfinite(most):
+    lower, upper = all_done_s(folder.plan, found)
+    if not math.isfinite(upper):
         return _counts(found)
-    ends = [time.strftime("%a %H:%M", time.localtime(time.time() + left)) for left in (least, most)]
+    ends = [time.strftime("%a %H:%M", time.localtime(time.time() + left)) for left in (lower, upper)]
     between = ends[0] if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
-    return f"{_counts(found)}; all done {between}, in {range_text(least, most)}"
+    return f"{_counts(found)}; all done {between}, in {range_text(lower, upper)}"
 
 
 _PROBLEMS = ("failed", "refused", "interrupted", "held", "cancelled", "running", "waiting", "not begun")

@@ -118,8 +118,8 @@ def _link(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.link_mb_s)
     if own.link_mb_s is None or others is None:
         return
-    least = (1 - LESS_SHARE) * others
-    if own.link_mb_s < least and _few(typical, lambda each: (each.link_mb_s or others) < least):
+    limit = (1 - LESS_SHARE) * others
+    if own.link_mb_s < limit and _few(typical, lambda each: (each.link_mb_s or others) < limit):
         yield f"link: {own.link_mb_s:.0f} MB/s; typical drives {others:.0f} MB/s"
 
 
@@ -127,8 +127,8 @@ def _spare(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.spare_pct)
     if own.spare_pct is None or others is None:
         return
-    least = (1 - LESS_SHARE) * others
-    if own.spare_pct < least and _few(typical, lambda each: (each.spare_pct or others) < least):
+    limit = (1 - LESS_SHARE) * others
+    if own.spare_pct < limit and _few(typical, lambda each: (each.spare_pct or others) < limit):
         left, typically = (fixed_share_text(each / 100) for each in (own.spare_pct, others))
         yield f"spare: {left}; typical drives {typically}"
 

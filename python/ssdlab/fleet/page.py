@@ -84,9 +84,13 @@ class Named:
 
 @dataclass(frozen=True)
 class Account:
-    """What became of every drive of a plan: counts in words, and a row for each job."""
+    """What became of every drive of a plan: counts in words, and a row for each job.
+
+    `golden` says how the drive changed that each plan measures.
+    """
 
     words: str
+    golden: tuple[str, ...]
     table: Table
     counts: Mapping[str, int]
 
@@ -248,14 +252,28 @@ def fleet_page(
         named,
         _rule(found),
         tuple(parts),
-        None if plan is None else _account(index, plan, found),
+        None if plan is None else _account(index, plan, found, places),
     )
 
 
 WITH_FIGURE, WITHOUT = "with a figure", "without a figure"
 
 
-def _account(index: Index, plan: FleetFolder, found: Sequence[Population]) -> Account:
+def _golden(plan: FleetFolder, found: Sequence[Population], places: _Places) -> tuple[str, ...]:
+    """Say how the golden drive changed from its first run to its last: what changed it, changed the lab."""
+    if plan.plan.golden is None:
+        return ()
+    said = []
+    for each in found:
+        for sample in each.samples:
+            if places.name(sample.drive_id) == plan.plan.golden and len(sample.values) > 1:
+                change = _percent(sample.values[-1] / sample.values[0] - 1)
+                said.append(f"{each.label} {change} in {counted(len(sample.values), 'run')}")
+    told = "; ".join(said) or "not yet measured twice"
+    return (f"Golden drive {plan.plan.golden}: {told}. A change of it is the lab's own.",)
+
+
+def _account(index: Index, plan: FleetFolder, found: Sequence[Population], places: _Places) -> Account:
     """Say of every job of a plan what became of it: its figure with what qualifies it, or why it has none."""
     leading: dict[str, Population] = {}
     for each in found:
@@ -285,7 +303,12 @@ def _account(index: Index, plan: FleetFolder, found: Sequence[Population]) -> Ac
     told = ", ".join(f"{count} {what}" for what, count in counts.most_common())
     head = ("Job", "Drive", "Host", "Work", "State", "Figure", "Qualifiers, or reason")
     table = Table("Every job", head, tuple(rows))
-    return Account(f"{counted(len(rows), 'job')} of plan {plan.plan.plan_id}: {told}.", table, counts)
+    return Account(
+        f"{counted(len(rows), 'job')} of plan {plan.plan.plan_id}: {told}.",
+        _golden(plan, found, places),
+        table,
+        counts,
+    )
 
 
 def _named(

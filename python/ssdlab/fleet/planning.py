@@ -17,6 +17,7 @@ from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, Task, holds_of
 from ssdlab.fleet.inventory import own_version
 from ssdlab.fleet.quarantine import quarantined
 from ssdlab.fleet.selection import Drives
+from ssdlab.fleet.status import status_of, unfinished
 from ssdlab.lab.suites import find_suite, is_path
 from ssdlab.model.errors import LabError, Refused, UsageError, excerpt, unknown
 from ssdlab.model.meter_text import MeterText
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ssdlab.drives.guard.endurance import EnduranceCap
+    from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.inventory import FleetDrive, Inventory
     from ssdlab.fleet.quarantine import Failures
     from ssdlab.fleet.selection import Selection, Work
@@ -192,6 +194,44 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
         left_out=_left_out(selection, inventories, bad),
         jobs=tuple(jobs),
     )
+
+
+def plan_unfinished(folder: FleetFolder, inventories: Sequence[Inventory]) -> FleetPlan:
+    """Plan again what a plan left undone, for this version of ssdlab and today's inventories.
+
+    Raises
+    ------
+    UsageError
+        Nothing is left, or a drive is in no inventory.
+    Refused
+        The plan still has jobs that run or wait.
+    """
+    old, found = folder.plan, status_of(folder, strict=False)
+    if any(each.state in {"running", "waiting", "held"} for each in found):
+        raise Refused(
+            f"plan {old.plan_id} still has jobs that run or wait", f"cancel it: {folder.command('cancel')}"
+        )
+    bad = quarantined(folder.library)
+    here = {(each.host, drive.serial): drive for each in inventories for drive in each.drives}
+    jobs: list[FleetJob] = []
+    for job in (each for each in unfinished(found) if each.serial not in bad):
+        drive = here.get((job.host, job.serial))
+        if drive is None:
+            raise unknown(
+                "drive of the fleet", f"{job.serial} on {job.host}", [f"{s} on {h}" for h, s in here]
+            )
+        word = job.task.run if job.task.repeat == 1 else f"{job.task.run}-x{job.task.repeat}"
+        own = {"drive": drive.text, "slot": drive.slot, "resettable": drive.resettable}
+        own |= {"consent_id": drive.who.consent_id, "signatures": drive.signatures}
+        own |= {"name": f"{len(jobs) + 1:04}", "run_id": new_run_id(word)}
+        jobs.append(job.model_copy(update=own))
+    if not jobs:
+        raise UsageError(f"nothing of plan {old.plan_id} can be planned again", "make a plan of a selection")
+    left = {job.serial: excerpt(bad[job.serial].words, 250) for job in unfinished(found) if job.serial in bad}
+    name = old.plan_id.split("-", 2)[2]
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    own = {"plan_id": f"{stamp}-{name}", "created": now(), "version": own_version(), "key_seal": None}
+    return old.model_copy(update={**own, "jobs": tuple(jobs), "left_out": left})
 
 
 def _left_out(
