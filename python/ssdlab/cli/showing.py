@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ssdlab.cli.fitting import cut, line_width, print_facts, print_text
+from ssdlab.cli.fitting import cut, line_width, print_facts, print_tables, print_text
 from ssdlab.cli.output import one_line, paint, print_line
 from ssdlab.cli.showing_figures import (
     Figures,
@@ -16,7 +16,6 @@ from ssdlab.cli.showing_figures import (
     ratings_of,
     shown_metrics,
 )
-from ssdlab.cli.showing_tables import print_tables
 from ssdlab.lab.kinds import SUITE
 from ssdlab.lab.outcome import read_result, shown_by, warned_of
 from ssdlab.lab.presented.marked import findings_of
