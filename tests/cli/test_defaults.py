@@ -13,7 +13,7 @@ import pytest
 
 import ssdlab
 from ssdlab.cli import main
-from ssdlab.cli.completers import runs as offered_runs
+from ssdlab.cli.completion import runs as offered_runs
 from ssdlab.cli.report import themed
 from ssdlab.drives.drive_record import records_folder
 from ssdlab.host import documents

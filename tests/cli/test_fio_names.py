@@ -187,7 +187,7 @@ def test_a_random_map_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_rate_beside_fios_words_is_said_to_be_another(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["measure", "sim:tiny-test,scale=4", "--rate", "100", "--allow-unwritten"]
     assert main([*words, "--runtime", "100ms", "--time_based", "--interval", "10ms"]) == 0
-    assert "bytes a second" in capsys.readouterr().err
+    assert "bytes per second" in capsys.readouterr().err
     assert main([*words, "--seconds", "100ms", "--interval", "10ms"]) == 0
     assert "bytes a second" not in capsys.readouterr().err
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, warn

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.flags import Count, Library, RunText
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import on_terminal, one_line, print_json, print_line, print_table, say, warn

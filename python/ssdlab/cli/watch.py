@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
