@@ -87,7 +87,7 @@ def test_simulated_drives_of_unlike_scale_are_unlike(
     text = Page.of(html(*folders)).text
     assert "differ: scale 8, not 4" in text
     assert " wins with " not in text, "the page itself says that they are not alike"
-    assert "these runs are not comparable" in text.partition("without a best drive")[2]
+    assert "the runs are not comparable" in text.partition("without a best drive")[2]
     assert "1st of" not in text and "First in" not in text
 
 
@@ -219,7 +219,7 @@ def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Cal
         set_so = replace(run, manifest=run.manifest.model_copy(update=changes))
         return [text for text, _ in header(shown([set_so])).line]
 
-    said = "shorter than the method asks for"
+    said = "shorter than the method requires"
     assert said in line(1.0)
     assert said not in line(60.0) and said not in line(1.0, "parameter-seconds")
 

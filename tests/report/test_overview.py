@@ -63,7 +63,7 @@ def test_bars_of_runs_that_are_not_alike_are_called_no_rank(written: Path, tmp_p
     ]
     path = tmp_path / "drives.html"
     assert main(["report", *map(str, made), "--overview", "-o", str(path)]) == 0
-    assert "Not ranked: these runs are not comparable." in (html := path.read_text())
+    assert "Not ranked: the runs are not comparable." in (html := path.read_text())
     assert html.count("Runs of one method differ: quick") == 1
     assert "Not ranked" not in written.read_text()
 

@@ -8,16 +8,16 @@ export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineCha
 /** How one run looks in every chart: the colour belongs to the drive, never to its rank. */
 export interface RunStyle {
   label: string;
-  /** The label without what all labels of the page have in common; as different as the label. */
+  /** The label without what all labels of the page share; still unique. */
   short: string;
   /** Index into the palette. */
   colour: number;
   shape: Shape;
   /** Drawn hollow and dotted: a second run of a drive that already has the filled marker. */
   hollow: boolean;
-  /** What the drive is reached by, in words. */
+  /** Interface of the drive, in words. */
   interface?: string;
-  /** What that carries in one direction. */
+  /** Throughput of the interface in one direction. */
   link_mb_s?: number;
 }
 
@@ -26,11 +26,11 @@ export interface Axis {
   title: string;
   quantity: Quantity;
   scale: Scale;
-  /** Where, and what stands there. */
+  /** Positions and labels. */
   ticks?: [number, string][];
   /**
-   * Values that it reaches from and to in every view, so that switching compares; None: those drawn. A linear axis begins at zero
-   * unless the first is greater.
+   * First and last value in every view, so that views compare; None: of the drawn values. A linear axis starts at zero unless the
+   * first value is greater.
    */
   range?: [number, number];
 }
@@ -39,7 +39,7 @@ export interface Axis {
 export interface Dot {
   x: number;
   y: number;
-  /** Slowest interval, as `high` is the fastest: drawn as a band. */
+  /** Slowest interval; `high` is the fastest. Both are drawn as a band. */
   low?: number;
   high?: number;
   label?: string;
@@ -49,21 +49,21 @@ export interface Dot {
   host?: boolean;
   /** On the line, but without a marker. */
   quiet?: boolean;
-  /** Its figure has no rank: its marker is hollow. */
+  /** Its figure is not ranked: its marker is hollow. */
   unproven?: boolean;
 }
 
-/** A line of one run; reads are solid, writes dashed; its name, if any, stands at its end. */
+/** A line of one run: solid for reads, dashed for writes, with its name, if any, at the end. */
 export interface Line {
   run: number;
   name: string;
   dashed: boolean;
   points: Dot[];
-  /** Second to another line of the same run: service time beside response time. */
+  /** Secondary to another line of the same run, such as service time to response time. */
   faint?: boolean;
-  /** In the colour of the text: what the other lines of the run are compared with. */
+  /** Drawn in the text colour: the reference for the other lines of the run. */
   plain?: boolean;
-  /** Of a line without markers: its figure has no rank. It is thin, as is one of which all are hollow. */
+  /** For a line without markers: its figure is not ranked. It is drawn thin, as is a line with only hollow markers. */
   unproven?: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface Rule {
   text: string;
 }
 
-/** A line up through the plot, such as the depth beyond which I/Os wait in the host. */
+/** A vertical line, such as the depth beyond which I/Os wait in the host. */
 export interface Upright {
   x: number;
   text: string;
@@ -103,11 +103,11 @@ export interface Bar {
   note: string;
   low?: number;
   high?: number;
-  /** What the drive is rated for: a tick across the bar. */
+  /** The drive's rating: a tick across the bar. */
   rated?: number;
-  /** Drawn grey, behind those that are ranked. */
+  /** Drawn grey, after the ranked ones. */
   unranked?: boolean;
-  /** It has no value: its row has the note alone. */
+  /** It has no value: its row shows only the note. */
   withheld?: boolean;
 }
 
@@ -160,20 +160,20 @@ export interface MarksChart {
 
 /** A column of a time series, packed by `pack`. */
 export interface PackedColumn {
-  /** `end_s` (of each row), or that of a measure. */
+  /** `end_s` (of each row), or the key of a measure. */
   key: string;
   packed: string;
-  /** What a stored whole number stands for. */
+  /** Unit of a stored whole number. */
   unit: number;
 }
 
-/** Where the rows of a step begin in a track of several. */
+/** Where the rows of a step start in a track of several steps. */
 export interface Part {
   row: number;
   name: string;
 }
 
-/** The interval rows of one step, stream and direction; on a time line one figure of all steps. */
+/** The interval rows of one step, stream and direction; on a time line, one figure over all steps. */
 export interface Track {
   run: number;
   name: string;
@@ -183,16 +183,16 @@ export interface Track {
   parts?: Part[];
 }
 
-/** What a time series can show, by the key of its column. */
+/** A quantity that a time series can show, by the key of its column. */
 export interface Measure {
   key: string;
   label: string;
   axis: Axis;
-  /** Intervals of zero were asked for, and are no stalls to be marked. */
+  /** Intervals of zero are intended, and not marked as stalls. */
   pauses?: boolean;
 }
 
-/** Something that happened on a time line: a stretch, which is shaded, or a moment, which is a line. */
+/** An event on a time line: a period is shaded, a moment is a line. */
 export interface Spell {
   from_s: number;
   text: string;
@@ -200,17 +200,17 @@ export interface Spell {
   until_s?: number;
 }
 
-/** The tracks shown together when a button is pressed. */
+/** The tracks that a button shows together. */
 export interface Choice {
   label: string;
   tracks: Track[];
   /** Why there is none. */
   absent?: string;
-  /** What happened to the drive meanwhile. */
+  /** Events of the drive meanwhile. */
   spells?: Spell[];
-  /** Places of other choices whose tracks it shows together: the page holds each once. */
+  /** Indexes of other choices whose tracks it shows together; the page holds each track once. */
   of?: number[];
-  /** Each run has a plot of its own, beside the others, on common axes. */
+  /** Each run has its own plot, all with the same axes. */
   beside?: boolean;
 }
 
@@ -218,9 +218,9 @@ export interface Choice {
 export interface SeriesChart {
   measures: Measure[];
   choices: Choice[];
-  /** Choices of each view, where a second group of buttons chooses among them: by view, then by variant. */
+  /** Choices of each view where a second group of buttons selects one: by view, then by variant. */
   variants: number;
-  /** Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown. */
+  /** Seconds shown, the same for every choice; None: from 0 to the end of the tracks. */
   window_s?: [number, number];
   kind: "series";
 }
@@ -228,12 +228,12 @@ export interface SeriesChart {
 /** One run on its time line; a button chooses among runs. */
 export interface TimelineView {
   label: string;
-  /** Of each figure one: it stands in the panel whose column it has. */
+  /** One for each figure, in the panel with its column. */
   tracks: Track[];
   spells: Spell[];
 }
 
-/** Several figures of one run below one another, over one time. */
+/** Several figures of one run, stacked over one time axis. */
 export interface TimelineChart {
   panels: Measure[];
   views: TimelineView[];
@@ -248,55 +248,52 @@ export interface HeatView {
   quantity: Quantity;
   /** By row, then by column; None where it was not measured. */
   values: ((number | null)[])[];
-  /** Ends of the colour scale, the same in all views of one quantity, so that switching compares. */
+  /** Ends of the colour scale, the same in all views of one quantity, so that views compare. */
   range: [number, number];
   better: "higher" | "lower";
   /** Why cells have no value. */
   absent?: string;
 }
 
-/** Cells in rows and columns, each with its value; colour goes with the logarithm. */
+/** Cells in rows and columns, each with its value; the colour follows the logarithm. */
 export interface HeatChart {
   rows: string[];
   columns: string[];
-  /** What stands over the columns. */
+  /** Heading over the columns. */
   across: string;
   views: HeatView[];
   kind: "heat";
 }
 
-/** What is to be minded of a picture. */
+/** A note on a picture. */
 export interface HeadNote {
-  /**
-   * Those that it is of: their names get its mark, and a view that draws none of them is without it. Of none, it is of the
-   * picture.
-   */
+  /** Runs that it is about: their names get its mark, and a view without them omits it. Empty: it is about the whole picture. */
   runs: number[];
   text: string;
 }
 
-/** What a picture says where it draws these runs alone of those of its figure. */
+/** The text of a picture that draws only these runs of its figure. */
 export interface HeadPart {
   runs: number[];
   facts: string[];
   footer: string;
 }
 
-/** What makes a picture complete in itself. */
+/** The text that makes a picture self-contained. */
 export interface Head {
-  /** Stands alone: what was measured, and what is shown of it. */
+  /** A title that needs no context: what was measured, and what is shown. */
   title: string;
   /** Method, blocks, depth, and whether quick or simulated. */
   facts: string[];
   /** Version, dates and runs. */
   footer: string;
-  /** What the page says beside the figures of the runs that are drawn, and who is left out and why. */
+  /** The page's qualifiers of the drawn figures, and which runs are left out and why. */
   notes: HeadNote[];
-  /** Of views that draw some of the runs: their own facts and footer. */
+  /** Own facts and footer of views that draw only some of the runs. */
   parts: HeadPart[];
 }
 
-/** All that a page hands to the front end. */
+/** All data that a page passes to the front end. */
 export interface Page {
   title: string;
   runs: RunStyle[];
@@ -304,6 +301,6 @@ export interface Page {
   heads: Record<string, Head>;
   /** By the id of their figure. */
   charts: Record<string, Chart>;
-  /** Width and height in pixels of a picture that is saved. */
+  /** Width and height of a saved picture, in pixels. */
   saved: [number, number];
 }
