@@ -13,7 +13,7 @@ from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ssdlab.cli.output import on_terminal, one_line, say
-from ssdlab.lab.verbs.table import describe_step
+from ssdlab.lab.verbs.verb import describe_step
 from ssdlab.model import units
 from ssdlab.model.printable import styled
 from ssdlab.model.units import fixed_share_text

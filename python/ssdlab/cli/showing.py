@@ -17,10 +17,9 @@ from ssdlab.cli.showing_figures import (
     shown_metrics,
 )
 from ssdlab.lab.kinds import SUITE
-from ssdlab.lab.outcome import read_result, shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
 from ssdlab.lab.presented.points import scalars_table, tables_of_points
-from ssdlab.lab.verbs.table import describe_step
+from ssdlab.lab.verbs.verb import describe_step
 from ssdlab.model import units
 from ssdlab.model.warning_texts import level_of
 from ssdlab.results.claim import sentence

@@ -19,8 +19,7 @@ from ssdlab.cli.showing_figures import (
 )
 from ssdlab.lab.folders import top_figures
 from ssdlab.lab.kinds import MEASURE, SUITE
-from ssdlab.lab.outcome import shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, shown_by, warned_of
 from ssdlab.model.printable import advice_text, plain_drive, visible_length
 from ssdlab.model.units import and_listed, counted
 from ssdlab.model.warning_texts import Level, level_of

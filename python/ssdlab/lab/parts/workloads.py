@@ -41,7 +41,8 @@ def closed_loop(
     Parameters
     ----------
     order, direction
-        Order and direction of its I/O. block_bytes
+        Order and direction of its I/O.
+    block_bytes
         Size of each I/O.
     in_flight
         With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts
