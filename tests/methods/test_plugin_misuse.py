@@ -322,7 +322,7 @@ def test_the_template_itself_is_right(site: Path, capsys: pytest.CaptureFixture[
         ),
         ("Dot(1.0, 2.0)", 'Dot(1.0, float("nan"))', r"lines\[0\].points\[0\].y is nan, not a finite number"),
         ("XyChart((view,))", "XyChart(())", "its chart has no view"),
-        ("Line(runs[0].index", "Line(7", "a line of run 7, which is none of the section's runs"),
+        ("Line(runs[0].index", "Line(7", "a line of run 7, which is not in the section"),
         ("runs), (figure,)", "runs), (figure, figure)", "the id 'odd-figure' is given twice"),
         ("XyChart((view,)), ()", "XyChart((view,)), (Table('t', ('a',), ((),)),)", "row 0 has 0 columns"),
     ],
@@ -447,7 +447,7 @@ def test_a_result_that_its_package_no_longer_reads_opens(
     capsys.readouterr()
     assert main(["show", runs[0], "--all"]) == 0
     shown = capsys.readouterr().out
-    assert "This result of the kind odd-one cannot be read: method odd-one of package odd-one 0.1" in shown
+    assert "The result of kind odd-one cannot be read: method odd-one of package odd-one 0.1" in shown
     assert why in shown and "5.00 ns" in shown
     assert main(["show", runs[0], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["mean_ns"] == 5.0
@@ -463,7 +463,7 @@ def test_a_failed_verdict_is_said_and_the_package_is_on_record(
     library = ["--library", str(site.parent / "runs")]
     assert main(["run", "odd-one", "sim:tiny-test", "--quick", "--json", *library]) == 1
     told = capsys.readouterr()
-    assert "the verdict of odd-one is a fail" in told.err
+    assert "odd-one failed its verdict" in told.err
     shown = json.loads(told.out)
     assert shown["manifest"]["tool"]["plugin"] == "odd-one 0.1"
 
