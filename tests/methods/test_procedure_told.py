@@ -72,7 +72,7 @@ def test_what_is_told_as_written_has_the_ramps(tmp_path: Path) -> None:
 
 def test_what_was_left_out_is_told(tmp_path: Path) -> None:
     folder = run("qd1", tmp_path, **SHORT["qd1"])
-    assert any("skipped, as every block was known to be written" in line for line in told(folder))
+    assert any("skipped, as all blocks were already written" in line for line in told(folder))
     assert not any("steady" in line for line in told(folder)), "the method's steady state was skipped"
 
 
