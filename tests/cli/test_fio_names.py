@@ -189,7 +189,7 @@ def test_a_rate_beside_fios_words_is_said_to_be_another(capsys: pytest.CaptureFi
     assert main([*words, "--runtime", "100ms", "--time_based", "--interval", "10ms"]) == 0
     assert "bytes per second" in capsys.readouterr().err
     assert main([*words, "--seconds", "100ms", "--interval", "10ms"]) == 0
-    assert "bytes a second" not in capsys.readouterr().err
+    assert "bytes per second" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("word", "engine"), FIO_ENGINES.items())

@@ -64,7 +64,7 @@ def test_a_file_without_end_or_of_another_kind(place: Path, noun: str, sort: str
         "/dev/zero": "/dev/zero: it is a device",
         "pipe": "pipe: it is a pipe",
         "folder": "folder",
-        "large": "large holds zero bytes: it is not text"
+        "large": "large has zero bytes: it is not text"
         if noun == "trace"
         else f"larger than {DOCUMENT_BYTES >> 20} MiB",
     }
@@ -262,7 +262,7 @@ def deep(opening: str, closing: str, depth: int) -> str:
         ('[[step]]\ndo = "note"\ntext = "a\\u0000b"', ""),
         (STEP + 'log_ios = "a\\u0000b"', "a run step has no log_ios"),
         (STEP + "x = 1\r2", "job.toml is not TOML"),
-        (STEP + "x = 'a\x00b'", "job.toml holds zero bytes: it is not text"),
+        (STEP + "x = 'a\x00b'", "job.toml has zero bytes: it is not text"),
         ("", "has no steps"),
         ("step = 1", "has no steps"),
         ("step = [1]", "step 1 of job.toml does not say what to do"),

@@ -13,7 +13,7 @@ MEASURE = f"measure {DRIVE} --seconds 0.1"
 @pytest.mark.parametrize(
     ("words", "what", "advice"),
     [
-        (f"{MEASURE} --pattern zipf:99", "zipf has an exponent of 99, above 10", "Give 10 at most"),
+        (f"{MEASURE} --pattern zipf:99", "zipf has an exponent of 99, above 10", "Give at most 10"),
         (f"{MEASURE} --rw read --pattern hot:80/20", "cannot have the pattern hot:80/20", "--rw randread"),
         (
             f"plan qd1 {DRIVE} --precondition analytic",

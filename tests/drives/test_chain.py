@@ -52,7 +52,7 @@ def test_a_table_reloaded_onto_another_disk(host) -> None:
     (dm / "slaves" / "sda").unlink()
     (dm / "slaves" / "sdb").symlink_to(other)
     found = difference(then, chain_of(host.files, top))
-    assert found == "below dm-1, below dm-0, sdb (240:2) is in the place of sda (240:1)"
+    assert found == "below dm-1, below dm-0, sdb (240:2) replaced sda (240:1)"
 
 
 def test_a_member_that_went_or_came(host) -> None:
@@ -62,7 +62,7 @@ def test_a_member_that_went_or_came(host) -> None:
         host.hold(disk, array)
     then = chain_of(host.files, array)
     (array / "slaves" / "sdb").unlink()
-    assert difference(then, chain_of(host.files, array)) == "md0 stands on 1 devices, was 2"
+    assert difference(then, chain_of(host.files, array)) == "md0 is built on 1 devices, was 2"
 
 
 def test_a_member_that_was_replaced_under_its_name(host) -> None:
@@ -82,7 +82,7 @@ def test_a_partition_that_was_moved(host) -> None:
     host.write(part, {"start": "2048"})
     then = chain_of(host.files, part)
     host.write(part, {"start": "4096"})
-    assert difference(then, chain_of(host.files, part)) == "sda1 begins at sector 4096, was 2048"
+    assert difference(then, chain_of(host.files, part)) == "sda1 starts at sector 4096, was 2048"
 
 
 @pytest.mark.parametrize("field", ["backing", "table"])

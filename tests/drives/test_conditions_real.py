@@ -108,7 +108,7 @@ def test_after_a_kill_doctor_tells_and_restore_puts_back(
     folder = killed(device, scratch / "library", signal.SIGKILL)
     assert queue(device)["scheduler"] == "none"
     told = dict(_left())
-    words = f"a run that died left the scheduler of {device.name}: none, was mq-deadline"
+    words = f"a crashed run left the scheduler of {device.name}: none, was mq-deadline"
     assert folder.name[-6:] in told[words] and str(folder) in told[words]
     assert main(["conditions", "restore", folder.name[-6:], "--json"]) == 0
     changes = json.loads(capsys.readouterr().out)["changes"]

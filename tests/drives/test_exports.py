@@ -108,6 +108,6 @@ def test_a_server_whose_settings_are_not_mounted(host) -> None:
     assert hidden_servers(host.files) == ()
     (host.root / "sys/module/nvmet").mkdir(parents=True)
     assert hidden_servers(host.files) == ("nvmet",)
-    assert "what nvmet of the kernel serves cannot be seen" in str(objection(host, disk))
+    assert "what the kernel's nvmet serves cannot be seen" in str(objection(host, disk))
     (host.root / NVMET).mkdir(parents=True)
     assert hidden_servers(host.files) == ()

@@ -105,7 +105,7 @@ def test_consent(facts: DeviceFacts, intent: Intent, reason: str | None) -> None
         ("md", "mdadm --stop /dev/vg-home"),
         ("bcache", "/sys/block/vg-home/bcache/stop"),
         ("loop", "losetup -d /dev/vg-home"),
-        ("", "take that volume down"),
+        ("", "deactivate that volume"),
     ],
 )
 def test_each_kind_of_volume_is_told_how_to_be_taken_down(kind: str, words: str) -> None:

@@ -120,7 +120,7 @@ def check_named(
 
 def names_in(lines: list[str], device: Path, found: dict[str, str]) -> set[str]:
     """The settings that are named, each with what it is now and what it was."""
-    words = [line for line in lines if "a run that died left" in line]
+    words = [line for line in lines if "a crashed run left" in line]
     named = {name for name in BEFORE if any(f"the {name.replace('_', ' ')} of" in line for line in words)}
     for name in named & found.keys():
         said = f"{name.replace('_', ' ')} of {device.name}: {found[name]}, was {BEFORE[name]}"

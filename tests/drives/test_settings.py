@@ -71,7 +71,7 @@ def test_queue_settings(host, name, before, wanted, value, file, content) -> Non
         ("nr_requests", "0", "1 or more"),
         ("max_io_bytes", "1M", "64k"),
         ("max_io_bytes", "1000", "1000"),
-        ("write_cache", "maybe", "neither on nor off"),
+        ("write_cache", "maybe", "not on or off"),
         ("power_state", "10", "is not a power limit"),
         ("power_state", "0W", "is not a power limit"),
     ],

@@ -55,8 +55,10 @@ def lab(
     make_zram: Callable[..., Path], ssdlab: Callable[..., Any], library: Path, tmp_path: Path
 ) -> Iterator[Lab]:
     devices = [make_zram(64 * MIB) for _ in range(4)]
-    words = ["--simulated", "sim:tiny-test,scale=4,serial=A1", "--scripts", str(tmp_path / "scripts")]
+    words = ["--simulated", "sim:tiny-test,scale=4,serial=A1"]
     done = ssdlab("fleet", "inventory", "--host", "n1", "--library", str(library), *words)
+    assert done.returncode == 0, done.stderr
+    done = ssdlab("fleet", "scripts", str(tmp_path / "scripts"), "--library", str(library))
     assert done.returncode == 0, done.stderr
     yield Lab(devices[0], devices[1], (devices[2], devices[3]), done.stdout.splitlines())
     if (tmp_path / "mount").is_mount():
@@ -185,3 +187,20 @@ def test_the_prolog_ends_any_job_on_such_a_drive_and_leaves_others(
     assert "JobState=CANCELLED" in told
     assert f"AdminComment=drive n1-{lab.missing.name}: {lab.missing} has no size" in told
     assert not cluster.out_of_service("n1")
+
+
+def test_a_script_that_slurm_names_and_the_host_lacks_is_named_before_a_job_is(
+    make_slurm: Callable[..., Any], ssdlab: Callable[..., Any], library: Path, tmp_path: Path
+) -> None:
+    place = ("--library", str(library))
+    ssdlab("fleet", "inventory", *place, "--simulated", "sim:tiny-test,scale=4,serial=A1")
+    lines = ssdlab("fleet", "scripts", str(tmp_path / "scripts"), *place).stdout.splitlines()
+    scripts = tmp_path / "scripts"
+    assert {f"{scripts}/prolog", f"{scripts}/epilog"} < {line.partition("=")[2] for line in lines}
+    assert "n1" not in (scripts / "prolog").read_text(), "one file for all hosts"
+    cluster = make_slurm({"n1": ["A1"]}, more=lines)
+    assert ssdlab("fleet", "check", *place, environment=cluster.environment).returncode == 0
+    (scripts / "epilog").unlink()
+    done = ssdlab("fleet", "check", *place, environment=cluster.environment)
+    assert done.returncode == 3
+    assert f"{scripts}/epilog, Epilog in slurm.conf" in done.stdout

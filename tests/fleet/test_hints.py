@@ -64,7 +64,7 @@ def test_to_cancel_a_plan_says_how_it_is_continued(
 ) -> None:
     FleetFolder.make(read_plan(make_plan(SELECTION, n1=["A1"])))
     told = ssdlab("fleet", "cancel", "last", "--library", str(library))
-    assert "is running, and no more will start" in told.stderr
+    assert "is running, and none will start" in told.stderr
     assert ssdlab(*proposed(told.stderr), "--backend", "local").returncode == 0
 
 

@@ -192,7 +192,7 @@ def test_slurm_lets_jobs_of_two_plans_follow_one_another(
     names = []
     for plan_id, each in (("p", holds), ("q", other)):
         folder = folder_of(library, plan_id, job_of("0001", holds=each))
-        options = _options(folder, folder.plan.jobs[0], None)
+        options = _options(folder, folder.plan.jobs[0], None, 0)
         assert "--dependency=singleton" in options
         names += [option for option in options if option.startswith("--job-name=")]
     assert names[0] == names[1]

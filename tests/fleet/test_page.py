@@ -78,6 +78,15 @@ def test_a_drive_far_from_the_others_is_named_and_no_other(library: Path) -> Non
     assert "no reason found" in html
 
 
+def test_drives_are_grouped_by_their_firmware(library: Path) -> None:
+    for number, firmware in enumerate(["F1"] * 5 + ["F2"] * 4, start=1):
+        own = drive(f"D{number}")
+        own = own.model_copy(update={"identity": {**own.identity, "firmware": firmware}})
+        run(library, number, {"qd1_iops": 10_000.0 + number}, drive=own)
+    html = page_of(library).html()
+    assert "firmware F1 (5)" in html and "firmware F2 (4)" in html
+
+
 def test_drives_that_vary_by_chance_name_nobody(library: Path) -> None:
     make(library, spread(60))
     assert page_of(library).named == ()

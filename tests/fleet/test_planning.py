@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from ssdlab.fleet.drive_faults import host_faults
 from ssdlab.fleet.fleet_consent import CONSENT, record_consent, standing_consent
 from ssdlab.fleet.fleet_plan import read_plan
-from ssdlab.fleet.inventory import FleetDrive, Inventory, plain_identity, read_inventories, take
+from ssdlab.fleet.inventory import FleetDrive, Inventory, changes, plain_identity, read_inventories, take
 from ssdlab.fleet.planning import plan_fleet
 from ssdlab.fleet.selection import parse_selection
 from ssdlab.fleet.slurm_files import gres_lines, node_line
@@ -287,6 +288,44 @@ def test_a_damaged_inventory_is_refused(library: Path) -> None:
     path.write_text(path.read_text().replace("A1", "A7"))
     with pytest.raises(Refused, match="cannot be read: its seal does not match"):
         read_inventories(library)
+
+
+def test_an_inventory_keeps_what_no_look_shows(library: Path) -> None:
+    before = take(library, drives("A1", "A2"), "n1", "rack 4")
+    assert changes(before, before) == []
+    now = take(library, drives("A3"), "n1")
+    assert (now.rack, [each.serial for each in now.drives if each.simulated]) == (
+        "rack 4",
+        ["A1", "A2", "A3"],
+    )
+    less = take(library, [], "n1", "", drop=["A2"])
+    assert changes(now, less) == ["dropped: A2", "rack: rack 4 to none"]
+    for serial in ("A2", "A9"):
+        with pytest.raises(UsageError, match=f"{serial} cannot be dropped: it is not in"):
+            take(library, [], "n1", drop=[serial])
+    other = take(library, drives("A1", text="sim:tiny-test,scale=4,firmware=F9"), "n1")
+    assert "firmware: A1 from" in "".join(changes(less, other))
+
+
+def test_a_drive_that_is_gone_is_named_until_it_is_dropped(library: Path) -> None:
+    taken = take(library, drives("A1"), "n1")
+    (drive,) = (each for each in taken.drives if each.simulated)
+    gone = drive.model_copy(update={"serial": "R1", "text": "/dev/nvme9n1"})
+    path = library / ".fleet" / "inventory" / "n1.json"
+    more = taken.model_copy(update={"drives": (*taken.drives, gone)})
+    path.write_text(seal_document(more.model_dump_json(by_alias=True)))
+    with pytest.raises(Refused, match="R1") as refused:
+        take(library, [], "n1")
+    assert "--drop R1" in refused.value.advice
+    assert "R1" in path.read_text(), "nothing was written"
+    assert [each.serial for each in take(library, [], "n1", drop=["R1"]).drives if each.simulated] == ["A1"]
+
+
+def test_the_faults_of_an_unknown_host_are_not_none(library: Path) -> None:
+    take(library, drives("A1"), "n1")
+    assert host_faults(library, "n1") == {}
+    with pytest.raises(UsageError, match="nope"):
+        host_faults(library, "nope")
 
 
 def test_an_inventory_wants_serials_each_once(library: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ssdlab.fleet.fleet_plan import read_plan
+from ssdlab.fleet.slurm import SLOTS, SLOTS_TOTAL
 from ssdlab.results.run_folder import read_manifest
 
 pytestmark = pytest.mark.long
@@ -78,6 +79,56 @@ def test_jobs_that_share_something_are_one_at_a_time(
     times = sorted(_session(library, job.run_id) for job in plan.jobs)
     for (_, ended), (began, _) in itertools.pairwise(times):
         assert ended <= began
+
+
+def _most_at_once(library: Path, path: Path) -> int:
+    """How many of a plan's runs overlapped, by their sessions."""
+    times = [_session(library, job.run_id) for job in read_plan(path).jobs]
+    return max(sum(began <= at < ended for began, ended in times) for at, _ in times)
+
+
+@pytest.mark.parametrize("pool", [(), (f"{SLOTS}",)], ids=["of each host", "licences"])
+def test_a_limit_holds_and_a_node_that_is_down_holds_up_its_own_drives_alone(
+    pool: tuple[str, ...],
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., Any],
+    library: Path,
+) -> None:
+    drives = {node: [f"{node.upper()}{number}" for number in range(4)] for node in ("n1", "n2", "n3")}
+    more = (f"Licenses={SLOTS}:{SLOTS_TOTAL}",) if pool else ()
+    cluster = make_slurm(drives, more=more)
+    path = make_plan(ALL + SHORT + "[limits]\nat_once = 3\n", **drives)
+    cluster.ask("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=fan")
+    assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
+    healthy = [serial for node in ("n1", "n3") for serial in drives[node]]
+    told = until(
+        lambda: (s := states(cluster.environment)) and all(s[e]["state"] == "finished" for e in healthy) and s
+    )
+    assert {told[serial]["state"] for serial in drives["n2"]} == {"waiting"}
+    cluster.ask("scontrol", "update", "NodeName=n2", "State=RESUME")
+    wait_for(states, cluster.environment, "finished")
+    assert 1 < _most_at_once(library, path) <= 3
+
+
+def test_a_limit_below_the_number_of_hosts_needs_the_licence(
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., Any],
+    library: Path,
+) -> None:
+    drives = {"n1": ["A1", "A2"], "n2": ["B1", "B2"]}
+    path = make_plan(ALL + SHORT + "[limits]\nat_once = 1\n", **drives)
+    without = make_slurm(drives)
+    done = ssdlab("fleet", "run", str(path), environment=without.environment)
+    assert done.returncode == 2 and f"Licenses={SLOTS}:{SLOTS_TOTAL}" in done.stderr
+    without.stop()
+    cluster = make_slurm(drives, more=(f"Licenses={SLOTS}:{SLOTS_TOTAL}",))
+    assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
+    wait_for(states, cluster.environment, "finished")
+    assert _most_at_once(library, path) == 1
 
 
 def test_what_is_shared_without_a_licence_is_refused(

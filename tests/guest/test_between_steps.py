@@ -111,7 +111,7 @@ HAPPENINGS = {
         reload("low", "/dev/vda"),
         reload("low", "/dev/sda"),
         "replaced",
-        "below dm-0, vda (254:0) is in the place of sda (8:0)",
+        "below dm-0, vda (254:0) replaced sda (8:0)",
         "replaced",
     ),
     "onto-another-place": Happening(
@@ -129,7 +129,7 @@ HAPPENINGS = {
         reload("low", "/dev/vda"),
         reload("low", "/dev/sda"),
         "replaced",
-        "below dm-1, below dm-0, vda (254:0) is in the place of sda (8:0)",
+        "below dm-1, below dm-0, vda (254:0) replaced sda (8:0)",
         "replaced",
     ),
     "served-to-others": Happening(

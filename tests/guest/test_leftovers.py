@@ -101,7 +101,7 @@ def told_left(told: dict[str, Any]) -> list[str]:
 
 
 def named(lines: list[str]) -> set[str]:
-    said = "a run that died left the "
+    said = "a crashed run left the "
     return {line.partition(said)[2] for line in lines if said in line}
 
 

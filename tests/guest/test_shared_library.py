@@ -211,7 +211,7 @@ def test_what_was_stopped_and_taken_over_issues_no_more_than_it_had_prepared(sha
     assert json.loads(first.wait(LIMIT_S).out) == [
         3,
         f"the lease on run {name} was not renewed for {T_S} s, "
-        f"and process {successor} on two now works on it",
+        f"and process {successor} on two is now working on it",
     ]
     assert int(shared.must(bytes_read("one"))) - before <= DEPTH * BLOCK_BYTES
     assert json.loads(second.wait(LIMIT_S).out) == "finished"

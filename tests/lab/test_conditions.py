@@ -478,7 +478,7 @@ def test_a_plan_knows_the_variant() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('write-cache = "maybe"', "neither on nor off"),
+        ('write-cache = "maybe"', "not on or off"),
         ('power-state = "10"', "is not a power limit"),
         ("nomerges = 3", "0 to 2"),
         ('lba-format = "big"', "size 'big'"),

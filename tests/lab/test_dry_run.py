@@ -90,7 +90,7 @@ def test_it_ends_as_the_run_would_begin(make_zram, capsys: pytest.CaptureFixture
             ("discards bytes 0 to 4096 (BLKDISCARD; punches holes into a file)",),
         ),
         ("flush", {}, ("flushes the drive's cache (fsync)",)),
-        ("purge", {"if_able": False}, ("erases the whole drive: the strongest method that it supports",)),
+        ("purge", {"if_able": False}, ("erases the whole drive: the strongest supported method",)),
         ("purge", {"method": "discard"}, ("erases the whole drive: discard",)),
         ("health", {}, ("reads the drive's health log",)),
         ("idle", {"seconds": 3}, ()),

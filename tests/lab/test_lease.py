@@ -283,7 +283,7 @@ def test_a_stopped_run_that_another_host_went_on_with_issues_no_more_when_it_wak
     ended = first.ended()
     assert after - before <= DEPTH * BLOCK_BYTES, "more than was prepared when it was stopped"
     assert ended["error"] == LeaseLost.__name__ and ended["exit"] == 3
-    assert f"process {second.pid} on two now works on it" in ended["what"]
+    assert f"process {second.pid} on two is now working on it" in ended["what"]
     assert second.ended() == {"done": True}
     assert RunFolder(run).manifest.status == "finished"
     assert verify_run(run).damage is None

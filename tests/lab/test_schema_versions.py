@@ -34,8 +34,8 @@ VERSIONS = {
     run_folder.LIVE_SCHEMA: 2,
     run_folder.CONDITIONS_SCHEMA: 2,
     verifying.CONSENT_SCHEMA: 2,
-    catalogue_row.ROW_SCHEMA: 9,
-    catalogue_files.CURRENT_SCHEMA: 10,
+    catalogue_row.ROW_SCHEMA: 10,
+    catalogue_files.CURRENT_SCHEMA: 11,
     inventory.SCHEMA: 1,
     fleet_plan.SCHEMA: 2,
     declaration.SCHEMA: 1,
@@ -126,7 +126,7 @@ def as_row(library: Path, version: int) -> None:
     path.write_text(json.dumps(row) if version < 5 else seal_document(json.dumps(row)))
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8, 9])
 def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, version: int) -> None:
     meter = {"meter": {"use": "ppk2:/dev/ttyACM0", "name": "Nordic PPK2", "rails": ["DUT"]}}
     figure = {"name": "read_w", "label": "", "value": 5.0, "unit": "W", "better": "lower"}
@@ -144,7 +144,7 @@ def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, ver
         assert index.ask("SELECT count(*) FROM runs") == [(2,)]
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 def test_a_catalogue_of_an_older_version_is_made_anew(tmp_path: Path, version: int) -> None:
     run(tmp_path, 1)
     catalogue.rebuild(tmp_path)

@@ -52,7 +52,7 @@ def test_too_few_open_files_are_no_damage(made: dict[str, Path], tmp_path: Path,
         done = under(files, *words)
         said = done.stdout + done.stderr
         assert done.returncode in (0, SHORT), said
-        assert ("may open no more files" in said) == (done.returncode == SHORT), said
+        assert ("limit of open files" in said) == (done.returncode == SHORT), said
         assert "is damaged" not in said and "cannot be read" not in said, said
     with Index(library) as index:
         assert index.ask("SELECT count(*) FROM runs") == [(2,)]
@@ -103,7 +103,7 @@ def test_what_the_database_is_short_of_is_no_damage(
     monkeypatch.setattr(tables, "_reading", Reading)
     whole = RunFolder(made["finished"])
     with pytest.raises(
-        HostError if short else Refused, match="is damaged" if not short else "more files|memory"
+        HostError if short else Refused, match="is damaged" if not short else "limit of open files|memory"
     ):
         whole.read_table(tables.SERIES, tables.SERIES_COLUMNS, "true", "row")
 

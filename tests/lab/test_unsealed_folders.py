@@ -108,7 +108,7 @@ def test_an_end_that_nothing_began_is_damage() -> None:
     end = {"t": "end", "ordinal": 3, "attempt": 1, "result": {"seconds": 1.0}, "at": "x"}
     part = {"t": "part", "ordinal": 3, "attempt": 1, "done": {}, "at": "x"}
     for record in (end, part):
-        with pytest.raises(Refused, match="line 2: it ends attempt 1 of step 4, which was not begun"):
+        with pytest.raises(Refused, match="line 2: it ends attempt 1 of step 4, which was not started"):
             parse_journal(records(record), Path("journal.jsonl"))
 
 

@@ -104,13 +104,14 @@ MESSAGES = {
     "swap-file": "{target} is swap space",
     "behind-a-loop-device": "{target} is the backing file of {volume}",
     "open-for-writing": "{target} is open for writing in process {pid} ({command})",
-    "other-size": "{target} exists with {bytes}, and --size asks for 8 KiB",
+    "other-size": "{target} exists with {bytes}, but --size asks for 8 KiB",
     "empty-file": "{target} is empty",
     "wrong-name": "--destroy '{given}' is not the name of {target}",
     "file-mapped": "{target} is mapped for writing in process {pid} ({command})",
-    "file-in-flight": "{target} is open elsewhere, but its user cannot be seen",
+    "file-in-flight": "{target} is open elsewhere, by a user that cannot be seen",
     "file-of-somebody-else": (
-        "{target} may be in use: what the processes of other users have open and what loop devices stand on "
+        "{target} may be in use: what the processes of other users have open and what loop devices "
+        "are based on "
         "cannot be seen"
     ),
     "no-file": "{target} does not exist",
@@ -135,7 +136,7 @@ MESSAGES = {
         "not exist, cannot be seen"
     ),
     "scsi-target": "{target} is in use: the SCSI target {volume} serves it",
-    "nvmet-hidden": "{target} may be in use: what nvmet of the kernel serves cannot be seen",
+    "nvmet-hidden": "{target} may be in use: what the kernel's nvmet serves cannot be seen",
     # Devices of the guest.
     "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
     "md-member": "{target} is in use: the array {volume} is built on it",

@@ -211,9 +211,7 @@ def test_a_point_below_all_others_fell_nowhere() -> None:
     )
     (check,) = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 4", "depth 8"]], "IOPS")
     assert (check.fallen, check.lowest, check.held, check.ordinals) == ("", None, True, (0, 3))
-    assert sentence(check_claim(check)).startswith(
-        "Depth 1 gave 33.0 IOPS, and 34.0 IOPS when repeated afterwards"
-    )
+    assert sentence(check_claim(check)).startswith("Depth 1 gave 33.0 IOPS, and 34.0 IOPS when repeated")
     # Another check may show a move: one that came back is no conclusion on the state.
     assert "state held" not in sentence(check_claim(check))
 

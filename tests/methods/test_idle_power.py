@@ -60,7 +60,7 @@ def test_an_nvme_drive_draws_and_wakes_as_its_profile_says(tmp_path: Path) -> No
     assert [told[name].idle_w for name in states] == [watts for watts, _ in states.values()]
     assert told[deepest].after_ms is not None and not told[deepest].operational
     (shortened,) = shorter_in(folder)
-    assert result.lacks == () and shortened.startswith("shorter than the method asks for: settle time")
+    assert result.lacks == () and shortened.startswith("shorter than the method requires: settle time")
     assert Told(folder.path).faults() == []
 
 

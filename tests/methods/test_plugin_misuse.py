@@ -163,7 +163,7 @@ GIVEN = {
     ),
     "parameters that are none": (
         "class P(P):\n    @classmethod\n    def build(cls, settings=None, *, quick=False): return 5",
-        "its checks made a int of P",
+        "its checks turned P into a int",
     ),
     "a plan that is a word": ("V.plan = lambda self, planning: 'soon'", "V.plan: it is a str, not a Planned"),
     "a plan that never ends": (
@@ -195,12 +195,12 @@ GIVEN = {
     ),
     "a result that is no number": (
         "conclude = lambda data, p: R(quick=data.quick, mean_ns=float('nan'))",
-        "conclude returned what cannot be kept: mean_ns",
+        "conclude returned a result that cannot be stored: mean_ns",
     ),
     "an infinite headline": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('a', 'a', float('inf'), 'ns', steps=(0,)),))",
-        r"cannot be kept: scalars\[0\].value is not a finite number",
+        r"cannot be stored: scalars\[0\].value is not a finite number",
     ),
     "two headlines of one name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "

@@ -18,7 +18,7 @@ from ssdlab.results.schema import Departure, Manifest
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
-SHORT = "shorter than the method asks for"
+SHORT = "shorter than the method requires"
 
 
 @pytest.fixture(autouse=True)

@@ -97,7 +97,7 @@ def test_the_walk_finds_what_is_planted(
         "is no measured step": Claim("{figure}", figure=Amount(1.0, "MB/s"), evidence=Evidence((999,))),
         "was not measured": Claim("the mean of the last 400 s"),
         "149 s was not measured": Claim(
-            "shorter than the method asks for: settle time 1 s instead of 2 s, "
+            "shorter than the method requires: settle time 1 s instead of 2 s, "
             "longest time 149 s instead of 86400 s"
         ),
         "rounds were not done": Claim("steady state was looked for in 25 rounds"),

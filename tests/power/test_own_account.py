@@ -67,7 +67,7 @@ def test_steps_that_measure_have_its_power_and_idle_ones_none(drive: Drive, scra
     (rest,) = [step for step in run.steps() if step.verb == "idle"]
     assert rest.result.rest is None or rest.result.rest.power is None
     meter = run.manifest.environment["meter"]
-    assert (meter["name"], meter["accuracy"]) == ("the drive's own account, measured", PERCENT / 100)
+    assert (meter["name"], meter["accuracy"]) == ("the drive's own reading, measured", PERCENT / 100)
     rows = run.read_table(tables.POWER, tables.POWER_COLUMNS, "true", "ordinal, start_ns")
     metered = set(rows["ordinal"].tolist())
     assert {step.ordinal for step in measured} <= metered

@@ -54,4 +54,4 @@ def test_a_simulated_run_is_metered_by_its_model(tmp_path: Path) -> None:
     run = run_simulated("peak-random-read", tmp_path, "sim:samsung-950-pro-512gb,scale=64", **settings)
     html = render([read_run(run.path)])
     assert "not metered" not in html.lower()
-    assert "the simulated drive's own account" in Page.of(html).text
+    assert "the simulated drive's power model" in Page.of(html).text

@@ -266,7 +266,7 @@ def test_segments_need_an_amount_random_io_and_whole_pieces(capsys: pytest.Captu
         ("pts-latency", ("active_range_segments=4",), "need its amount"),
         ("pts-latency", ("active_range_segments=3", amount), "cannot be spread over 3 segments"),
         ("pts-latency", ("active_range_segments=2049", amount), "2048"),
-        ("pts-throughput", ("active_range_segments=4", amount), "only random I/O can be spread"),
+        ("pts-throughput", ("active_range_segments=4", amount), "only uniform random I/O"),
     ):
         words = [word for each in settings for word in ("--set", each)]
         assert main(["plan", name, "sim:tiny-test", *words]) == 2

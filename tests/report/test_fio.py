@@ -130,7 +130,7 @@ def test_what_fio_cannot_do_is_said() -> None:
         (Stream(pattern=Sequential(), workers=100, block="1m"), "the last 24 MiB are left out"),
         (Stream(pattern=Sequential(cursors=(4096,))), "not where the previous step ended"),
         (Stream(pattern=Sequential(), ops=50), "advance separately"),
-        (Stream(stop=Stop()), "until it is stopped"),
+        (Stream(stop=Stop()), "runs until stopped"),
     ):
         notes = notes_of(text_of(Workload.of(stream)))
         assert any(lacking in note for note in notes), (stream, notes)

@@ -201,7 +201,7 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     page = shown([replace(run, manifest=manifest)])
     section = conclusion.section(page)
     assert section is not None
-    assert section.lead[0].endswith("Its rating is not compared: it applies to another drive state.")
+    assert section.lead[0].endswith("Its rating is not compared: the drive state differs.")
     (table,) = section.exhibits[0].tables
     assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "cached"]
     (place,) = standings(page)["peak_random_read_iops"].places

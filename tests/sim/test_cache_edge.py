@@ -68,7 +68,7 @@ def test_a_fall_is_told_as_it_was_seen_for_a_fill_does_not_know_its_cause(tmp_pa
     result = filled("samsung-983-dct-960gb,write-cache=off", 64, tmp_path)
     assert result.cache_bytes is not None
     (said,) = (sentence(claim) for claim in findings(result) if "falls" in claim.says)
-    assert "The speed falls for good after" in said
+    assert "The speed falls permanently after" in said
     assert "the SLC cache ends there" in said
 
 

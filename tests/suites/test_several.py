@@ -234,7 +234,7 @@ def finished_runs(library: Path) -> dict[str, float]:
         (REVIEW.replace("fill = true", "fil = true"), "no parameter of peak-random-read 'fil'"),
         (REVIEW.replace('chapter = "Mixes"', 'chapter = "Mixed"'), "no chapter 'Mixed'"),
         (REVIEW.replace('spare = "40%"', ""), "the variant spare changes nothing"),
-        (REVIEW.replace('absent = "nobody made one"', ""), "needs either a profile or the reason"),
+        (REVIEW.replace('absent = "nobody made one"', ""), "needs either a profile or a reason"),
         (REVIEW.replace('absent = "nobody made one"', 'profile = "tiny-tset"'), "no profile 'tiny-tset'"),
         (REVIEW.replace('parts = ["peak-random-read"]', 'parts = ["qd1"]'), "no part 'qd1'"),
         (REVIEW + '\n[[part]]\nmethod = "mixed-random"\n', "two parts are called mixed-random"),
@@ -336,7 +336,7 @@ def test_a_real_drive_is_not_known_by_its_declared_name() -> None:
 
 
 UNPREPARED = (
-    ("sim:xpoint,scale=256", "analytic", "cannot be placed"),
+    ("sim:xpoint,scale=256", "analytic", "cannot be computed"),
     ("sim:nvme-tlc-client,scale=64", "analytic", "SLC cache"),
     ("sim:nvme-tlc-client,scale=64", "one-pass", "SLC cache"),
 )

@@ -101,8 +101,8 @@ def test_what_the_drive_cannot_be_asked_is_left_out_with_its_reason() -> None:
     assert laid["op"].tolist() == [READ, TRIM] and laid["due_ns"].tolist() == [0, 7]
     assert mapper.laid.left_out == {
         "not in whole logical blocks of the drive, 4 KiB": 2,
-        "of no length": 1,
-        "a flush, which moves no data": 1,
+        "of length 0": 1,
+        "flushes, which move no data": 1,
         "longer than the drive": 1,
         "longer than 1 GiB": 1,
         "write zeroes": 1,

@@ -1,11 +1,10 @@
 """Where a series changed: the divisive energy method, E-divisive.
 
 Matteson and James, A nonparametric approach for multiple change point analysis of multivariate data, Journal
-of the American Statistical Association 109 (2014). Two stretches differ by how much further values of one lie
-from those of the other than from their own: the energy distance (Szekely and Rizzo, 2005), here with exponent
-1. The best place to part a series is tested by permutations of its values; where it stands, both sides are
-parted again. Latencies have outliers: values are taken as logarithms, and of distances the energy method
-squares nothing.
+of the American Statistical Association 109 (2014). Two segments differ by their energy distance (Szekely and
+Rizzo, 2005), with exponent 1: how far their values are from each other, compared with distances within a
+segment. The best split of a series is tested by permutations; if significant, both sides are split again. As
+latencies have outliers, values are logarithms, and distances are not squared.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 STRETCH_MIN = 5
-"""Values that a stretch must have: one slow night, or three, is no change."""
+"""Minimum values of a segment: one or three slow nights are not a change."""
 SIGNIFICANCE = 0.05
-"""Chance that is accepted of parting a series without a change; a change is only shown, it fails nothing."""
+"""Accepted probability of a false change; a change is only shown, not a failure."""
 PERMUTATIONS = 199
 """The smallest p is then 1/200, a tenth of `SIGNIFICANCE`."""
 
@@ -34,9 +33,9 @@ class Change:
     at
         Index of the first value after it.
     before, after
-        Medians of the stretches on both sides.
+        Medians of the segments on both sides.
     p
-        Of no change there, by permutation.
+        Permutation p-value of no change.
     """
 
     at: int

@@ -1,13 +1,10 @@
 """What one random pass over a purged drive shows of its spare, and what random writing costs by theory.
 
-A pass fills the flash and never collects, so it goes at the speed of fresh flash until nothing fresh is left;
-from there on each write waits for collection. Where the speed falls, as much was written as the flash holds,
-and its spare share is what of that is no user data. A pass made for another spare than the drive has leaves
-it in a state that looks steady for a whole turn of the flash and is not; the fall tells it at once.
-
-With over half of the flash spare collection finds blocks that are nearly empty, and hardly a fall is left to
-see. That there is none tells enough then: a drive with less spare would have shown one within the pass, and
-one with more is no slower.
+A pass fills the flash without garbage collection, at the speed of fresh flash until none is left; then each
+write waits for collection. At the drop, the flash is full: its spare share is the part beyond the user data.
+A pass for the wrong spare leaves a state that looks steady for one turn of the flash; the drop reveals it at
+once. With over half of the flash spare, collection finds almost empty blocks, and hardly any drop shows. That
+is sufficient then: less spare would have shown a drop within the pass, and more is no slower.
 
 Source: the valid shares after such a pass are derived in `crates/workload/src/pattern/one_pass.rs`.
 """

@@ -123,7 +123,7 @@ class Filling:
 
 @dataclass(frozen=True)
 class Pace:
-    """All that is known of a drive's speed.
+    """What is known about a drive's speed.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Pace:
     discard_bytes_s: float | None = None
 
     def of(self, load: Load) -> Speed:
-        """Return how fast the drive does a load."""
+        """Return the drive's speed for a load."""
         kind = [each for each in self.known if self._is_kind(each.load, load)]
         above = [each for each in self.ceilings if self._is_kind(each.load, load)]
         shortest = load.in_flight * load.block_bytes / self.command_s[load.writes]
@@ -300,4 +300,4 @@ def _nearest(known: Sequence[Known], load: Load) -> list[Known]:
 
 
 ANY_DRIVE = Pace()
-"""Nothing is known."""
+"""The bounds if nothing is known."""

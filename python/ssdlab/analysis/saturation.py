@@ -1,10 +1,9 @@
 """The reported queue depth, the lowest that reaches 95 % of the best; and whether a sweep falls.
 
 Throughput rises with the number of I/Os in flight until the drive is busy all the time; beyond that, more
-of them only wait longer. A single fixed depth therefore flatters some drives and wrongs others, and the
-peak itself may stand at an absurd depth for a last per cent. Enterprise drive reviews sweep the depth and
-report the lowest depth within 5 % of the best, and take throughput, latency and efficiency from that one
-point.
+of them only wait longer. A single fixed depth therefore favours some drives over others, and the peak itself
+may need an extreme depth for the last per cent. Enterprise drive reviews sweep the depth and report the
+lowest depth within 5 % of the best, and take throughput, latency and efficiency from that one point.
 
 Source: AnandTech, review of the Kingston DC500 series (2019), page "Peak Throughput And Steady State".
 """

@@ -87,6 +87,8 @@ COMMANDS: dict[str, Command] = {
     "fleet cancel": Command("ssdlab.cli.fleet:cancel", "stop the jobs of a plan, to resume them later"),
     "fleet report": Command("ssdlab.cli.fleet:report", "compare all drives of one model, and find outliers"),
     "fleet check": Command("ssdlab.cli.fleet_host:check", "check this host's drives against its inventory"),
+    "fleet scripts": Command("ssdlab.cli.fleet_host:scripts", "write the scripts that Slurm runs on a host"),
+    "fleet release": Command("ssdlab.cli.fleet_host:release", "let plans take failed drives again"),
     "fleet job": Command("ssdlab.cli.fleet_host:job", "run one job of a plan on this host (for back ends)"),
     "completion": Command("ssdlab.cli.completion:completion", "print shell completion for bash, zsh or fish"),
     "library rebuild": Command("ssdlab.cli.library:rebuild", "rebuild the library's catalogue from its runs"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.flags import Amount, DriveTexts, Library, Serials
+from ssdlab.cli.flags import Amount, DriveTexts, Library, Name, Serials
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import on_terminal, print_fields, print_json, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, display, range_text, status_lines
@@ -207,6 +207,8 @@ def print_plan(made: FleetPlan) -> None:
             ("at once", made.at_once or "as many as the back end allows"),
         ]
     )
+    for why in made.left_out.values():
+        print_line(f"left out: {why}", "warn")
     print_destroyed(made)
 
 
@@ -271,7 +273,7 @@ def status(plan: str = "last", /, *, library: Library = None, json: bool = False
     from ssdlab.fleet.status import status_of
 
     folder = find_fleet(plan, library_of(library))
-    found = status_of(folder)
+    found = status_of(folder, strict=False)
     show(folder, found, json=json)
 
 
@@ -293,7 +295,7 @@ def watch(plan: str = "last", /, *, library: Library = None, json: bool = False)
     try:
         while True:
             before = time.process_time()
-            found = status_of(folder)
+            found = status_of(folder, strict=False)
             if not any(each.state in {"running", "waiting", "held"} for each in found):
                 break
             if first and not on_terminal(sys.stderr):
@@ -371,6 +373,7 @@ def report(
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
     model: Part = None,
+    plan: Name | None = None,
     method: Word = None,
     since: Moment = None,
     tag: Word = None,
@@ -389,6 +392,8 @@ def report(
         HTML file to write; only an older ssdlab report is replaced.
     model
         The model, or part of its name; optional if there is only one.
+    plan
+        Plan whose jobs are all listed, also those without a figure: its file, id or prefix, or `last`.
     method
         Only runs of this method.
     since
@@ -403,6 +408,7 @@ def report(
     """
     from dataclasses import asdict
 
+    from ssdlab.fleet.fleet_folder import find_fleet
     from ssdlab.fleet.page import NO_REASON, fleet_page
     from ssdlab.library.choosing import Choice, since_of
     from ssdlab.library.index import Index
@@ -411,15 +417,20 @@ def report(
     page.place(output).close()  # before anything is read
     choice = Choice(None, method, tag, None if since is None else since_of(since), "finished")
     with Index(library_of(library)) as index:
-        found = fleet_page(index, choice, model, series)
+        carried = None if plan is None else find_fleet(plan, library_of(library))
+        found = fleet_page(index, choice, model, series, carried)
     size_bytes = page.write_text(found.html(), output)
     if json:
         named = [asdict(each) for each in found.named]
         judged = {"figures": found.figures, "judged": found.judged}
         summary = {"path": str(output.absolute()), "bytes": size_bytes, "model": found.model}
-        print_json({"schema": PAGE_SCHEMA, **summary, "drives": found.count, **judged, "unlike": named})
+        counts = None if found.account is None else found.account.counts
+        document = {**summary, "drives": found.count, **judged, "unlike": named, "plan": counts}
+        print_json({"schema": PAGE_SCHEMA, **document})
         return
     print_line(found.verdict, "warn" if found.named else None)
+    if found.account is not None:
+        print_line(found.account.words)
     rows = [
         (each.name, each.host, each.unlike[0], "; ".join(each.reasons) or NO_REASON) for each in found.named
     ]

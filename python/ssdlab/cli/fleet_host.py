@@ -1,12 +1,13 @@
-"""`ssdlab fleet check`, `inventory` and `job`: the commands that run on a drive's host."""
+"""`ssdlab fleet check`, `inventory`, `scripts` and `job`: the commands that run on a drive's host."""
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from ssdlab.cli.flags import DriveTexts, Host, Identifier, Library, Name, Rack
+from ssdlab.cli.flags import DriveTexts, Host, Identifier, Library, Name, Rack, Serials
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.model.units import capacity_text, counted
@@ -17,7 +18,8 @@ CHECK_SCHEMA = "ssdlab.fleet-check/1"
 def check(*, host: Host = None, job: Name | None = None, library: Library = None, json: bool = False) -> int:
     """Check this host's drives against its inventory: none mounted, missing or in another slot.
 
-    Exit status 3 if one differs. The result is kept for `ssdlab fleet status`. Touches no drive.
+    Exit status 3 if one differs, or a script that slurm.conf names is missing. The result is kept for
+    `ssdlab fleet status`. Touches no drive.
 
     Parameters
     ----------
@@ -29,21 +31,23 @@ def check(*, host: Host = None, job: Name | None = None, library: Library = None
         Print JSON, schema ssdlab.fleet-check/1: `faults` by serial, and why the job was `ended`.
     """
     from ssdlab.fleet.drive_faults import host_faults, note_health
-    from ssdlab.fleet.slurm_files import end_job
+    from ssdlab.fleet.slurm_files import end_job, script_faults
     from ssdlab.model.errors import HostError
     from ssdlab.results.lease import host_name
 
     shared, name = library_of(library), host or host_name()
     faults = host_faults(shared, name)
-    if not json:
-        for what in faults.values():
-            print_line(what, "warn")
     ended = "" if job is None else end_job(shared, job, faults)
     if ended:
         say(f"job {job} was ended: {ended}")
     note_health(shared, name, faults)
+    if host in (None, host_name()):
+        faults |= script_faults()
     if json:
         print_json({"schema": CHECK_SCHEMA, "host": name, "faults": faults, "ended": ended or None})
+    else:
+        for what in faults.values():
+            print_line(what, "warn")
     if not faults:
         say(f"{name}: its drives match its inventory")
     return HostError.exit_status if faults else 0
@@ -52,55 +56,90 @@ def check(*, host: Host = None, job: Name | None = None, library: Library = None
 def inventory(
     *,
     simulated: DriveTexts = (),
+    drop: Serials = (),
     host: Host = None,
-    rack: Rack = "",
+    rack: Rack = None,
     slurm: bool = False,
-    scripts: Path | None = None,
     library: Library = None,
     json: bool = False,
 ) -> None:
     """Record this host's drives in the shared library; run it on each host of a fleet.
 
+    Rack and simulated drives of the last inventory are kept. A drive that is gone is refused unless it is
+    dropped by name.
+
     Parameters
     ----------
     simulated
         A simulated drive that counts as one of this host; its text says serial=. May be given several times.
+    drop
+        Serial number of a drive to leave out that is gone or simulated. May be given several times.
     host
         Name of the host [default: its Slurm node name, else its host name].
     rack
-        Rack of the host, by which `fleet report` groups its drives.
+        Rack of the host, by which `fleet report` groups its drives [default: the last one].
     slurm
         Print the lines for gres.conf and slurm.conf, without drives that are protected from writing.
-    scripts
-        Folder for Slurm's health check, prolog and epilog; prints their lines for slurm.conf.
     json
         Print the inventory as JSON, schema ssdlab.inventory/1.
     """
-    from ssdlab.fleet.inventory import take
+    from ssdlab.fleet.inventory import changes, inventory_of, take
     from ssdlab.fleet.slurm_files import gres_lines, node_line
+    from ssdlab.model.errors import Refused
+    from ssdlab.results.lease import host_name
 
-    taken = take(library_of(library), simulated, host, rack)
+    shared = library_of(library)
+    before = None
+    try:
+        before = inventory_of(shared, host or host_name())
+    except Refused as error:
+        say(f"not kept: {error.what}")
+    taken = take(shared, simulated, host, rack, drop=drop)
     if json:
         print_json(taken.model_dump(mode="json", by_alias=True))
         return
+    changed = [] if before is None else changes(before, taken)
     if slurm:
         print_line("# gres.conf")
         for line in gres_lines(taken):
             print_line(line)
         print_line("# slurm.conf: GresTypes=drive, and")
         print_line(node_line(taken))
-    if scripts is not None:
-        from ssdlab.fleet.slurm_files import write_scripts
+    else:
+        rows = [(d.serial, d.model, d.text, capacity_text(d.who.capacity_bytes)) for d in taken.drives]
+        print_table(rows, ("serial", "model", "drive", "capacity"), right=(3,))
+        for why in taken.left_out.values():
+            print_line(f"left out: {why}", "dim")
+    for change in changed:
+        say(change)
+    place = f", rack {taken.rack}" if taken.rack else ""
+    say(f"{taken.host}{place}: {counted(len(taken.drives), 'drive')} in the fleet's inventory")
 
-        for line in write_scripts(scripts, library_of(library), taken.host):
-            print_line(line)
-    if slurm or scripts is not None:
+
+def scripts(folder: Path, /, *, library: Library = None, json: bool = False) -> None:
+    """Write Slurm's health check, prolog and epilog into a folder, and print their lines for slurm.conf.
+
+    They are the same on all hosts, and run `ssdlab fleet check`. Use one path on all hosts: a shared folder,
+    or one written on each.
+
+    Parameters
+    ----------
+    folder
+        Folder to write them to; made if it is missing.
+    json
+        Print the lines as JSON, schema ssdlab.fleet-scripts/1.
+    """
+    from ssdlab.fleet.slurm_files import write_scripts
+
+    lines = write_scripts(folder, library_of(library))
+    if json:
+        print_json({"schema": SCRIPTS_SCHEMA, "lines": lines})
         return
-    rows = [(d.serial, d.model, d.text, capacity_text(d.who.capacity_bytes)) for d in taken.drives]
-    print_table(rows, ("serial", "model", "drive", "capacity"), right=(3,))
-    for why in taken.left_out.values():
-        print_line(f"left out: {why}", "dim")
-    say(f"{taken.host}: {counted(len(taken.drives), 'drive')} in the fleet's inventory")
+    for line in lines:
+        print_line(line)
+
+
+SCRIPTS_SCHEMA = "ssdlab.fleet-scripts/1"
 
 
 def job(
@@ -134,9 +173,14 @@ def job(
     from ssdlab.cli.failures import as_lab_error
     from ssdlab.fleet.attendance import attend, command_of, consent_words
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+    from ssdlab.fleet.inventory import inventory_of
+    from ssdlab.fleet.quarantine import DriveFailure, failure_of, note_failure, of_drive
+    from ssdlab.fleet.slurm import requeue
     from ssdlab.host.documents import user_path
-    from ssdlab.model.errors import Interrupted
+    from ssdlab.model.errors import Interrupted, LabError, excerpt
+    from ssdlab.model.printable import printable
     from ssdlab.results.lease import host_name
+    from ssdlab.runs.provenance import RACK
 
     os.umask(os.umask(0) | 0o022)  # runs can be resumed only if nobody else can change them
     fleet = FleetFolder(user_path(folder).absolute())
@@ -153,12 +197,15 @@ def job(
         began=time.time(),
     )
     fleet.write_attempt(attempt)
-    status, sentence = 70, ""
+    status, sentence, failure, failed = 70, "", None, False
     try:
         if fleet.cancelled:
             raise Interrupted(  # noqa: TRY301 - noted as any other end
                 "the plan was cancelled before this job started", f"to continue: {fleet.command('resume')}"
             )
+        with suppress(LabError):  # kept with the run
+            mine = inventory_of(fleet.library, attempt.host)
+            os.environ[RACK] = "" if mine is None else mine.rack
         command = command_of(fleet, planned, attend(fleet, planned), consent)
         say(f"job {name} on {attempt.host}: ssdlab {' '.join(command.words) or '(its run is finished)'}")
         if command.words:
@@ -168,12 +215,44 @@ def job(
             if json:
                 print_run(fleet.library / planned.run_id, json=True)
     except BaseException as error:
-        failure = as_lab_error(error)
-        if failure is not None:
-            status, sentence = failure.exit_status, failure.what
+        known = as_lab_error(error)
+        if known is not None:
+            status, sentence = known.exit_status, known.what
         raise
     finally:
-        cpu_s = sum(os.times()[:4])
-        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence, "cpu_s": cpu_s}
-        fleet.write_attempt(attempt.model_copy(update=ended))
+        failure = failure_of(fleet.library / planned.run_id) if status not in (0, 2) else None
+        failed = failure is not None
+        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence, "failed": failed}
+        fleet.write_attempt(attempt.model_copy(update={**ended, "cpu_s": sum(os.times()[:4])}))
+        if failure is not None and of_drive(failure):
+            facts = {"plan": fleet.plan.plan_id, "job": name, "host": attempt.host, "at": time.time()}
+            what = DriveFailure(**facts, what=excerpt(printable(failure.what), 250))
+            note_failure(fleet.library, planned.serial, what)
+        if failed and attempt.backend_job and fleet.may_retry(fleet.attempts().get(name, ())):
+            say(f"job {name} failed and begins again")
+            requeue(attempt.backend_job)
     return status
+
+
+RELEASE_SCHEMA = "ssdlab.fleet-release/1"
+
+
+def release(serial: str, /, *more: str, library: Library = None, json: bool = False) -> None:
+    """Let plans take drives again that are in quarantine, because two of their runs failed.
+
+    Parameters
+    ----------
+    serial, more
+        Serial numbers of the drives.
+    json
+        Print what had failed as JSON, schema ssdlab.fleet-release/1.
+    """
+    from ssdlab.fleet.quarantine import release as let_go
+
+    released = let_go(library_of(library), (serial, *more))
+    if json:
+        drives = [each.model_dump(mode="json") for each in released]
+        print_json({"schema": RELEASE_SCHEMA, "drives": drives})
+        return
+    for each in released:
+        say(f"released: {each.serial}, of which {counted(len(each.failures), 'run')} had failed")

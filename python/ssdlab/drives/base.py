@@ -1,6 +1,6 @@
-"""A drive as methods see it: the `Drive` protocol, and the part shared by real drives.
+"""The `Drive` protocol for methods, and the part shared by real drives.
 
-No method knows which kind of drive it has. An unsupported operation raises; it never pretends.
+Methods do not know the kind of drive. An unsupported operation raises an error.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class DriveState(Protocol):
         """Whether a file keeps it, so that opening the drive does not recreate it."""
 
     def digest(self) -> str:
-        """Return a short text that stands for it."""
+        """Return a short text that identifies it."""
 
     def save(self, path: Path) -> None:
-        """Put it into a file, in place of what is there: all of it, durably, or nothing."""
+        """Save it to a file, replacing it durably and atomically."""
 
     def load(self, path: Path) -> None:
         """Load the drive's state from a file; `Refused` if the file is damaged or of another drive."""
 
     def settle(self) -> None:
-        """Bring the file that keeps it, if there is one, up to date; closing the drive does so too."""
+        """Update its file, if any, as closing the drive does."""
 
     def place_steady(self) -> None:
         """Replace the erased state by the computed steady state of random writes.
@@ -66,7 +66,7 @@ class DriveState(Protocol):
         Raises
         ------
         Refused
-            The drive is not erased, or theory says nothing of how it keeps its data.
+            The drive is not erased, or theory does not cover its mapping.
         """
 
     def copy(self, mark: object) -> Drive:
@@ -76,10 +76,10 @@ class DriveState(Protocol):
         """Take over the state of a copy, which must not be used afterwards."""
 
     def mark(self) -> object:
-        """Keep it in memory."""
+        """Keep the state in memory."""
 
     def back(self, mark: object) -> None:
-        """Bring the drive back to what `mark` kept."""
+        """Return the drive to the state kept by `mark`."""
 
 
 class Drive(Protocol):
@@ -123,7 +123,7 @@ class Drive(Protocol):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload to its end and return what was measured.
+        """Run a workload to its end and return the measurement.
 
         Parameters
         ----------
@@ -143,32 +143,31 @@ class Drive(Protocol):
         UsageError
             The workload does not fit this drive.
         Refused
-            It would write a drive opened for reading or one that is no longer the same, or read what was
-            never written.
+            It would write to a drive opened for reading or since changed, or read never-written blocks.
         DriveError, HostError
-            The drive or the host failed; `measurement` holds what was measured until then.
+            The drive or the host failed; `measurement` has the figures until then.
         Interrupted
-            A signal came; `measurement` likewise.
+            Stopped by a signal; `measurement` likewise.
         """
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
-        """Discard a range of bytes and find out whether that reached the device, and what it reads as.
+        """Discard a range of bytes; check whether that reached the device, and what the range reads as.
 
         Parameters
         ----------
         start, length
             The range, in multiples of the logical block.
         on_share
-            Called now and then with the share that is done; what it raises ends the trim.
+            Called regularly with the share done; an exception ends the trim.
 
         Raises
         ------
         UsageError
-            The range is no part of the drive.
+            The range is outside the drive.
         Refused
             The drive was opened for reading, or is no longer the same.
         DriveError
-            It takes no discard.
+            It rejects discards.
         """
 
     def purge(
@@ -179,7 +178,7 @@ class Drive(Protocol):
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
-        """Bring the drive into its fresh state and verify that.
+        """Purge the drive to its fresh state and verify it.
 
         Parameters
         ----------
@@ -200,15 +199,14 @@ class Drive(Protocol):
             It cannot be done without harm to what consent does not cover, or the drive was opened for
             reading.
         DriveError
-            The drive cannot be purged, failed in it, hung, or was proven not to be purged; `reason` says
-            which.
+            The drive cannot be purged, failed, hung, or was proven not purged; `reason` says which.
         """
 
     def flush(self) -> None:
-        """Make all written data durable, the drive's cache included."""
+        """Make all written data durable, including the drive's cache."""
 
     def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
-        """Leave the drive alone for that time of its own clock.
+        """Leave the drive idle for a time on its own clock.
 
         Parameters
         ----------
@@ -219,7 +217,7 @@ class Drive(Protocol):
         """
 
     def conditions(self) -> Conditions | None:
-        """Read the settings that numbers depend on; None where no block device stands behind the drive."""
+        """Read the settings that affect figures; None without a block device."""
 
     def setting(self, name: str) -> Setting:
         """Return a setting that can be read and perhaps changed (see `ssdlab.drives.settings`).
@@ -227,9 +225,9 @@ class Drive(Protocol):
         Raises
         ------
         UsageError
-            None is called so.
+            There is no such setting.
         Unsupported
-            This drive has none of that name, or it is not ours to change.
+            This drive lacks it, or it is not ours to change.
         """
 
     def power_features(self) -> PowerFeatures:
@@ -237,10 +235,10 @@ class Drive(Protocol):
 
     @property
     def state(self) -> DriveState | None:
-        """Its state, where that can be kept; None for a real drive."""
+        """Its state, if it can be kept; None for a real drive."""
 
     def health(self) -> dict[str, JsonValue]:
-        """Read what the drive itself has counted; raises `Unsupported` where nothing can be read."""
+        """Read the drive's own counters; raises `Unsupported` if unreadable."""
 
     @property
     def telemetry(self) -> Telemetry:
@@ -263,7 +261,7 @@ class Drive(Protocol):
 
 
 class RealDrive(Closing):
-    """What block devices and files have in common: one held native target, and a check before each run."""
+    """The common part of block devices and files: a native target, and a check before each run."""
 
     deadline: _core.Deadline | None = None
     on_error: OnError = "stop"
@@ -349,30 +347,30 @@ class RealDrive(Closing):
         del method, consents, limit_s, on_progress
         raise DriveError(
             f"{self._identity.path} cannot be purged: it is not a whole drive",
-            "purge needs a whole block device; a method that needs a purged drive does not fit a file",
+            "purge needs a whole block device; a method that needs a purged drive cannot run on a file",
             reason="no-purge",
             target=self._identity.path,
         )
 
     @property
     def state(self) -> None:
-        """Return None: what a real drive is in cannot be kept."""
+        """Return None, as a real drive's state cannot be kept."""
         return
 
     def setting(self, name: str) -> Setting:
-        """Refuse: the disk beneath a file is shared with others; but the host's governor is at hand."""
+        """Refuse, as a file's disk is shared; only host settings are available."""
         from ssdlab.drives.settings.finding import setting_of_file
 
         return setting_of_file(name, self._identity.path, self._place()[0])
 
     def power_features(self) -> PowerFeatures:
-        """Refuse: the disk beneath a file is shared with others."""
+        """Refuse, as a file's disk is shared."""
         from ssdlab.drives.power_features import no_features
 
         raise no_features(self._identity.path, "a file is not a drive")
 
     def health(self) -> dict[str, JsonValue]:
-        """Return what the drive says of itself (`model.telemetry.DriveHealth`), where it can be asked."""
+        """Return the drive's health (`model.telemetry.DriveHealth`), if it can be queried."""
         found = self.telemetry.reading()
         if found is None:
             raise Unsupported(
@@ -390,7 +388,7 @@ class RealDrive(Closing):
         return HostTelemetry(())
 
     def flush(self) -> None:
-        """Make all written data durable, the drive's cache included."""
+        """Make all written data durable, including the drive's cache."""
         self._target.flush()
 
     def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
@@ -418,7 +416,7 @@ class RealDrive(Closing):
         del trims
         if not self._target.writable:
             raise Refused(
-                f"{self._identity.path} was opened for reading, and this would write to it",
+                f"{self._identity.path} was opened for reading, but this would write to it",
                 "open it for writing, with consent: open_drive(..., writing=True, destroy=ID)",
                 reason="read-only",
                 target=self._identity.path,

@@ -48,9 +48,8 @@ _LOOK_S = 1.0
 class BlockDrive(RealDrive):
     """A block device, claimed exclusively while it is held: nothing can mount it or build on it.
 
-    It is opened once, and all that reaches it goes through that descriptor. Before each write all is judged
-    again, from what the kernel says then: the drive may have come back from a reset as another one, somebody
-    may use it by now, a volume may stand on another disk.
+    It is opened once, and all access uses that descriptor. Before each write the guard checks it again: it
+    may be another drive after a reset, or in use by now, or a volume may be on another disk.
 
     Parameters
     ----------
@@ -59,11 +58,11 @@ class BlockDrive(RealDrive):
     node
         Its folder in sysfs.
     intent
-        What is to be done with it.
+        The intended use.
     files
         The host.
     cap
-        How much of its rated endurance may be written.
+        Cap on the written share of its rated endurance.
 
     Raises
     ------
@@ -148,7 +147,7 @@ class BlockDrive(RealDrive):
         )
 
     def close(self) -> None:
-        """Close it; the partitions of a drive that was purged are gone, and the kernel is notified."""
+        """Close it; after a purge, the kernel is notified that partitions are gone."""
         if self._target.closed:
             return
         if self._purged:
@@ -185,7 +184,7 @@ class BlockDrive(RealDrive):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload; see `Drive.run`. What ends it because the device is gone has the reason `gone`."""
+        """Run a workload; see `Drive.run`. If the device is gone, the error has the reason `gone`."""
         try:
             return super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
         except DriveError as error:
@@ -207,7 +206,7 @@ class BlockDrive(RealDrive):
         return self._settings().find(name)
 
     def power_features(self) -> PowerFeatures:
-        """Ask what the disk has for saving power."""
+        """Query the disk's power-saving features."""
         from ssdlab.drives.power_features import features_of
 
         return features_of(self._settings())
@@ -231,7 +230,7 @@ class BlockDrive(RealDrive):
 
     @cached_property
     def telemetry(self) -> Telemetry:
-        """What the drive and its host tell of it while it works; of a partition, its disk."""
+        """Telemetry of the drive and its host during work; for a partition, its disk's."""
         from ssdlab.drives.telemetry.of_device import telemetry_of
 
         return telemetry_of(self._identity, self._files, self._node, self._port())
@@ -241,7 +240,7 @@ class BlockDrive(RealDrive):
         return read_counters(self._node)
 
     def written(self, start: int, length: int) -> bool | None:
-        """Return None: a device does not tell which of its blocks were written."""
+        """Return None, as a device does not report which blocks were written."""
         del start, length
         return None
 
@@ -306,8 +305,8 @@ class BlockDrive(RealDrive):
         # A fact that is missing now may have been read while the device went: the next look tells.
         if any(now for _, now in changed.values()):
             raise DriveError(
-                f"{self._identity.path} became another drive during the run: {_changes(changed)}",
-                "see `ssdlab drives` for what it is now; what was measured until then is kept",
+                f"{self._identity.path} is no longer the same drive: {_changes(changed)}",
+                "see `ssdlab drives` for the present drive; earlier measurements are kept",
                 reason="changed",
                 device=self._identity.path,
             )
@@ -319,7 +318,7 @@ class BlockDrive(RealDrive):
         facts = {} if cause is None else {**cause.facts}
         return DriveError(
             f"{self._identity.path} is gone: it was unplugged, or its driver dropped it",
-            "check the kernel log, and resume when the drive is back; what was measured until then is kept",
+            "check the kernel log, and resume when the drive is back; earlier measurements are kept",
             measurement=None if cause is None else cause.measurement,
             **{**facts, "reason": "gone", "device": self._identity.path},
         )
@@ -369,7 +368,7 @@ class BlockDrive(RealDrive):
     def _replaced(self, how: str) -> Refused:
         return Refused(
             f"{self._identity.path} {how}",
-            "see `ssdlab drives`, and start again with the right one",
+            "see `ssdlab drives`, and start again with the right drive",
             reason="replaced",
             target=self._identity.path,
         )

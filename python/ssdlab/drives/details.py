@@ -70,7 +70,7 @@ class Details:
     zoned
         Zone model (`host-managed`, `host-aware`, `device-managed`), or None for an ordinary drive.
     unanswered
-        Questions without an answer, and why.
+        Unanswered queries, with the reasons.
     """
 
     nvme: NvmeDetails | None = None
@@ -136,7 +136,7 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
             )
     if there(disk / "device" / "scsi_level"):
         if identity.transport == "usb":
-            bridge = ("pages of the drive", "USB bridges may hang on such commands, so none is sent")
+            bridge = ("pages of the drive", "such commands may hang USB bridges, so none is sent")
             return Details(zoned=zoned_of(zoned, None), unanswered=(bridge,))
         spoken = _ask_scsi(queries, disk)
         return Details(scsi=spoken, zoned=zoned_of(zoned, None), unanswered=tuple(queries.unanswered))
@@ -144,7 +144,7 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
 
 
 def zoned_of(kernel: str | None, drive: str | None) -> str | None:
-    """Return the zone model, of what the kernel says (`none` for ordinary) and what the drive does."""
+    """Return the zone model, from the kernel (`none` for ordinary) and the drive."""
     return kernel if kernel not in {None, "none"} else drive
 
 

@@ -1,7 +1,7 @@
 """The drive record: facts about a drive that only a person can supply, in a TOML file.
 
-A record lies in the folder ``ssdlab/drives`` of the XDG configuration folder and belongs to the drives whose
-model, and whose serial number if it names one, it bears; the one with a serial number goes first. Example::
+A record is in the folder ``ssdlab/drives`` of the XDG configuration folder. It applies to drives with its
+model, and with its serial number if it has one; a record with serial number takes precedence. Example::
 
     model = "SAMSUNG MZQL23T8HCLS-00A07"
     raw_bytes = "4096GiB"
@@ -29,7 +29,7 @@ _DAYS_PER_YEAR = 365
 
 
 class DriveRecord(Frozen):
-    """What a person noted about a drive; None is "not known"."""
+    """A user's facts about a drive; None: unknown."""
 
     noun = "entry of a drive record"
 
@@ -37,7 +37,7 @@ class DriveRecord(Frozen):
     serial: str | None = Field(default=None, description="serial number, if the record is for one drive only")
     name: str | None = Field(default=None, description="name of the drive for readers")
     maker: str | None = Field(default=None, description="maker of the drive")
-    raw_bytes: Bytes | None = Field(default=None, gt=0, description="bytes of NAND inside, spare included")
+    raw_bytes: Bytes | None = Field(default=None, gt=0, description="bytes of NAND inside, including spare")
     nand: str | None = Field(default=None, description="type and maker of the NAND")
     controller: str | None = Field(default=None, description="controller chip")
     dram_bytes: Bytes | None = Field(default=None, ge=0, description="bytes of DRAM; 0 for none")
@@ -93,17 +93,17 @@ class DriveRecord(Frozen):
 
 
 def records_folder() -> Path:
-    """Return where the records of this user lie."""
+    """Return the folder of this user's records."""
     return config_folder() / "drives"
 
 
 def find_record(model: str | None, serial: str | None, folder: Path | None = None) -> DriveRecord | None:
-    """Return the record of a drive, or None if nobody wrote one.
+    """Return the record of a drive, or None if there is none.
 
     Raises
     ------
     UsageError
-        A record is no TOML, or says what it must not; the error names the file.
+        A record is not TOML, or invalid; the error names the file.
     """
     if model is None:
         return None

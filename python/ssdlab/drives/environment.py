@@ -1,4 +1,4 @@
-"""The environment of an open drive, as a result keeps it: host, test platform and drive record together."""
+"""The environment of an open drive for a result: host, test platform and drive record."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 
 def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON can hold it.
-
-    With the test platform by its rig file, and what a person noted of the drive in its record.
-    """
+    """Return the environment of an open drive as JSON: host, rig file and drive record."""
     from ssdlab.drives.drive_record import find_record
     from ssdlab.host.platform import read_platform
 

@@ -35,7 +35,7 @@ _IN_STOCK = re.compile(r"(loop|nbd|ram|fd|sr)\d")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is known about a drive that was looked at and not touched.
+    """The result of inspecting a drive without touching it.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Look:
     exists
         False for a file that opening would make.
     reading, writing
-        What the guard objects to; for writing, with the consent given.
+        The guard's objections; for writing, given the consent.
     signatures
         What lies on a block device: file systems, partition tables, members of arrays.
     """
@@ -69,7 +69,7 @@ def open_drive(
     on_tick: OnTick | None = None,
     token: str | None = None,
 ) -> Drive:
-    """Open a drive, after the guard has found nothing against it.
+    """Open a drive, if the guard has no objection.
 
     Parameters
     ----------
@@ -151,14 +151,14 @@ def look(
     formats: bool = False,
     files: HostFiles | None = None,
 ) -> Look:
-    """Look at a drive without writing, making or holding anything.
+    """Inspect a drive without writing, creating or holding anything.
 
     Parameters
     ----------
     text, size, destroy, wipe_signatures, formats
         As for `open_drive`.
     files
-        The host; another root for tests.
+        The host; another root in tests.
 
     Raises
     ------
@@ -187,17 +187,16 @@ def look(
 
 
 def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tuple[Look, ...]:
-    """Look at every disk of this host, sorted by name.
+    """Inspect every disk of this host, sorted by name.
 
-    One without a size is listed too, but not those that a driver makes in stock: of loop devices and the
-    like only what is set up is a disk.
+    Disks without a size are listed too, but unused loop and similar devices are not.
 
     Parameters
     ----------
     files
-        The host; another root for tests.
+        The host; another root in tests.
     seen
-        A look at the whole host, if there has been one.
+        An earlier inspection of the whole host, if any.
     """
     files = files or HostFiles()
     nodes = [files.node_named(name) for name in names(files.sys / "block")]
@@ -278,12 +277,12 @@ def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
 
 
 def check_no_profile(given: str) -> None:
-    """Refuse the name of a profile where no file is called so: a simulated drive is named with its prefix.
+    """Refuse a profile's name without prefix, unless a file has that name.
 
     Raises
     ------
     UsageError
-        With the name that is meant.
+        With the intended name.
     """
     if "/" in given or os.path.lexists(given):
         return
@@ -319,7 +318,7 @@ def _check_no_size(given: SimulatedText, size: int | None) -> None:
 
 
 def resolved(text: str | os.PathLike[str]) -> str:
-    """Return the path that a text leads to now, for those who must look more than once; `sim:` as it is."""
+    """Return the path that a text resolves to now, for repeated inspection; `sim:` unchanged."""
     if _simulated(text) is not None:
         return os.fspath(text)
     with _resolve(text) as place:

@@ -25,14 +25,14 @@ _NAME = "power features"
 
 
 def features_of(of: DriveSettings) -> PowerFeatures:
-    """Ask a block device.
+    """Query a block device.
 
     Raises
     ------
     Unsupported
         It is no drive with power states: neither NVMe nor SATA.
     DriveError
-        It does not answer, or with nonsense.
+        It does not answer, or invalidly.
     """
     if of.is_nvme:
         return nvme_features(of)
@@ -42,7 +42,7 @@ def features_of(of: DriveSettings) -> PowerFeatures:
 
 
 def no_features(target: str, why: str) -> Unsupported:
-    """Return the error for what has no power states."""
+    """Return the error for a target without power states."""
     return Unsupported(
         f"{target} has no power states: {why}",
         "name an NVMe or SATA drive, or a simulated one",
@@ -52,7 +52,7 @@ def no_features(target: str, why: str) -> Unsupported:
 
 
 def nvme_features(of: DriveSettings) -> PowerFeatures:
-    """Ask an NVMe drive: its states, and where APST takes it."""
+    """Query an NVMe drive's states, and its APST table."""
     controller = setting.controller(of.port, _NAME, of.disk.name)
     after, lacks = dict[int, float](), []
     saving = None
@@ -95,7 +95,7 @@ def _nvme_state(state: nvme.PowerState, after_ms: float | None) -> PowerState:
 
 
 def sata_features(of: DriveSettings) -> PowerFeatures:
-    """Ask a SATA drive which states its link has, and the kernel how its port saves power."""
+    """Query a SATA drive's link states, and the kernel's policy for its port."""
     device, lacks = _identified(of), []
     states = [PowerState(name="active", operational=True)]
     if device.host_power or device.device_power:

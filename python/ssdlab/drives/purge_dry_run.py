@@ -1,4 +1,4 @@
-"""What a purge would do; and how a drive is opened for one, even while a sanitize is running."""
+"""Plans a purge, and opens a drive for one, even during a sanitize."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DescribedMethod:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Why a purge would be refused as things stand."""
+    """Why a purge would be refused now."""
 
     what: str
     advice: str
@@ -97,7 +97,7 @@ def rehearse(
     files: HostFiles | None = None,
     port: AdminPort | None = None,
 ) -> DryRun:
-    """Find out what a purge would do; the drive is queried but not changed.
+    """Plan a purge; the drive is queried but not changed.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""What a drive is rated for, and whether its simulation meets that.
+"""A drive's ratings, and whether its simulation meets them.
 
-A profile holds physical parameters only, and a rating is a result: it stands in a file of its own, with the
-drive state that it speaks of and whether a parameter of the profile was fitted to it. The verdict on a rating
-that was used to fit says that the fit was done; only one that was held out says anything about the model.
+A profile has only physical parameters; ratings are results, in a file of their own, with the drive state and
+whether a parameter was fitted to them. A fitted rating only checks the fit; a predicted one tests the model.
 
 Throughput, latency and power agree when they differ by no more than `TOLERANCE`. Ratings of random writes are
 floors, as makers rate them: the drive does at least this much. A model that does much more must say why. What
@@ -57,7 +56,7 @@ FAILED: frozenset[Verdict] = frozenset({"missed", "unexplained"})
 
 
 class RatedMetric(NamedTuple):
-    """What a rating is a number of."""
+    """The quantity of a rating."""
 
     title: str
     unit: str
@@ -345,7 +344,7 @@ class Rated(Stored):
 
 
 def rated_values(identity: Identity) -> tuple[Rated, ...]:
-    """Return what a drive is rated for; nothing where nobody noted it.
+    """Return a drive's ratings; none if not recorded.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """A host's checks before it starts a job: everything must be as planned.
 
-A job that finds something else ends with a sentence and exit status 2, before anything was written. It never
-fails the host: in a prolog of Slurm the same would take the whole node out of service.
+If not, the job ends with a message and exit status 2, before anything is written. It never fails the host: in
+a Slurm prolog that would take the whole node out of service.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Command:
 
 
 def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) -> tuple[str, ...]:
-    """Return the words by which a command is given the consent that a job was handed; none where none is due.
+    """Return the consent options for a job's command; none if not needed.
 
     Raises
     ------
     Refused
-        The job's work writes, and no consent to that was handed on.
+        The job writes, but no consent was passed on.
     """
     if not job.writes:
         return ()
@@ -73,7 +73,7 @@ def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) 
 
 
 def command_of(folder: FleetFolder, job: FleetJob, drive: str, consent: tuple[str, ...]) -> Command:
-    """Return the command that begins a job's run, or resumes it; with the consent for its drive."""
+    """Return the command that starts or resumes a job's run, with the consent for its drive."""
     run = folder.library / job.run_id
     if not (run / MANIFEST).is_file():
         place = ("--library", str(folder.library), "--run-id", job.run_id)
@@ -90,7 +90,7 @@ def command_of(folder: FleetFolder, job: FleetJob, drive: str, consent: tuple[st
 
 
 def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives) -> str:
-    """Make sure that this host can do a job as it was planned; return how a command names its drive here.
+    """Check that this host can do a job as planned; return its drive's name here.
 
     Raises
     ------
@@ -166,12 +166,12 @@ def check_clock(library: Path, clock: Callable[[], float] = time.time) -> None:
 def check_drive(
     job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives, slot: str | None = None
 ) -> str:
-    """Refuse a drive that is missing, mounted, or hangs elsewhere than it did; return its name here.
+    """Refuse a drive that is missing, mounted or in another slot; return its name here.
 
     Parameters
     ----------
     slot
-        Where it is to hang; by default where it hung when the plan was made.
+        Expected slot; by default the planned one.
 
     Raises
     ------
@@ -187,7 +187,8 @@ def check_drive(
     if fault or here is None or here.identity is None:
         raise Refused(
             fault,
-            "check the drive; if the change is intended, take the host's inventory again and make a new plan",
+            "check the drive; if the change is intended, record the host's inventory again and make a new "
+            "plan",
             serial=job.serial,
             host=host_name(),
         )

@@ -1,4 +1,4 @@
-"""What brings the jobs of a plan to their hosts: one small interface; `backends` has those that there are."""
+"""The interface of back ends, which run a plan's jobs on their hosts; `backends` lists them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Queued:
-    """What a back end says of a job that it has and that has not ended.
+    """A back end's state of a job that has not ended.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Backend(Protocol):
     name: BackendName
 
     def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
-        """Refuse what it could not carry out, before anything begins.
+        """Refuse a plan that it cannot run, before anything starts.
 
         Raises
         ------
@@ -47,16 +47,16 @@ class Backend(Protocol):
         """
 
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
-        """Take jobs; returns what it calls each. Returns at once, or when all have ended.
+        """Submit jobs; return its name for each. Returns at once, or when all have ended.
 
         Raises
         ------
         HostError
-            It took none, or not all.
+            It accepted none, or not all.
         """
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
-        """Return what it says of each job that it has and that has not ended."""
+        """Return the state of each job that has not ended."""
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """End jobs as Ctrl-C would: their runs can be resumed."""

@@ -1,4 +1,4 @@
-"""How a plan is started, resumed and cancelled, on any back end."""
+"""Starts, resumes and cancels a plan, on any back end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def begin(
     plan: FleetPlan, *, destroy_all: int | None, backend: str | None, wipe_signatures: bool = False
 ) -> FleetFolder:
-    """Carry a plan out; returns when the back end does.
+    """Run a plan; returns when the back end does.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def begin(
 def resume(
     folder: FleetFolder, *, backend: str | None, destroy_all: int | None = None, wipe_signatures: bool = False
 ) -> int:
-    """Give the jobs that are left to the back end again; returns how many those were.
+    """Submit the remaining jobs again; return how many.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def resume(
 
 
 def cancel(folder: FleetFolder) -> int | None:
-    """Let nothing more begin, and end what runs; returns how many jobs were told.
+    """Start no more jobs, and stop running ones; return how many were asked to stop.
 
-    A plan whose jobs have all ended well is left as it is: None.
+    None if all jobs have succeeded.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The charts of the fleet's page, as SVG that stands in the page and needs no script.
+"""The charts of the fleet's page, as inline SVG without scripts.
 
-The page's other renderer draws runs, each with a colour of its own; here are thousands of drives, of which
-only the few that are named must be told apart. Colours are the style sheet's.
+The report's renderer gives each run a colour; here only a few named ones among thousands of drives must be
+distinguished. Colours come from the style sheet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Words = Callable[[float, int], str]
-    """Return a value in words, of so many digits where it has more than that."""
+    """Return a value in words, rounded to a number of digits."""
 
 POINTS_MAX = 800
 _NS = 1e9
@@ -57,7 +57,7 @@ def rate_over_time(path: Path) -> list[tuple[float, float]]:
 
 WIDTH, LEFT, RIGHT, ROW, TOP, FOOT = 1080, 190, 30, 54, 26, 30
 DOTS_MAX = 400
-"""More are thinned, evenly by rank; named drives are always drawn."""
+"""Maximum dots; more are thinned evenly by rank, except named drives."""
 TICKS = 6
 _DIGITS = range(3, 9)
 """Of the label of a tick: as many as tell it from the others."""
@@ -68,7 +68,7 @@ _JITTER = 0.618_033_988_749_895
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of drives: their values, and the names of those that are to be named."""
+    """A row of drives: their values, and the names of labelled ones."""
 
     name: str
     values: tuple[float, ...]
@@ -77,7 +77,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Line:
-    """A line over x and y; `low` and `high`, where given, are drawn as a band."""
+    """A line over x and y; `low` and `high`, if given, are drawn as a band."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -118,7 +118,7 @@ def strips(rows: Sequence[Strip], words: Words, limits: tuple[float, float], des
 def lines(
     found: Sequence[Line], words: Words, across: Words, described: str, *, counted: bool = False
 ) -> Markup:
-    """Draw lines over two axes, each with its name at its end; of what is `counted` there are whole ticks."""
+    """Draw lines over two axes, each named at its end; `counted` axes have whole ticks."""
     xs = [point[0] for line in found for point in (*line.points, *line.band)]
     ys = [y for line in found for _, *values in (*line.points, *line.band) for y in values]
     margin = 0.08 * (max(ys) - min(ys)) or 0.02 * abs(max(ys)) or 1.0
@@ -136,7 +136,7 @@ def lines(
 
 
 def ticks(low: float, high: float, *, counted: bool = False) -> list[float]:
-    """Return round values between two; of what is counted whole ones.
+    """Return round values between two; whole ones if counted.
 
     >>> ticks(0.9, 3.2)
     [1.0, 1.5, 2.0, 2.5, 3.0]
@@ -151,7 +151,7 @@ def ticks(low: float, high: float, *, counted: bool = False) -> list[float]:
 
 
 def labelled(values: Sequence[float], words: Words) -> list[tuple[float, str]]:
-    """Return ticks with their labels, of which no two are alike where digits tell them apart.
+    """Return ticks with labels, with enough digits to be distinct.
 
     >>> labelled([47_900, 47_950], lambda value, digits: f"{value:.{digits}g}")
     [(47900, '4.79e+04'), (47950, '4.8e+04')]

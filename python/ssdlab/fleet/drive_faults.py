@@ -1,8 +1,8 @@
-"""What is wrong with a host's drives now: one is mounted, missing, or in another slot.
+"""Faults of a host's drives: one is mounted, missing, or in another slot.
 
-Every host is asked the same in three places: by the job before it begins, by the scripts that Slurm runs
-(`slurm_files`), and by who types `ssdlab fleet check`. What the scripts found last is kept in the library
-(`.fleet/health/HOST.json`), so that `ssdlab fleet status` can say why a job will not do.
+They are checked by a job before it starts, by Slurm's scripts (`slurm_files`), and by `ssdlab fleet check`.
+The last result is in the library (`.fleet/health/HOST.json`), so that `ssdlab fleet status` can say why a job
+cannot run.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from pydantic import Field, ValidationError
 
 from ssdlab.drives import list_drives
 from ssdlab.fleet.fields import HostName
-from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on, slot_of
+from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import Refused, unknown
 from ssdlab.model.frozen import Stored
+from ssdlab.runs.provenance import slot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,7 @@ _STANDING = frozenset({"mounted", "swap", "root", "held", "read-only", "empty", 
 
 
 class Health(Stored):
-    """What a host last found wrong with its drives."""
+    """A host's last check of its drives."""
 
     host: HostName
     at: float = Field(description="host time, in seconds since 1970")
@@ -43,7 +44,7 @@ class Health(Stored):
 def drive_fault(
     serial: str, slot: str, host: str, drives: Callable[[], Sequence[Look]] = list_drives
 ) -> tuple[Look | None, str]:
-    """Find the drive of a serial; returns it and what is wrong with it, which is empty where all is well."""
+    """Return the drive with a serial, and its fault; empty if none."""
     looks = [each for each in drives() if each.identity is not None]
     found = {serial_on(host, each.identity): each for each in looks if each.identity is not None}
     here = found.get(serial)
@@ -63,9 +64,17 @@ def drive_fault(
 def host_faults(
     library: Path, host: str, drives: Callable[[], Sequence[Look]] = list_drives
 ) -> dict[str, str]:
-    """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are."""
-    looks = tuple(drives())
-    mine = [each for found in inventories_in(library) if found.host == host for each in found.drives]
+    """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are.
+
+    Raises
+    ------
+    UsageError
+        There is no inventory of such a host.
+    """
+    inventories = {each.host: each for each in inventories_in(library)}
+    if host not in inventories:
+        raise unknown("host with an inventory", host, inventories)
+    looks, mine = tuple(drives()), inventories[host].drives
     found = {
         each.serial: drive_fault(each.serial, each.slot, host, lambda: looks)[1]
         for each in mine
@@ -75,7 +84,7 @@ def host_faults(
 
 
 def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
-    """Keep what a host found.
+    """Store a host's check.
 
     Raises
     ------
@@ -90,7 +99,7 @@ def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
 
 
 def known_faults(library: Path) -> dict[tuple[str, str], str]:
-    """Return what all hosts found last, by host and serial; what cannot be read says nothing."""
+    """Return all hosts' last faults, by host and serial; unreadable files are ignored."""
     found: dict[tuple[str, str], str] = {}
     with suppress(OSError, Refused), HeldFolder(library / FLEET / HEALTH) as folder:
         for name in folder.names():

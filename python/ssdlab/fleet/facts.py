@@ -1,7 +1,7 @@
 """What is known about a drive besides its figures, and likely reasons for them.
 
-A reason is likely where the drive is unlike its typical fellows in something that makes drives slower. It is
-a hint on where to look, no proof.
+A reason is likely if the drive differs from typical drives in something that slows drives. It is a hint, not
+proof.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest
 
 HOTTER_C = 5.0
-"""Drives of one model in one room differ by less, by where they sit in the air."""
+"""Drives of one model in one room differ by less, by their place in the airflow."""
 LESS_SHARE = 0.1
 """Less spare, or a slower link, by this share of the typical one's."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What one run tells of its drive; None: not told.
+    """Facts of a drive from one run; None: not reported.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Facts:
     throttled
         Whether heat slowed it.
     link_mb_s
-        What its link carried at least.
+        Minimum throughput of its link.
     spare_pct
-        Spare that is left, as an NVMe drive tells it; of a simulated one that which it works with.
+        Spare left, as reported by an NVMe drive; for a simulated one, its effective spare.
     """
 
     serial: str | None = None
@@ -54,7 +54,7 @@ class Facts:
 
 
 def facts_of(path: Path) -> Facts:
-    """Read what a run tells of its drive, from its manifest, journal and telemetry.
+    """Return a drive's facts from a run's manifest, journal and telemetry.
 
     Raises
     ------
@@ -77,18 +77,30 @@ def facts_of(path: Path) -> Facts:
     )
 
 
+FEW = 0.25
+"""A reason that more of the typical drives have as well explains nothing."""
+
+
 def likely_reasons(own: Facts, typical: Sequence[Facts]) -> tuple[str, ...]:
-    """Return differences from typical drives that may explain a drive's figures; empty if none."""
+    """Return what a drive has and few typical drives have that may explain its figures; empty if nothing."""
     return tuple(each for look in (_heat, _firmware, _link, _spare) for each in look(own, typical))
+
+
+def _few(typical: Sequence[Facts], have: Callable[[Facts], bool]) -> bool:
+    return sum(map(have, typical)) <= FEW * len(typical)
 
 
 def _heat(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.hottest_c)
     beside = "" if others is None else f"; typical drives {others:.0f} °C"
     hot = "" if own.hottest_c is None else f"up to {own.hottest_c:.0f} °C"
-    if own.throttled and 2 * sum(each.throttled for each in typical) <= len(typical):
+    if own.throttled and _few(typical, lambda each: each.throttled):
         yield f"temperature: thermal throttling ({hot}{beside})" if hot else "temperature: thermal throttling"
-    elif own.hottest_c is not None and others is not None and own.hottest_c > others + HOTTER_C:
+        return
+    if own.hottest_c is None or others is None:
+        return
+    hotter = others + HOTTER_C
+    if own.hottest_c > hotter and _few(typical, lambda each: (each.hottest_c or 0.0) > hotter):
         yield f"temperature: {hot}{beside}"
 
 
@@ -97,19 +109,26 @@ def _firmware(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     if own.firmware is None or not counts:
         return
     usual, count = counts.most_common(1)[0]
-    if own.firmware != usual and 2 * count > len(typical):
+    few = _few(typical, lambda each: each.firmware == own.firmware)
+    if own.firmware != usual and 2 * count > len(typical) and few:
         yield f"firmware: {own.firmware}; typical drives {usual}"
 
 
 def _link(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.link_mb_s)
-    if own.link_mb_s is not None and others is not None and own.link_mb_s < (1 - LESS_SHARE) * others:
+    if own.link_mb_s is None or others is None:
+        return
+    least = (1 - LESS_SHARE) * others
+    if own.link_mb_s < least and _few(typical, lambda each: (each.link_mb_s or others) < least):
         yield f"link: {own.link_mb_s:.0f} MB/s; typical drives {others:.0f} MB/s"
 
 
 def _spare(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.spare_pct)
-    if own.spare_pct is not None and others is not None and own.spare_pct < (1 - LESS_SHARE) * others:
+    if own.spare_pct is None or others is None:
+        return
+    least = (1 - LESS_SHARE) * others
+    if own.spare_pct < least and _few(typical, lambda each: (each.spare_pct or others) < least):
         left, typically = (fixed_share_text(each / 100) for each in (own.spare_pct, others))
         yield f"spare: {left}; typical drives {typically}"
 

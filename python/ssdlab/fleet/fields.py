@@ -1,8 +1,7 @@
-"""What a field of the fleet's files may hold; everything else is refused.
+"""Valid fields of the fleet's files; everything else is refused.
 
-A plan, an inventory and what is kept of a plan are files in a folder that many hosts see. From their fields
-commands are built, so each field has a form of its own: no path but those of devices and of profiles, no
-option, no line break.
+Plans, inventories and plan records are files in a shared folder. As commands are built from their fields,
+each field has a strict form: no paths except devices and profiles, no options, no line breaks.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def _checked(check: Callable[[str], None]) -> AfterValidator:
 
 def _one_line(text: str) -> str:
     if len(text) > _MAX_CHARACTERS or not text.isprintable():
-        raise ValueError(f"over {_MAX_CHARACTERS} characters, or with a line break or the like")
+        raise ValueError(f"over {_MAX_CHARACTERS} characters, or with a control character")
     return text
 
 
@@ -121,7 +120,7 @@ PlanId = Annotated[str, _formed(r"\d{8}-\d{6}-[a-z0-9][a-z0-9-]{0,39}", "not a p
 RunId = Annotated[str, _checked(_check_run)]
 JobName = Annotated[str, _formed(r"\d{4,6}", "not a job name")]
 MethodName = Annotated[str, _formed(r"[a-z0-9][a-z0-9-]{0,63}", "not a method or suite name")]
-"""No path: a declaration of a user's own could be another one by the time it is run."""
+"""No path, as a user's declaration could change before the run."""
 SettingName = Annotated[str, _formed(r"[a-z0-9][A-Za-z0-9._-]{0,127}", "not a parameter name")]
 SettingValue = Annotated[
     str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "a value may contain no / and no quotes")
@@ -139,7 +138,7 @@ Bounds = tuple[Amount, Amount]
 
 
 def misfit_text(error: ValidationError | LabError) -> str:
-    """Say which field does not fit, in one sentence."""
+    """Return which field does not fit, in one sentence."""
     if isinstance(error, LabError):
         return error.what
     fault = error.errors(include_url=False)[0]

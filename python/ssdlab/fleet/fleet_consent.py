@@ -1,8 +1,8 @@
 """Consent to what a plan destroys: given on the command line, kept with the plan, sealed by the user's key.
 
-No file of a fleet gives consent. `ssdlab fleet run` is given it, and hands it on to each job in the job's own
-command line. So that `ssdlab fleet resume` need not ask again, it is kept beside the plan, for that plan in
-that folder, as the consent of a run is (`ssdlab.runs.consent_record`).
+No file of a fleet gives consent. `ssdlab fleet run` gets it, and passes it on in each job's command line. For
+`ssdlab fleet resume` it is kept with the plan, for that plan in that folder, like a run's consent
+(`ssdlab.runs.consent_record`).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def check_consent(plan: FleetPlan, destroy_all: int | None, *, wipe_signatures: 
 
 
 def record_consent(path: Path, plan: FleetPlan, *, wipe_signatures: bool) -> FleetConsent:
-    """Keep the consent that was given; `path` is the folder of the plan.
+    """Record the consent; `path` is the folder of the plan.
 
     Raises
     ------
@@ -96,12 +96,12 @@ def record_consent(path: Path, plan: FleetPlan, *, wipe_signatures: bool) -> Fle
 
 
 def standing_consent(path: Path, plan: FleetPlan) -> FleetConsent:
-    """Return the consent that a plan was begun with.
+    """Return the consent that a plan was started with.
 
     Raises
     ------
     Refused
-        There is none that counts, so it must be given again.
+        There is no valid one, so it must be given again.
     """
     with library_errors(path), private_folder(path) as folder:
         found = _read(folder)

@@ -1,4 +1,4 @@
-"""What a fleet keeps of a plan that is carried out: in the library, so that every host sees it.
+"""The files of a started plan, in the library, so that every host sees them.
 
 ::
 
@@ -9,7 +9,7 @@
     .fleet/PLAN_ID/submitted.json       back end, and the back end's own names of the jobs
     .fleet/PLAN_ID/cancelled            there once the plan was cancelled
 
-How far a run is, and how it ended, is not kept here: that stands in its own folder.
+Progress and end of a run are in its own folder, not here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ssdlab.model.frozen import Stored
 from ssdlab.results.store import LAST, newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.fleet.fleet_consent import FleetConsent
     from ssdlab.fleet.fleet_plan import FleetJob
@@ -47,7 +47,7 @@ _ATTEMPT = re.compile(r"(\d{4,})-(\d+)\.json")
 
 
 class Attempt(Stored):
-    """One try at a job, as the host that made it wrote it down."""
+    """One attempt at a job, as recorded by its host."""
 
     job: JobName
     number: int = Field(ge=1, description="from 1")
@@ -58,17 +58,18 @@ class Attempt(Stored):
     ended: float | None = None
     exit_status: int | None = None
     sentence: str = Field(default="", description="why it was refused or failed")
+    failed: bool = Field(default=False, description="whether its run failed; a refusal or a stop is none")
     cpu_s: float | None = Field(
         default=None, description="CPU time of it and its child processes, once it ended"
     )
 
 
 BackendJob = Annotated[str, StringConstraints(pattern=r"^[0-9]*$")]
-"""What a back end calls a job: a number, which is an argument of its programs; none where it names none."""
+"""A back end's number of a job, an argument of its programs; empty if it has none."""
 
 
 class Submitted(Stored):
-    """How a plan was given to a back end."""
+    """A plan's submission to a back end."""
 
     backend: BackendName
     jobs: dict[JobName, BackendJob] = Field(default={}, description="by job, its id at the back end")
@@ -81,24 +82,22 @@ _Kept = TypeVar("_Kept", bound=Stored)
 
 
 class FleetFolder:
-    """The folder of one plan that is carried out.
+    """The folder of a started plan.
 
     Attributes
     ----------
     path
         The folder.
     plan
-        What is carried out, as it was read, once. Whose it is, is not known before `check_private` and the
-        plan's own `check_seal`.
+        The plan, read once. Its owner is not verified before `check_private` and the plan's `check_seal`.
     consent
-        To what it destroys, as this command was given it or found it; None: to nothing.
+        Consent to data loss, as given or found; None: none.
 
     Raises
     ------
     UsageError, HostError
-        It cannot be read.
-    Refused
-        What it holds is no plan, or that of another folder.
+        It cannot be read. Refused
+        Its content is not a plan, or another folder's plan.
     """
 
     def __init__(self, path: Path) -> None:
@@ -124,7 +123,7 @@ class FleetFolder:
 
     @classmethod
     def make(cls, plan: FleetPlan) -> FleetFolder:
-        """Put a plan into its library; one that is there already stays.
+        """Store a plan in its library; an existing one stays.
 
         Raises
         ------
@@ -145,7 +144,7 @@ class FleetFolder:
         return made
 
     def check_private(self) -> None:
-        """Refuse it unless it is ours, and nobody else can change it or what is in it.
+        """Refuse it unless it is ours, and no other user can change it or its content.
 
         Raises
         ------
@@ -163,7 +162,7 @@ class FleetFolder:
                     read_private(folder, name)
 
     def check_plan(self, digest: str) -> None:
-        """Refuse it unless it holds the very plan with this digest.
+        """Refuse it unless its plan has this digest.
 
         Raises
         ------
@@ -179,9 +178,9 @@ class FleetFolder:
             )
 
     def job_command(self, job: FleetJob) -> list[str]:
-        """Return the command by which a back end does a job.
+        """Return a back end's command for a job.
 
-        It carries what the job's host is to take from no file: which plan is meant, and the consent.
+        It includes what the host must not take from a file: the plan's digest and the consent.
         """
         words = [str(self.path), job.name, f"--plan={self.plan.digest}"]
         if self.consent is not None and job.serial in self.consent.destroyed and job.writes:
@@ -196,16 +195,16 @@ class FleetFolder:
         return self.path.parent.parent
 
     def command(self, verb: str) -> str:
-        """Return a command of the fleet on this plan, complete, for hints."""
+        """Return a complete fleet command on this plan, for hints."""
         return f"ssdlab fleet {verb} {self.plan.plan_id}{library_words(self.library)}"
 
     @property
     def cancelled(self) -> bool:
-        """Whether nothing more is to begin."""
+        """Whether no more jobs are to start."""
         return (self.path / CANCELLED).exists()
 
     def cancel(self, *, again: bool = False) -> None:
-        """Let nothing more begin; with `again` let it begin again."""
+        """Start no more jobs; with `again`, allow it again."""
         with library_errors(self.path), HeldFolder(self.path, writing=True) as folder:
             if again:
                 folder.remove(CANCELLED)
@@ -213,12 +212,12 @@ class FleetFolder:
                 folder.replace(CANCELLED, b"")
 
     def submitted(self) -> Submitted | None:
-        """Return how it was given to a back end; None before."""
+        """Return its submission to a back end; None before."""
         with library_errors(self.path), HeldFolder(self.path) as folder:
             return self._stored(Submitted, folder, SUBMITTED) if folder.exists(SUBMITTED) else None
 
     def note_submitted(self, backend: str, jobs: Mapping[str, str]) -> None:
-        """Write down what a back end calls the jobs, beside those that it was given before."""
+        """Record a back end's names of the jobs, in addition to earlier ones."""
         before = self.submitted()
         if before is None or before.backend != backend:
             before = Submitted(backend=backend)
@@ -238,9 +237,14 @@ class FleetFolder:
         return {job: sorted(tries, key=lambda each: each.number) for job, tries in found.items()}
 
     def write_attempt(self, attempt: Attempt) -> None:
-        """Write an attempt down, in place of what was known of it."""
+        """Record an attempt, replacing its earlier record."""
         with library_errors(self.path), HeldFolder(self.path / ATTEMPTS, writing=True) as folder:
             folder.replace(f"{attempt.job}-{attempt.number}.json", attempt.model_dump_json(indent=1))
+
+    def may_retry(self, attempts: Sequence[Attempt]) -> bool:
+        """Whether the last attempt at a job failed, and the plan lets it begin again."""
+        failed = sum(each.failed for each in attempts)
+        return bool(attempts) and attempts[-1].failed and failed <= self.plan.retries and not self.cancelled
 
     def next_attempt(self, job: str) -> int:
         """Return the number of the next attempt at a job."""
@@ -261,14 +265,14 @@ class FleetFolder:
 
 
 def find_fleet(text: str, library: Path) -> FleetFolder:
-    """Return the folder that PLAN means: an id in the library, its beginning, `last`, or the file of a plan.
+    """Return the folder that PLAN means: an id in the library, its prefix, `last`, or a plan's file.
 
-    A file of the working folder is meant where no id fits, or where it is written as a path: `./x`.
+    A file of the working folder is meant if no id fits, or if written as a path: `./x`.
 
     Raises
     ------
     UsageError
-        No plan that was carried out fits, or several do.
+        No started plan fits, or several do.
     """
     root = library / FLEET
     known = sorted(path.parent.name for path in root.glob(f"*/{PLAN}"))

@@ -1,8 +1,8 @@
 """A fleet's complete plan: every serial, host, work, duration and byte. Sealed by the user who made it.
 
-A plan holds fields, of which each has a form of its own (`ssdlab.fleet.fields`), and no words of a command.
-What will be lost is not among them: it follows from the work, whenever somebody asks. It carries two seals:
-one of its file, that tells damage, and one with the user's key, without which nothing is begun.
+A plan has only strict fields (`ssdlab.fleet.fields`), no command lines. The data to be lost is not a field:
+it follows from the work. It has two seals: one of its file against damage, and one with the user's key,
+without which nothing starts.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Task(Stored):
         return tuple(found)
 
     def writes_to(self, drive: str) -> bool:
-        """Whether a drive's data will be lost: by the method with its parameters, or by the variant.
+        """Return whether a drive's data will be lost, by the method with its parameters or by the variant.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Task(Stored):
         return _writes(self.model_dump_json(by_alias=True), drive)
 
     def order(self, drive: str, **own: Any) -> Order | SuiteOrder:  # noqa: ANN401 - fields of Order
-        """Return what is to be run on a drive; `own` are further fields of its order.
+        """Return the order for a drive; `own` are its further fields.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Task(Stored):
 
 
 def cap_words(cap: float | None) -> list[str]:
-    """Return the words that set an endurance cap: a share as a percentage, or whole bytes."""
+    """Return the options for an endurance cap: a percentage, or whole bytes."""
     if cap is None:
         return []
     return ["--endurance-cap", str(cap) if isinstance(cap, int) else percent_text(Fraction(str(cap)))]
@@ -189,7 +189,7 @@ class FleetJob(Stored):
     host: HostName
     drive: DriveText = Field(description="its name on its host when the plan was made")
     slot: Line = Field(description="its location then")
-    resettable: bool = Field(False, description="whether it can be reset without a trace, as zram can")
+    resettable: bool = Field(False, description="whether it can be reset unnoticed, as zram can")
     consent_id: Line = Field(description="its identifier for consent on its host")
     signatures: tuple[Line, ...] = Field((), description="file systems and the like on it then")
     run_id: RunId = Field(description="id of its run in the library")
@@ -205,18 +205,18 @@ class FleetJob(Stored):
 
     @property
     def writes(self) -> bool:
-        """Whether data on its drive will be lost, as its work has it."""
+        """Whether data on its drive will be lost by its work."""
         return self.task.writes_to(self.drive)
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """What it takes for itself that belongs to no drive and no host: meters, power budgets."""
+        """Exclusive resources beyond drive and host: meters, power budgets."""
         parts = (each.partition(":") for each in self.holds)
         return tuple(name for kind, _, name in parts if kind in {"meter", "shared"})
 
 
 class FleetPlan(Stored):
-    """All jobs, and what holds for them together."""
+    """All jobs, and their common fields."""
 
     schema_version: Literal["ssdlab.fleet-plan/2"] = Field(default=SCHEMA, alias="schema")
     plan_id: PlanId
@@ -225,6 +225,9 @@ class FleetPlan(Stored):
     library: WholePath
     library_token: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     at_once: int | None = Field(ge=1, le=100_000, description="jobs at once; None: the back end's own limit")
+    retries: int = Field(0, ge=0, le=9, description="how often a job that fails is begun again")
+    golden: Serial | None = Field(None, description="drive of each plan whose change is the lab's own")
+    left_out: dict[Serial, Line] = Field(default={}, description="drives in quarantine, and why")
     jobs: tuple[FleetJob, ...] = Field(min_length=1)
     key_seal: str | None = Field(default=None, description="seal with the key of the user who made it")
 
@@ -243,7 +246,7 @@ class FleetPlan(Stored):
 
     @property
     def wiped(self) -> dict[str, tuple[str, ...]]:
-        """What drives whose data will be lost carry (file systems and the like), by serial."""
+        """Signatures (file systems and the like) on drives whose data will be lost, by serial."""
         return {job.serial: job.signatures for job in self.jobs if job.signatures and job.writes}
 
     @property
@@ -253,7 +256,7 @@ class FleetPlan(Stored):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that it says."""
+        """SHA-256 of its content."""
         return hashlib.sha256(self._content()).hexdigest()
 
     def job(self, name: str) -> FleetJob:
@@ -272,16 +275,16 @@ class FleetPlan(Stored):
         )
 
     def run_command(self, path: Path | str) -> str:
-        """Return the command that begins it from its file, with the consent that it takes."""
+        """Return the command that starts it from its file, with the needed consent."""
         return f"ssdlab fleet run {shlex.quote(str(path))}{self.consent_words()}"
 
     def consent_words(self) -> str:
-        """Return the options by which consent is given to what it destroys."""
+        """Return the options for consent to its data loss."""
         wipe = " --wipe-signatures" if self.wiped else ""
         return f" --destroy-all {len(self.destroyed)}{wipe}" if self.destroyed else ""
 
     def sealed(self) -> Self:
-        """Return it with the seal of this user on this host.
+        """Return the plan with this user's seal on this host.
 
         Raises
         ------
@@ -304,7 +307,7 @@ class FleetPlan(Stored):
         Raises
         ------
         Refused
-            Somebody else did, or nobody: its fields may be forged.
+            Another user sealed it, or none: its fields may be forged.
         """
         if not is_sealed(self._content(), _PURPOSE, self.key_seal):
             raise Refused(
@@ -315,7 +318,7 @@ class FleetPlan(Stored):
             )
 
     def as_text(self) -> str:
-        """Return the plan as its file has it."""
+        """Return the text of the plan's file."""
         return seal_document(self.model_dump_json(by_alias=True, indent=1))
 
     def _content(self) -> bytes:
@@ -323,7 +326,7 @@ class FleetPlan(Stored):
 
 
 def read_plan(path: Path) -> FleetPlan:
-    """Read a plan that `ssdlab fleet plan` wrote, from a file that nobody else can change.
+    """Read a plan that `ssdlab fleet plan` wrote, from a file that no other user can change.
 
     Raises
     ------
@@ -365,7 +368,7 @@ def check_place(path: Path) -> None:
 
 
 def parse_plan(data: bytes, path: Path) -> FleetPlan:
-    """Read a plan from what was read of its file, which `path` is for messages.
+    """Parse the content of a plan's file; `path` is for messages.
 
     Raises
     ------
@@ -390,7 +393,7 @@ def parse_plan(data: bytes, path: Path) -> FleetPlan:
 
 
 def holds_of(drive: FleetDrive, host: str, work: Work, one_at_a_time: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what a job on a drive has for itself while it runs, each with its kind in front."""
+    """Return the exclusive resources of a job on a drive, each prefixed by its kind."""
     held = [f"drive:{drive.serial}"]
     if work.meter is not None:
         held.append(f"meter:{work.meter}")

@@ -1,7 +1,7 @@
 """The inventory of a host's drives: one file per host, in the shared library.
 
-The file is written by the host itself, so that it shows three things more: that the host sees the library
-(`library_token`), how far its clock is from the library's (`clock_ahead_s`), and which ssdlab it runs.
+The host itself writes it, which also shows that it sees the library (`library_token`), its clock's offset
+from the library's (`clock_ahead_s`), and its ssdlab version.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shlex
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +21,6 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from ssdlab.drives import list_drives, look
 from ssdlab.fleet.fields import DriveText, HostName, Line, Serial, misfit_text
 from ssdlab.fleet.private import private_folder, read_private
-from ssdlab.host.consent import has_own_name
 from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
@@ -31,9 +32,10 @@ from ssdlab.host.sysfs import there
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.frozen import Stored
-from ssdlab.results.journal import boot_id
+from ssdlab.model.units import counted
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
+from ssdlab.runs.provenance import slot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,14 +52,13 @@ SHARED_WITHIN_S = 60.0
 MAX_CLOCK_S = 1.0
 """Hosts whose clocks differ by more order their runs wrongly."""
 MAX_FROM_FILES_S = MAX_CLOCK_S / 2
-"""Of one clock from that of the library's file system, which all hosts share: so two of them keep the bound,
-though neither sees the other."""
+"""Maximum offset from the clock of the shared file system, so that two hosts keep the bound above."""
 _IDENTITY = TypeAdapter(Identity)
 _HOST: TypeAdapter[str] = TypeAdapter(HostName)
 
 
 class FleetDrive(Stored):
-    """One drive of a host, as the kernel or its text tells of it."""
+    """One drive of a host, as reported by the kernel or its text."""
 
     serial: Serial = Field(description="serial, as used by the fleet; if it has none, host and name")
     text: DriveText = Field(description="its name on its host")
@@ -79,7 +80,7 @@ class FleetDrive(Stored):
 
     @property
     def model(self) -> str:
-        """What a reader calls its kind."""
+        """Its kind in words."""
         return self.who.model or self.who.name
 
 
@@ -106,24 +107,37 @@ def own_version() -> str:
     return tool_facts()["version"]
 
 
-def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, rack: str = "") -> Inventory:
+def take(
+    library: Path,
+    simulated: Sequence[str] = (),
+    host: str | None = None,
+    rack: str | None = None,
+    *,
+    drop: Sequence[str] = (),
+) -> Inventory:
     """Look at the drives of this host and write its inventory into the library.
+
+    What no look shows is kept of the inventory before: rack and simulated drives.
 
     Parameters
     ----------
     library
         The library that all hosts share.
     simulated
-        Texts of simulated drives that count as drives of this host; each says its `serial=`.
+        Texts of simulated drives that count as drives of this host; each has a `serial=`.
     host
-        What it is called; by default `host_name()`.
+        Its name; by default `host_name()`.
     rack
-        Where it stands.
+        Where it stands; None: as before.
+    drop
+        Serials that may be missing.
 
     Raises
     ------
     UsageError
-        A text without a serial, or two drives with one.
+        A text without a serial, two drives with one, or a serial to drop that there is not.
+    Refused
+        A drive of the inventory before is gone, and is not to be dropped.
     HostError
         The library cannot be written.
     """
@@ -144,12 +158,20 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
             except ValidationError as error:
                 assert each.identity is not None
                 refused[each.identity.path] = f"{each.identity.path}: {misfit_text(error)}"
-    drives += [_of_text(text) for text in simulated]
+    before = None
+    with suppress(Refused):  # damaged: a new one is the way out
+        before = inventory_of(library, name)
+    known = () if before is None else before.drives
+    given = [_of_text(text) for text in simulated]
+    named = {each.serial for each in given}
+    kept = [each for each in known if each.simulated and each.serial not in {*named, *drop}]
+    drives += [*kept, *given]
     _check_serials(drives)
+    _check_kept(name, known, drives, drop)
     folder = fleet_folder(library)
     taken = Inventory(
         host=name,
-        rack=rack,
+        rack=(before.rack if before else "") if rack is None else rack,
         version=own_version(),
         taken=time.time(),
         library_token=library_token(library),
@@ -164,8 +186,63 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
     return taken
 
 
+def _check_kept(
+    host: str, known: Sequence[FleetDrive], drives: Sequence[FleetDrive], drop: Sequence[str]
+) -> None:
+    """Refuse that a drive is gone which is not to be dropped, and to drop one that there is not."""
+    here, were = {each.serial for each in drives}, {each.serial for each in known}
+    for serial in drop:
+        if serial in here or serial not in were:
+            wrong = "is attached" if serial in here else "is not in the inventory"
+            raise UsageError(f"{serial} cannot be dropped: it {wrong}", f"leave out --drop {serial}")
+    gone = [each.serial for each in known if each.serial not in {*here, *drop}]
+    if gone:
+        words = "".join(f" --drop {shlex.quote(serial)}" for serial in gone)
+        raise Refused(
+            f"{host} had {counted(len(gone), 'drive')} that it has no more: {', '.join(gone)}",
+            f"attach them again, or leave them out: add{words}",
+            serials=gone,
+        )
+
+
+def changes(before: Inventory, now: Inventory) -> list[str]:
+    """Say what differs between two inventories of a host: drives that came, went or moved, and its rack."""
+    old, new = ({each.serial: each for each in one.drives} for one in (before, now))
+    came = [f"new: {serial}" for serial in new if serial not in old]
+    gone = [f"dropped: {serial}" for serial in old if serial not in new]
+    moved = [
+        f"moved: {serial} from {old[serial].slot} to {each.slot}"
+        for serial, each in new.items()
+        if serial in old and old[serial].slot != each.slot
+    ]
+    flashed = [
+        f"firmware: {serial} from {old[serial].who.firmware} to {each.who.firmware}"
+        for serial, each in new.items()
+        if serial in old and old[serial].who.firmware != each.who.firmware
+    ]
+    rack = [f"rack: {before.rack or 'none'} to {now.rack or 'none'}"] if before.rack != now.rack else []
+    return [*came, *gone, *moved, *flashed, *rack]
+
+
+def inventory_of(library: Path, host: str) -> Inventory | None:
+    """Return the inventory of one host; None: it has none.
+
+    Raises
+    ------
+    Refused
+        It is damaged, or others can change it.
+    """
+    path = library / FLEET / INVENTORY
+    try:
+        folder = private_folder(path, writing=False)
+    except FileNotFoundError:
+        return None
+    with library_errors(path), folder:
+        return _read(folder, f"{host}.json", private=True) if folder.exists(f"{host}.json") else None
+
+
 def read_inventories(library: Path) -> tuple[Inventory, ...]:
-    """Return the inventories of all hosts, by their names; what speaks against them together is refused.
+    """Return the inventories of all hosts, by name; refuse inconsistent ones.
 
     Raises
     ------
@@ -181,7 +258,7 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
         found,
         "library_token",
         "do not see the same library",
-        "mount the same shared folder on all of them, and take their inventories again",
+        "mount the same shared folder on all of them, and record their inventories again",
     )
     _check_clocks(found)
     return found
@@ -195,7 +272,7 @@ def inventories_in(library: Path, *, private: bool = False) -> tuple[Inventory, 
     library
         The library.
     private
-        Whether something is done as they say: then nobody else may be able to change them.
+        Whether commands follow from them: then no other user may be able to change them.
 
     Raises
     ------
@@ -230,7 +307,7 @@ def fleet_folder(library: Path) -> HeldFolder:
 
 
 def library_token(library: Path) -> str:
-    """Return what tells one library from another, drawn by who asks first.
+    """Return a library's identifying token, created by the first caller.
 
     Raises
     ------
@@ -253,7 +330,7 @@ def library_token(library: Path) -> str:
 
 
 def clock_ahead_s(folder: HeldFolder, clock: Callable[[], float] = time.time) -> float:
-    """Return the host's clock less that of the file system that a folder lies on, in seconds."""
+    """Return the host's clock minus the clock of a folder's file system, in seconds."""
     name = f"clock-{secrets.token_hex(8)}"
     before = clock()
     folder.replace(name, b"", durable=False)
@@ -264,7 +341,7 @@ def clock_ahead_s(folder: HeldFolder, clock: Callable[[], float] = time.time) ->
 
 
 def serial_on(host: str, who: Identity) -> str:
-    """Return what the fleet calls a drive: its serial, or its host and name where it has no own one."""
+    """Return a drive's name in the fleet: its serial, or host and name if it has none."""
     return f"{host}-{who.consent_id}" if is_filler(who.serial or "") else str(who.serial)
 
 
@@ -275,7 +352,7 @@ def _guarded(found: Look) -> str:
 
 
 def drive_found(found: Look, host: str) -> FleetDrive:
-    """Return what a fleet knows of a drive that is there."""
+    """Return a fleet's record of an attached drive."""
     who = found.identity
     assert who is not None  # what is listed is there
     node = Path("/sys/class/block") / who.name.replace("/", "!")
@@ -307,20 +384,6 @@ def _of_text(text: str) -> FleetDrive:
 def plain_identity(who: Identity) -> dict[str, JsonValue]:
     """Return an identity as JSON holds it."""
     return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(who).items()}
-
-
-def slot_of(node: Path, who: Identity) -> str:
-    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
-
-    One that hangs nowhere and has but a name of the kernel's (loop, zram) is told from the next that gets its
-    name by the kernel's count of attachments since the host started.
-    """
-    device = node / "device"
-    if device.exists():
-        return str(device.resolve())
-    if who.diskseq is None or has_own_name(who.consent_id, asdict(who)):
-        return who.path
-    return f"{who.path} (attachment {who.diskseq} since start {boot_id()})"
 
 
 def _link_of(node: Path, transport: str | None) -> str:
@@ -361,7 +424,7 @@ def _check_clocks(found: Sequence[Inventory]) -> None:
     if apart > MAX_CLOCK_S:
         raise Refused(
             f"the clocks of {first.host} and {last.host} differ by {apart:.1f} s",
-            "synchronise both to one time server, and take their inventories again",
+            "synchronise both to one time server, and record their inventories again",
             hosts=[first.host, last.host],
         )
     for each in found:
@@ -379,7 +442,7 @@ def check_ahead(host: str, ahead_s: float) -> None:
     if abs(ahead_s) > MAX_FROM_FILES_S:
         raise Refused(
             f"the clock of {host} is {ahead_s:+.1f} s off that of the library's file system",
-            "synchronise both to one time server, and take the host's inventory again",
+            "synchronise both to one time server, and record the host's inventory again",
             host=host,
         )
 
@@ -395,6 +458,7 @@ def _read(folder: HeldFolder, name: str, *, private: bool) -> Inventory:
         why = misfit_text(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
         raise Refused(
             f"the inventory {path} cannot be read: {why}",
-            f"take it again on that host: ssdlab fleet inventory{library_words(path.parents[2])}",
+            "give rack and simulated drives anew when you take it again on that host: "
+            f"ssdlab fleet inventory{library_words(path.parents[2])}",
             path=str(path),
         ) from error

@@ -1,7 +1,7 @@
 """The back end of one host, without setup: runs jobs in parallel that do not disturb each other.
 
-It works while its command runs. Ended by Ctrl-C, it ends its jobs as Ctrl-C would, and they can be resumed;
-killed, it leaves them running: each holds its own run, so that whoever resumes the plan finds them at work.
+It works while its command runs. Ctrl-C also stops its jobs, which can be resumed. If it is killed, its jobs
+continue; each holds its own run, so that resuming the plan finds them running.
 """
 
 from __future__ import annotations
@@ -42,41 +42,41 @@ if TYPE_CHECKING:
 # those of one user, as the state folder is.
 
 NO_CPU = "cpu"
-"""Said where all CPUs are had by others."""
+"""The reason if all CPUs are in use."""
 _FOLDER = "holds"
 _HOLDER_BYTES = 4096
 
 
 class Hold(Closing):
-    """Things that are held, until every process that has the descriptors has closed them.
+    """Locked resources, until every process with the descriptors has closed them.
 
     Attributes
     ----------
     descriptors
-        Of the locks; a process that they are handed to holds the things as well.
+        Descriptors of the locks; a process that inherits them also holds the resources.
     """
 
     def __init__(self, descriptors: Sequence[int]) -> None:
         self.descriptors = tuple(descriptors)
 
     def close(self) -> None:
-        """Let go, as far as this process is concerned."""
+        """Release them in this process."""
         taken, self.descriptors = self.descriptors, ()
         for each in taken:
             os.close(each)
 
 
 def hold(things: Sequence[str], by: str, *, cpus: int = 0, of_cpus: int = 0) -> Hold | str:
-    """Lock all of some resources, or none; returns the lock, or the resource that is in use.
+    """Lock all of some resources, or none; return the lock, or the resource in use.
 
     Parameters
     ----------
     things
         By their names, such as ``meter:scpi:10.0.0.9``.
     by
-        Who takes them, for those who wait.
+        Owner, shown to waiting jobs.
     cpus, of_cpus
-        So many CPUs besides, of as many as there are.
+        CPUs to lock besides, and CPUs in all.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def hold(things: Sequence[str], by: str, *, cpus: int = 0, of_cpus: int = 0) -> 
 
 
 def holder(thing: str) -> str:
-    """Return who has a thing on this host now; empty if nobody has."""
+    """Return who holds a resource on this host now; empty if free."""
     try:
         with (state_folder() / _FOLDER / _file_name(thing)).open("rb") as file:
             with suppress(BlockingIOError):
@@ -172,7 +172,7 @@ class Local:
         left_over = [job for job in folder.plan.jobs if job not in jobs]
         try:
             while waiting or self._running:
-                self._reap()
+                waiting += self._reap(folder)
                 if folder.cancelled:
                     waiting.clear()
                 left_over = [job for job in left_over if _goes_on(folder, job)]
@@ -183,7 +183,7 @@ class Local:
             raise Interrupted("the fleet was stopped", f"continue with: {folder.command('resume')}") from None
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
-        """Say which jobs run: those at work or just begun; while a command works on the plan, others wait."""
+        """Return the running jobs; while a command works on the plan, the others wait."""
         found = {job.name: Queued("waiting", reason=_why(folder, job)) for job in _waiting(folder)}
         attempts = folder.attempts()
         at_work = [job for job in folder.plan.jobs if _goes_on(folder, job, attempts)]
@@ -241,10 +241,15 @@ class Local:
             )
         self._running[job.name] = (job, process)
 
-    def _reap(self) -> None:
-        for name, (_, process) in list(self._running.items()):
-            if process.poll() is not None:
-                del self._running[name]
+    def _reap(self, folder: FleetFolder) -> list[FleetJob]:
+        """Forget the jobs that have ended; returns those that failed and are to begin again."""
+        ended = [job for job, process in self._running.values() if process.poll() is not None]
+        for job in ended:
+            del self._running[job.name]
+        if not ended or not folder.plan.retries:
+            return []
+        attempts = folder.attempts()
+        return [job for job in ended if folder.may_retry(attempts.get(job.name, ()))]
 
     def _end_all(self) -> None:
         for _, process in self._running.values():

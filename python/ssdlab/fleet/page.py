@@ -1,12 +1,13 @@
 """The fleet's page: the drives of one model compared, the outliers, and likely reasons.
 
-Made of the library's catalogue and inventories. Runs are opened for the drives that are named and for a few
-typical ones beside them, so a page costs the same whatever the library holds; a series is read on request.
+Made from the library's catalogue and inventories. Runs are opened only for named and a few typical drives, so
+the cost does not depend on the library's size; series are read on request.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ssdlab.fleet.drawing import Line, Strip, lines, rate_over_time, strips
 from ssdlab.fleet.facts import Facts, facts_of, likely_reasons
 from ssdlab.fleet.inventory import inventories_in
 from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, drifts, model_of, populations, without_figures
+from ssdlab.fleet.status import status_of
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import (
     change_text,
@@ -29,26 +31,28 @@ from ssdlab.model.units import (
 from ssdlab.report.engine import static
 from ssdlab.report.templating import template
 from ssdlab.results.cells import Cell, Table, words
+from ssdlab.results.kin import MARKS, UNFIT, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.population import Drift, Population, Sample, Without
     from ssdlab.library.choosing import Choice
     from ssdlab.library.index import Index
 
 TYPICAL = 15
-"""Drives nearest the median whose runs are opened, to say what is usual."""
+"""Drives nearest the median whose runs are opened, for typical values."""
 ROWS_MAX = 24
-"""So many hosts are drawn; a table has all."""
+"""Maximum hosts in a chart; the table has all."""
 _MINUS = "\u2212"
 NO_REASON = "no reason found in the records"
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A chart of the page with its words, and its numbers."""
+    """A chart of the page with its text and numbers."""
 
     id: str
     title: str
@@ -69,13 +73,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Named:
-    """An outlier: in which figures, and the likely reasons."""
+    """An outlier: its figures, and the likely reasons."""
 
     drive_id: str
     name: str
     host: str
     unlike: tuple[str, ...]
     reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of every drive of a plan: counts in words, and a row for each job."""
+
+    words: str
+    table: Table
+    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,7 @@ class FleetPage:
     named: tuple[Named, ...]
     rule: str
     parts: tuple[Part, ...]
+    account: Account | None = None
 
     @property
     def drives(self) -> str:
@@ -98,7 +112,7 @@ class FleetPage:
 
     @property
     def verdict(self) -> str:
-        """What is found, in a sentence; another says what could not be judged."""
+        """The result in a sentence, with a second one for what was not assessed."""
         too_few = f"fewer than the {VALUES_MIN} drives needed for a judgement"
         if not self.judged and not self.named:
             figures = "the only figure is" if self.figures == 1 else f"all {self.figures} figures are"
@@ -139,52 +153,72 @@ class FleetPage:
 
 
 class _Places:
-    """Where each drive is and what a reader calls it, as the inventories have it."""
+    """Where each drive was, as its newest run has it, and its serial, as the inventories have it."""
 
-    def __init__(self, library: Path) -> None:
-        self._known: dict[str, tuple[str, str, str]] = {}
-        for each in inventories_in(library):
+    def __init__(self, index: Index, model: str) -> None:
+        found = index.ask(
+            "SELECT drive_id, arg_max(host, created), arg_max(rack, created), arg_max(firmware, created) "
+            "FROM runs WHERE drive_name = ? GROUP BY drive_id",
+            [model],
+        )
+        self._known: dict[str, tuple[str, str]] = {each[0]: (each[1], each[2]) for each in found if each[1]}
+        self._firmwares: dict[str, str] = {each[0]: each[3] for each in found}
+        self._serials: dict[str, str] = {}
+        for each in inventories_in(index.library):
             for drive in each.drives:
-                self._known[str(drive.identity.get("consent_id"))] = (drive.serial, each.host, each.rack)
+                drive_id = str(drive.identity.get("consent_id"))
+                self._serials[drive_id] = drive.serial
+                self._known.setdefault(drive_id, (each.host, each.rack))  # a run of before has no place
 
     def name(self, drive_id: str) -> str:
-        return self._known[drive_id][0] if drive_id in self._known else drive_id
+        return self._serials.get(drive_id, drive_id)
 
     def host(self, drive_id: str) -> str:
-        return self._known[drive_id][1] if drive_id in self._known else ""
+        return self._known.get(drive_id, ("", ""))[0]
+
+    def firmware(self, drive_id: str) -> str:
+        found = self._firmwares.get(drive_id)
+        return f"firmware {found}" if found else ""
 
     def rack(self, drive_id: str) -> str:
-        return self._known[drive_id][2] if drive_id in self._known else ""
+        return self._known.get(drive_id, ("", ""))[1]
 
 
 def fleet_page(
-    index: Index, choice: Choice, model: str | None = None, series: Sequence[str] = ()
+    index: Index,
+    choice: Choice,
+    model: str | None = None,
+    series: Sequence[str] = (),
+    plan: FleetFolder | None = None,
 ) -> FleetPage:
-    """Put the page of a model together.
+    """Assemble the page of a model.
 
     Parameters
     ----------
     index
         The library's catalogue.
     choice
-        Which runs are meant at all.
+        Which runs to consider.
     model
         Name of the model or a part of it; None: the only one that there is.
     series
         Serials of drives whose interval rows are drawn beside those of the most typical drive.
+    plan
+        A plan of which the page accounts for every job.
 
     Raises
     ------
     UsageError
-        No run is meant, several models are, or there is no drive of such a serial.
+        No run matches, several models match, or there is no drive with such a serial.
     Refused
         The catalogue, or a run that has to be opened, is damaged.
     """
-    meant = model_of(index, choice, model)
+    models = set() if plan is None else {job.model for job in plan.plan.jobs}
+    meant = model_of(index, choice, model or (min(models) if len(models) == 1 else None))
     found = populations(index, meant, choice)
     if not found:
         raise UsageError(f"no run of {meant} has a figure", "list the library's runs: ssdlab runs")
-    places, drifting = _Places(index.library), drifts(found)
+    places, drifting = _Places(index, meant), drifts(found)
     without = without_figures(index, meant, choice, found)
     named = _named(index.library, found, drifting, without, places)
     names = {each.drive_id: each.name for each in named}
@@ -206,8 +240,52 @@ def fleet_page(
     drives |= {each.drive_id for each in without}
     judged = sum(each.spread.judged for each in found)
     return FleetPage(
-        meant, len(drives), len(found), judged, _badges(found), named, _rule(found), tuple(parts)
+        meant,
+        len(drives),
+        len(found),
+        judged,
+        _badges(found),
+        named,
+        _rule(found),
+        tuple(parts),
+        None if plan is None else _account(index, plan, found),
     )
+
+
+WITH_FIGURE, WITHOUT = "with a figure", "without a figure"
+
+
+def _account(index: Index, plan: FleetFolder, found: Sequence[Population]) -> Account:
+    """Say of every job of a plan what became of it: its figure with what qualifies it, or why it has none."""
+    leading: dict[str, Population] = {}
+    for each in found:
+        leading.setdefault(each.method, each)
+    figures = {each.name: each for each in leading.values()}
+    of_run: dict[str, tuple[str, str]] = {}
+    lines = index.ask(
+        "SELECT coalesce(nullif(suite, ''), folder) AS run, name, median(value), "
+        f"string_agg(DISTINCT {UNFIT}, ', '), string_agg(DISTINCT {MARKS}, ', ') FROM entries "
+        "WHERE list_contains(?, name) AND list_contains(?, run) GROUP BY run, name ORDER BY run, name",
+        [list(figures), [job.run_id for job in plan.plan.jobs]],
+    )
+    for run, name, value, unfit, marks in lines:
+        each = figures[name]
+        shown = "" if value is None else f"{each.label} {figure_text(value, each.unit)}"
+        of_run.setdefault(run, (shown, ", ".join(filter(None, map(labels_of, (unfit, marks))))))
+    rows, counts = [], Counter[str]()
+    for status in status_of(plan, strict=False):
+        shown, qualifiers = of_run.get(status.job.run_id, ("", ""))
+        what: str = status.state
+        if status.state == "finished":
+            what = WITH_FIGURE if shown else WITHOUT
+        counts[what] += 1
+        job = status.job
+        cells = (job.name, job.serial, status.host, job.task.run, what, shown, qualifiers or status.reason)
+        rows.append(tuple(map(words, cells)))
+    told = ", ".join(f"{count} {what}" for what, count in counts.most_common())
+    head = ("Job", "Drive", "Host", "Work", "State", "Figure", "Qualifiers, or reason")
+    table = Table("Every job", head, tuple(rows))
+    return Account(f"{counted(len(rows), 'job')} of plan {plan.plan.plan_id}: {told}.", table, counts)
 
 
 def _named(
@@ -263,7 +341,7 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     )
     far = {sample.drive_id for sample in each.outliers}
     groups = [("all drives", each.samples)]
-    for of in (places.rack, places.host):
+    for of in (places.rack, places.host, places.firmware):
         by: dict[str, list[Sample]] = {}
         for sample in each.samples:
             by.setdefault(of(sample.drive_id), []).append(sample)
@@ -316,7 +394,7 @@ def _table(each: Population, groups: Sequence[tuple[str, Sequence[Sample]]]) -> 
         return (words(name), Cell(str(len(values))), *shown)
 
     head = ("Drives", "Number", "Least", "25 %", "Median", "75 %", "Greatest")
-    return Table("By rack and host", head, tuple(cells(*group) for group in groups))
+    return Table("By rack, host and firmware", head, tuple(cells(*group) for group in groups))
 
 
 def _drift(each: Drift, names: Mapping[str, str]) -> Drawn:
@@ -379,9 +457,9 @@ def _rule(found: Sequence[Population]) -> str:
     chance, lowest = fixed_share_text(FALSE_ALARMS), fixed_share_text(MIN_SIGMA)
     return (
         "A drive is an outlier if the logarithm of a figure is far from the median, in median absolute "
-        "deviations, or if its runs gave no figure. The limit is set so that drives varying only by chance "
-        f"(normally) yield an outlier on at most {chance} of pages, over all {len(found)} figures together. "
-        "Repeats of drives add the same chance again. "
+        "deviations, or if its runs gave no figure. If drives vary only by chance (normally distributed), "
+        f"at most {chance} of pages name an outlier, over all {len(found)} figures. "
+        "Drift over repeats has the same chance. "
         f"At least {VALUES_MIN} drives are needed; a spread below {lowest} counts as {lowest}. "
         "Reasons are differences from typical drives: a hint, not proof."
     )

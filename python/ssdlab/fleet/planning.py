@@ -1,7 +1,8 @@
-"""From a selection and the inventories to a plan. Nothing is touched, and no drive is asked anything."""
+"""From a selection and the inventories to a plan, without accessing a drive."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -14,6 +15,8 @@ from ssdlab.drives.opening import Look
 from ssdlab.fleet.fields import misfit_text
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, Task, holds_of
 from ssdlab.fleet.inventory import own_version
+from ssdlab.fleet.quarantine import quarantined
+from ssdlab.fleet.selection import Drives
 from ssdlab.lab.suites import find_suite, is_path
 from ssdlab.model.errors import LabError, Refused, UsageError, excerpt, unknown
 from ssdlab.model.meter_text import MeterText
@@ -26,11 +29,12 @@ from ssdlab.runs.order import Order, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.fleet.inventory import FleetDrive, Inventory
-    from ssdlab.fleet.selection import Drives, Selection, Work
+    from ssdlab.fleet.quarantine import Failures
+    from ssdlab.fleet.selection import Selection, Work
     from ssdlab.host.identity import Identity
     from ssdlab.lab.verbs.verb import Bounds
     from ssdlab.runs.plan import Plan
@@ -45,17 +49,31 @@ class Placed:
 
 
 def chosen_drives(
-    selection: Selection, inventories: Sequence[Inventory], faults: list[LabError]
+    selection: Selection,
+    inventories: Sequence[Inventory],
+    faults: list[LabError],
+    bad: Mapping[str, Failures] | None = None,
 ) -> tuple[Placed, ...]:
-    """Return the drives that a selection means, each once, in its order; what does not exist is a fault."""
-    everywhere = [Placed(drive, each.host) for each in inventories for drive in each.drives]
-    if not everywhere:
+    """Return the drives that a selection means, each once, in its order; what does not exist is a fault.
+
+    So is a drive in quarantine (`bad`) that is named; of a model those are left out.
+    """
+    bad = bad or {}
+    every = [Placed(drive, each.host) for each in inventories for drive in each.drives]
+    everywhere = [each for each in every if each.drive.serial not in bad]
+    if not every:
         raise UsageError(
             "no host has an inventory with drives in this library",
             "first run `ssdlab fleet inventory` on each host, with their shared library",
         )
     taken: dict[str, Placed] = {}
-    for wanted in selection.drives:
+    golden = () if selection.golden is None else (Drives(serials=(selection.golden,)),)
+    for wanted in (*golden, *selection.drives):
+        for serial in wanted.serials:
+            if serial in bad:
+                advice = f"leave it out, or release it: ssdlab fleet release {shlex.quote(serial)}"
+                faults.append(UsageError(bad[serial].words, advice))
+        wanted = wanted.model_copy(update={"serials": tuple(s for s in wanted.serials if s not in bad)})
         for find in _finders(wanted, everywhere, taken):
             try:
                 taken |= {placed.drive.serial: placed for placed in find()}
@@ -68,7 +86,7 @@ def _finders(
     wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]
 ) -> list[Callable[[], list[Placed]]]:
     """Return what finds the drives of an entry: each serial by itself, so that all unknown ones are named."""
-    if wanted.serials:
+    if wanted.model is None:
         return [partial(_one, serial, wanted.host, everywhere) for serial in wanted.serials]
     return [partial(_fitting, wanted, everywhere, taken)]
 
@@ -99,7 +117,7 @@ def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Plac
         raise UsageError(
             f"{wanted.count} drives of model {wanted.model} are requested, but only {len(free)} "
             f"exist{others}",
-            f"lower count to {len(free)}, or take the inventory of more hosts",
+            f"lower count to {len(free)}, or record the inventory of more hosts",
         )
     return free[: wanted.count]
 
@@ -124,18 +142,18 @@ _FAULTS_NAMED = 8
 
 
 def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: Path) -> FleetPlan:
-    """Work out every job of a selection.
+    """Plan every job of a selection.
 
     Raises
     ------
     UsageError
         A drive, a method, a parameter or a variant that does not exist.
     Refused
-        A drive that is guarded, carries something that the selection gives no leave to lose, or does not fit
-        the work; all of them are named.
+        A drive is protected, has signatures without consent, or does not fit the work; all are named.
     """
     faults: list[LabError] = []
-    chosen = chosen_drives(selection, inventories, faults)
+    bad = quarantined(library)
+    chosen = chosen_drives(selection, inventories, faults, bad)
     jobs: list[FleetJob] = []
     problems = _too_many_cpus(selection, inventories, chosen)
     planner = _Planner(selection, library)
@@ -169,8 +187,24 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
         library=str(library),
         library_token=inventories[0].library_token,
         at_once=selection.limits.at_once,
+        retries=selection.limits.retries,
+        golden=selection.golden,
+        left_out=_left_out(selection, inventories, bad),
         jobs=tuple(jobs),
     )
+
+
+def _left_out(
+    selection: Selection, inventories: Sequence[Inventory], bad: Mapping[str, Failures]
+) -> dict[str, str]:
+    """Return the drives in quarantine that a selection's models mean, and why they are there."""
+    models = [each.model.casefold() for each in selection.drives if each.model is not None]
+    here = {drive.serial: drive.model.casefold() for each in inventories for drive in each.drives}
+    return {
+        serial: excerpt(each.words, 250)
+        for serial, each in bad.items()
+        if any(model in here.get(serial, "") for model in models)
+    }
 
 
 def _refuse_selection(faults: Sequence[LabError], problems: Sequence[str]) -> None:
@@ -289,7 +323,7 @@ class _Asked:
         return self._work.run if self._work.repeat == 1 else f"{self._work.run}-x{self._work.repeat}"
 
     def task_of(self, job: str) -> Task:
-        """Return what a job is to do: the same as all, with a seed of its own."""
+        """Return a job's task: the common one with its own seed."""
         from ssdlab.runs.suites.ordering import derived
 
         seed = self._work.seed
@@ -303,7 +337,7 @@ class _Asked:
             chosen_meter(MeterText.parse(work.meter), None, simulated=simulated, in_suite=several)
 
     def bounds(self, placed: Placed, library: Path) -> _Bounds:
-        """Plan it on a drive that is known by its inventory."""
+        """Plan it on a drive of an inventory."""
         from ssdlab.runs.suites.ordering import planned_children
 
         self._check_meter(simulated=placed.drive.simulated)

@@ -1,7 +1,7 @@
 """The drives of one model compared by each figure, and their drift over repeats.
 
-A drive's value is the median of its runs. Runs that are not alike are not put together: of each method the
-group with the most drives counts, and how many drives have only others is kept.
+A drive's value is the median of its runs. Only comparable runs are combined: for each method the group with
+the most drives counts, and the number of other drives is kept.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from ssdlab.library.index import Index
 
 FALSE_ALARMS = 0.01
-"""Bound on the chance that a page names any drive, if all are of one normal distribution (of logarithms)."""
+"""Maximum probability that a page names a drive if all have one normal distribution (of logarithms)."""
 MIN_SIGMA = 0.005
-"""Drives that agree better than half a per cent are no reason to name one: histograms hold times to 1 %."""
+"""Differences below half a per cent name no drive: histograms have a resolution of 1 %."""
 WITHOUT_SHARE = 0.1
-"""Where more of the drives come to no figure, the method asks too much: none is named for it."""
+"""If more of the drives give no figure, the method demands too much, and none is named for it."""
 _OF_RUNS = f"hash({', '.join(OF_RUNS)})"
 """SQL for one number of all that runs have in common which are put together."""
 CHOSEN_UNITS = {CHOSEN_UNIT, ""}
-"""Units of what a method chooses, as the depth that it reports, and does not measure."""
+"""Units of chosen, not measured, quantities, such as the reported depth."""
 
 
 @dataclass(frozen=True)
 class Sample:
     """One drive: the values of its runs, oldest first, and their folders.
 
-    `marks` has in how many of them what stands with the figure and forbids no rank, by code.
+    `marks` has the number of runs by code of qualifiers that do not forbid ranking.
     """
 
     drive_id: str
@@ -74,9 +74,9 @@ class Population:
     samples
         The drives, the least value first.
     spread
-        Where the logarithms of their values lie.
+        Distribution of the logarithms of their values.
     left_out
-        Drives that have the figure only from runs which are not like these.
+        Drives with this figure only from runs not comparable with these.
     """
 
     name: str
@@ -88,11 +88,11 @@ class Population:
     spread: Spread
     left_out: int
     unfit: str
-    """What forbids the figure of all of these a rank; empty: nothing does."""
+    """Why none of these is ranked; empty: they are."""
 
     @property
     def marks(self) -> str:
-        """The labels of what else stands with it, of each that is not of all drives with how many."""
+        """The labels of other qualifiers, with the number of drives unless all."""
         counts = counted_codes(", ".join(each.marks) or None for each in self.samples)
         return counted_words(counts, len(self.samples), "drives")
 
@@ -102,7 +102,7 @@ class Population:
         return math.exp(self.spread.middle)
 
     def off(self, sample: Sample) -> float:
-        """Return how far a drive is from the median, as a share of it."""
+        """Return a drive's distance from the median, as a share of it."""
         return sample.value / self.middle - 1
 
     @property
@@ -114,7 +114,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Without:
-    """A drive whose runs came to none of the figures that nearly all others have, in a shown state."""
+    """A drive whose runs gave none of the figures that nearly all others have in a proven state."""
 
     drive_id: str
     folder: str
@@ -221,7 +221,7 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
 def without_figures(
     index: Index, model: str, choice: Choice, found: Sequence[Population]
 ) -> tuple[Without, ...]:
-    """Return the drives whose runs of a method gave no such figure: their state moved or was not verified."""
+    """Return the drives without such a figure: their state changed or was not verified."""
     where, values = choice.where(index)
     missing: list[Without] = []
     for method in dict.fromkeys(each.method for each in found):
@@ -241,7 +241,7 @@ def without_figures(
 
 
 REPEATS_MAX = 60
-"""Newest repeats that are looked at: slopes take the square of their number."""
+"""Newest repeats to consider: the time for slopes grows with the square of their number."""
 
 
 @dataclass(frozen=True)
@@ -264,9 +264,9 @@ class Drift:
     levels
         From the first repeat on.
     slopes
-        Of each drive with repeats: growth from one to the next, as a logarithm.
+        For each drive with repeats: growth per repeat, as a logarithm.
     spread
-        Where the slopes lie.
+        Distribution of the slopes.
     """
 
     population: Population
@@ -276,12 +276,12 @@ class Drift:
 
     @property
     def outliers(self) -> tuple[tuple[Sample, float], ...]:
-        """The drives that change unlike the others, with their growth from one repeat to the next."""
+        """The drives that drift differently, with their growth per repeat."""
         return tuple(each for each in self.slopes if self.spread.is_far(each[1]))
 
 
 def drifts(found: Sequence[Population]) -> tuple[Drift, ...]:
-    """Return the drift of each figure that any drive has more than once."""
+    """Return the drift of each figure that a drive has more than once."""
     repeated = [each for each in found if any(len(one.values) > 1 for one in each.samples)]
     return tuple(_drift(each, FALSE_ALARMS / len(repeated)) for each in repeated)
 

@@ -1,7 +1,7 @@
 """Folders and files of the fleet that only this user and root can change or redirect.
 
-A host does what it reads there, and writes there; so it is held to what sshd asks of the files that it obeys
-(`StrictModes` of sshd_config(5)): each folder on the way too.
+A host acts on what it reads there, so the rules are those of sshd (`StrictModes` of sshd_config(5)), also for
+each parent folder.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _MODE = 0o755
 
 
 def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> HeldFolder:
-    """Open a folder that is private, for writing unless told otherwise.
+    """Open a private folder, by default for writing.
 
     Raises
     ------
     Refused
-        Others can change it, or the way to it; or it is to be written and not ours.
+        Others can change it or its path; or it is to be written and not ours.
     OSError
         It cannot be opened or made.
     """
@@ -34,7 +34,7 @@ def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> H
 
 
 def read_private(folder: HeldFolder, name: str, *, own: bool = True) -> bytes:
-    """Read a file that nobody else can change, whole and once: one of ours, or with `own=False` of root.
+    """Read a file completely that no other user can change: ours, or with `own=False` root's.
 
     Raises
     ------

@@ -40,7 +40,7 @@ MAX_COUNT = 100_000
 
 
 class Drives(Frozen):
-    """Some drives: by their serials, or as many of a model as are asked for."""
+    """Some drives: by serial, or a number of one model."""
 
     noun: ClassVar[str] = "entry of [[drives]]"
 
@@ -54,7 +54,7 @@ class Drives(Frozen):
 
 
 class Work(Frozen):
-    """One method or suite that each drive is to do."""
+    """One method or suite for each drive."""
 
     noun: ClassVar[str] = "entry of [[work]]"
 
@@ -71,27 +71,29 @@ class Work(Frozen):
     endurance_cap: str | None = Field(None, alias="endurance-cap", description="as in `ssdlab run`")
     wipe_signatures: bool = Field(False, alias="wipe-signatures", description="as in `ssdlab run`")
     on_error: OnError = Field("stop", alias="on-error", description="as in `ssdlab run`")
-    meter: Text | None = Field(None, description="power meter on the drive; one run at a time uses it")
+    meter: Text | None = Field(None, description="power meter on the drive; only one run uses it at a time")
     shares: tuple[Text, ...] = Field(
-        (), description="exclusive resources: a power budget, a chamber; licences on Slurm"
+        (), description="exclusive resources, such as a power budget or a chamber; licences on Slurm"
     )
-    seed: int | None = Field(
-        None, ge=0, lt=2**63, description="seed from which the seeds of all its runs are derived"
-    )
+    seed: int | None = Field(None, ge=0, lt=2**63, description="base seed of all its runs")
 
 
 class Limits(Frozen):
-    """What runs share, so that they do not disturb each other."""
+    """Limits that keep runs from disturbing each other."""
 
     noun: ClassVar[str] = "entry of [limits]"
 
     at_once: int | None = Field(
-        None, ge=1, le=MAX_COUNT, description="runs at once; on one host by default as many as it has CPUs"
+        None,
+        ge=1,
+        le=MAX_COUNT,
+        description="maximum parallel runs; on one host by default its number of CPUs",
     )
     one_at_a_time: tuple[Literal["link", "host"], ...] = Field(
-        (), description="drives of one switch or controller (link), or of one host, run one after another"
+        (), description="run drives of one switch or controller (link), or of one host, one after another"
     )
     cpus: int = Field(1, ge=1, le=4096, description="CPUs of each run")
+    retries: int = Field(0, ge=0, le=9, description="how often a run that fails is begun again")
 
 
 class Selection(Frozen):
@@ -103,6 +105,9 @@ class Selection(Frozen):
         "fleet", description="name of the plan: lower-case letters, digits, hyphens"
     )
     drives: tuple[Drives, ...] = Field(min_length=1, description="[[drives]] tables: serials, or a model")
+    golden: Text | None = Field(
+        None, description="serial of a drive that each plan measures: its change is the lab's own"
+    )
     work: tuple[Work, ...] = Field(min_length=1, description="[[work]] tables: the runs of each drive")
     limits: Limits = Field(Limits(), description="[limits] table: what runs share")
 
@@ -113,14 +118,14 @@ def read_selection(path: Path) -> Selection:
     Raises
     ------
     UsageError
-        The file is no TOML, or something in it does not fit; the sentence names it.
+        The file is not TOML, or invalid; the message names the place.
     """
     advice = "give the path of a TOML file with [[drives]] and [[work]] tables"
     return parse_selection(read_document(user_path(path), "selection", advice), path.name)
 
 
 def parse_selection(text: str, name: str) -> Selection:
-    """Read a selection from its text; `name` is that of its file, for messages.
+    """Parse a selection; `name` is the file's name, for messages.
 
     Raises
     ------
@@ -132,7 +137,7 @@ def parse_selection(text: str, name: str) -> Selection:
         if bool(each.serials) == (each.model is not None):
             raise UsageError(
                 f"{name}: an entry of [[drives]] needs either serials or a model",
-                "give serials = [...] or model = '...'; use another entry for other drives",
+                "give serials = [...] or model = '...'; use a separate entry for other drives",
             )
         if each.serials and each.count is not None:
             raise UsageError(

@@ -1,9 +1,10 @@
-"""The back end of a lab with Slurm: one job of its own for each job of a plan, by `sbatch`.
+"""The Slurm back end: one `sbatch` job for each job of a plan.
 
 A job is pinned to its drive by a GRES whose type is the serial, so Slurm never gives a drive to two jobs.
-What it must not share besides is said in Slurm's own words: meters are licences, drives of one link or host
-follow one another as `singleton`, and a limit of jobs at once is made of chains in which each waits for the
-one before.
+What it must not share besides is in Slurm's own words: meters are licences, and drives of one link or host
+follow one another as `singleton`. A limit of jobs at once is a share of a pool of licences that each job
+takes; without that pool it is divided among the hosts, and jobs of one host wait for each other. No job waits
+for one of another host: a node that is down holds up its own drives alone.
 Sources: slurm.conf(5), gres.conf(5), sbatch(1), squeue(1) of Slurm 22.05.
 """
 
@@ -14,8 +15,10 @@ import os
 import re
 import shlex
 import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
@@ -24,34 +27,38 @@ from ssdlab.host.programs import find_program, fixed_environment
 from ssdlab.model.errors import HostError, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import FleetFolder
-    from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
 
 GRES = "drive"
+SLOTS, SLOTS_TOTAL = "ssdlab_slots", 1_000_000
+"""Licence of which each job of a plan with a limit takes its share; so many make every limit exact."""
 CONF = "/etc/slurm/slurm.conf"
 _ANSWERS_WITHIN_S = 60.0
 _TIME_FACTOR, _TIME_MORE_S = 2.0, 1800.0
 """Of a job's planned upper bound: what Slurm lets it take. A plan's bound holds on a quiet host."""
 _REASONS = {
     "None": "",
-    "Resources": "waits for its drive or for CPUs",
-    "Priority": "other jobs are ahead of it",
-    "Licenses": "waits for a meter or another shared resource",
-    "Dependency": "waits for the preceding job",
+    "Resources": "waits for CPUs",
+    "Priority": "Slurm has jobs of higher priority",
+    "Licenses": "waits for a licence",
+    "Dependency": "waits for another job",
     "BeginTime": "was requeued and will start again",
     "JobHeldUser": "held by its user: release it with scontrol release",
     "JobHeldAdmin": "held by an administrator",
     "launch failed requeued held": "held: its node could not start it",
 }
+_NAMED = 3
+"""Maximum number of jobs that a reason names."""
 _HELD = ("Held", "held")
 _BAD_NODE = ("down", "drain", "fail", "maint", "unk", "error")
 
 
 def is_set_up() -> bool:
-    """Whether this host can give jobs to a Slurm."""
+    """Whether this host can submit jobs to Slurm."""
     there = os.environ.get("SLURM_CONF", CONF)
     return Path(there).is_file() and find_program("sbatch") is not None
 
@@ -62,42 +69,52 @@ def gres_type(serial: str) -> str:
 
 
 def licence(shared: str) -> str:
-    """Return a meter, or what else is shared, as the name of a licence."""
+    """Return the licence name of a meter or another shared resource."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", shared)
 
 
 class Slurm:
-    """Gives jobs to Slurm and asks it for them."""
+    """Submits jobs to Slurm and queries them."""
 
     name: BackendName = "slurm"
 
     def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
-        """Refuse a plan whose drives or licences Slurm does not have, or has otherwise."""
+        """Refuse a plan whose drives or licences differ from Slurm's configuration."""
         nodes = _nodes(ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
-        known = set(re.findall(r"LicenseName=(\S+)", ask("scontrol", "show", "licenses", "--oneliner")))
+        known = _licences()
         wanted = {shared: licence(shared) for job in jobs for shared in job.shared}
         problems += [
             f"there is no licence {name} for {shared}" for shared, name in wanted.items() if name not in known
         ]
+        at_once, hosts = folder.plan.at_once, {job.host for job in jobs}
+        if at_once is not None and at_once < len(hosts) and known.get(SLOTS, 0) < at_once:
+            problems.append(
+                f"at_once = {at_once} of {len(hosts)} hosts needs a licence: Licenses={SLOTS}:{SLOTS_TOTAL}"
+            )
         if problems:
             more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
             raise Refused(
                 f"Slurm lacks what the plan needs: {'; '.join(problems[:8])}{more}",
-                "take the hosts' inventories again and put their lines into slurm.conf and gres.conf "
+                "record the hosts' inventories again and put their lines into slurm.conf and gres.conf "
                 f"(`ssdlab fleet inventory --slurm{library_words(folder.library)}` prints them), "
                 "then make the plan again",
                 problems=problems,
             )
 
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
-        """Give jobs to Slurm, and return at once."""
+        """Submit jobs to Slurm, and return at once."""
         given: dict[str, str] = {}
-        chains = folder.plan.at_once or len(jobs)
+        limit = _Limit.of(folder.plan.at_once, jobs)
+        of_host: dict[str, list[str]] = {}
         for number, job in enumerate(jobs):
-            before = given[jobs[number - chains].name] if number >= chains else None
+            others = of_host.setdefault(job.host, [])
+            slots = limit.of_host.get(job.host, len(jobs))
+            before = given[others[-slots]] if len(others) >= slots else None
+            others.append(job.name)
             script = _script(folder, job)
-            answer = ask("sbatch", "--parsable", *_options(folder, job, before), script=script)
+            options = _options(folder, job, before, limit.licences)
+            answer = ask("sbatch", "--parsable", *options, script=script)
             given[job.name] = answer.strip().partition(";")[0]
             if number % 50 == 49:  # a kill in between loses no more than these names
                 folder.note_submitted(self.name, given)
@@ -109,14 +126,13 @@ class Slurm:
         given = folder.submitted()
         if given is None:
             return {}
-        names = {number: name for name, number in given.jobs.items()}
-        found: dict[str, Queued] = {}
-        lines = ask("squeue", "--noheader", "--me", "--format=%i|%T|%N|%r").splitlines()
-        for line in lines:
-            number, state, node, reason = (*line.split("|"), "", "", "")[:4]
-            if (name := names.get(number)) is not None and (kind := _kind(state, reason)) is not None:
-                found[name] = Queued(kind, node, "" if kind == "running" else _REASONS.get(reason, reason))
-        return _with_bad_nodes(folder, found)
+        rows = _rows(ask("squeue", "--noheader", "--all", f"--format={_COLUMNS}"))
+        bad, used = {}, frozenset[str]()
+        if any(row.kind == "waiting" for row in rows):
+            bad = _bad_nodes(ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E"))
+        if any(row.reason in {"Resources", "Priority"} for row in rows):
+            used = _used(ask("scontrol", "show", "node", "--details", "--oneliner"))
+        return explained(folder.plan, given.jobs, rows, bad, used)
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """End jobs: Slurm sends SIGTERM, which stops a run as Ctrl-C does."""
@@ -126,10 +142,36 @@ class Slurm:
             ask("scancel", *numbers[at : at + 200])
 
 
-def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str]:
+@dataclass(frozen=True)
+class _Limit:
+    """How a limit of jobs at once is kept: by licences that each takes, or by a limit of each host."""
+
+    licences: int = 0
+    of_host: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, at_once: int | None, jobs: Sequence[FleetJob]) -> Self:
+        if at_once is None or at_once >= len(jobs):
+            return cls()
+        if (total := _licences().get(SLOTS, 0)) >= at_once:
+            return cls(total // at_once)
+        counts = Counter(job.host for job in jobs)
+        slots = dict.fromkeys(counts, 1)
+        for _ in range(at_once - len(slots)):  # the next goes where most jobs wait for a slot
+            slots[max(slots, key=lambda host: counts[host] / slots[host])] += 1
+        return cls(of_host=slots)
+
+
+def _licences() -> dict[str, int]:
+    """Return how many there are of each licence."""
+    text = ask("scontrol", "show", "licenses", "--oneliner")
+    return {name: int(total) for name, total in re.findall(r"LicenseName=(\S+).*?Total=(\d+)", text)}
+
+
+def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int) -> list[str]:
     """Return the options of `sbatch` for a job."""
     dependencies = [] if before is None else [f"afterany:{before}"]
-    shared = [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
+    shared = _one_at_a_time(job)
     name = f"ssdlab-{folder.plan.plan_id}-{job.name}"
     if shared:
         dependencies.append("singleton")
@@ -150,11 +192,17 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str
     if math.isfinite(job.seconds[1]):
         minutes = math.ceil((job.seconds[1] * _TIME_FACTOR + _TIME_MORE_S) / 60)
         options.append(f"--time={minutes}")
-    if job.shared:
-        options.append("--licenses=" + ",".join(f"{licence(each)}:1" for each in job.shared))
+    licences = [f"{licence(each)}:1" for each in job.shared] + ([f"{SLOTS}:{slots}"] if slots else [])
+    if licences:
+        options.append(f"--licenses={','.join(licences)}")
     if dependencies:
         options.append(f"--dependency={','.join(dependencies)}")
     return options
+
+
+def _one_at_a_time(job: FleetJob) -> list[str]:
+    """Return what of its way to the host no other job may use meanwhile; the last covers the others."""
+    return [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
 
 
 def _script(folder: FleetFolder, job: FleetJob) -> str:
@@ -187,6 +235,72 @@ def _nodes(text: str) -> dict[str, dict[str, int]]:
     return found
 
 
+def requeue(number: str) -> None:
+    """Let Slurm begin a job again, by itself; that ends its processes.
+
+    Raises
+    ------
+    HostError
+        Slurm does not answer.
+    """
+    ask("scontrol", "requeue", number)
+
+
+_COLUMNS = "%i|%T|%N|%r|%W|%b|%E|%u|%j"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A job in Slurm's queue, whoever it belongs to.
+
+    Attributes
+    ----------
+    number
+        Slurm's own.
+    kind
+        What it does now; None: it has ended.
+    node, user, name
+        Where it runs, whose it is and what it is called.
+    reason
+        Why it waits, as Slurm has it.
+    licences, drives
+        What it has or wants, by the names of Slurm.
+    after
+        Numbers of the jobs that it waits for.
+    """
+
+    number: str
+    kind: Literal["waiting", "running", "held"] | None
+    node: str = ""
+    reason: str = ""
+    licences: frozenset[str] = frozenset()
+    drives: frozenset[str] = frozenset()
+    after: tuple[str, ...] = ()
+    user: str = ""
+    name: str = ""
+
+
+def _rows(text: str) -> list[Row]:
+    """Read the lines of squeue in `_COLUMNS`."""
+    found = []
+    for line in text.splitlines():
+        number, state, node, reason, licences, gres, after, user, name = (line.split("|", 8) + [""] * 8)[:9]
+        found.append(
+            Row(
+                number,
+                _kind(state, reason),
+                node,
+                reason,
+                frozenset(re.findall(r"([^,:()\s]+)(?::\d+)?", licences)) - {"null"},
+                frozenset(kind.lower() for kind in re.findall(rf"\b{GRES}[:/]([^:,()]+)", gres)),
+                tuple(re.findall(r"after\w*:(\d+)", after)),
+                user,
+                name,
+            )
+        )
+    return found
+
+
 def _kind(state: str, reason: str) -> Literal["waiting", "running", "held"] | None:
     if state in {"RUNNING", "CONFIGURING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED"}:
         return "running"
@@ -197,30 +311,100 @@ def _kind(state: str, reason: str) -> Literal["waiting", "running", "held"] | No
     return None
 
 
-def _with_bad_nodes(folder: FleetFolder, found: dict[str, Queued]) -> dict[str, Queued]:
-    """Say of jobs that wait for a node which is down or drained that it is, and why."""
-    waiting = {name for name, each in found.items() if each.state == "waiting"}
-    if not waiting:
-        return found
+def _bad_nodes(text: str) -> dict[str, str]:
+    """Return the nodes that are down or drained, and why, from what sinfo prints."""
     bad: dict[str, str] = {}
-    for line in ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E").splitlines():
+    for line in text.splitlines():
         node, state, why = (*line.split("|", 2), "", "")[:3]
         if any(word in state for word in _BAD_NODE):
             reason = "" if why in {"", "none", "None"} else f": {why}"
             bad[node] = f"node {node} is {state.rstrip('*')}{reason}"
-    for job in folder.plan.jobs:
-        if job.name in waiting and job.host in bad:
-            found[job.name] = Queued("waiting", job.host, bad[job.host])
+    return bad
+
+
+def _used(text: str) -> frozenset[str]:
+    """Return the drives that Slurm counts as in use, as types, from `scontrol show node --details`."""
+    used = " ".join(re.findall(r"\bGresUsed=(\S+)", text))
+    return frozenset(kind.lower() for kind in re.findall(rf"\b{GRES}:([^:,()]+):[1-9]", used))
+
+
+def explained(
+    plan: FleetPlan, numbers: Mapping[str, str], rows: Sequence[Row], bad: Mapping[str, str], used: Set[str]
+) -> dict[str, Queued]:
+    """Say of each job of a plan in Slurm's queue what it does, and why it waits.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    numbers
+        By job of the plan, Slurm's number.
+    rows
+        The queue, with the jobs of others.
+    bad
+        Nodes that take no jobs, and why.
+    used
+        Drives that Slurm counts as in use, as types in lower case.
+    """
+    of_number = {number: plan.job(name) for name, number in numbers.items() if number}
+    running = [row for row in rows if row.kind == "running"]
+
+    def who(row: Row) -> str:
+        job = of_number.get(row.number)
+        return f"job {row.number} of {row.user}" if job is None else _named(job)
+
+    def ends(of: Sequence[Row]) -> str:
+        named = [who(row) for row in of]
+        some = " or ".join(filter(None, (", ".join(named[:-1][:_NAMED]), named[-1])))
+        return f"begins when {some} ends"
+
+    def why(row: Row, job: FleetJob) -> str:
+        limit = f"at_once = {plan.at_once}: "
+        drive = gres_type(job.serial).lower()
+        before = [each for each in rows if each.number in row.after]
+        same = [each for each in running if each.name == row.name and each.number != row.number]
+        holders = [each for each in running if drive in each.drives]
+        if job.host in bad and row.kind == "waiting":
+            return bad[job.host]
+        if row.reason == "Dependency" and before:
+            return limit + ends(before)
+        if row.reason == "Dependency" and same:
+            return (
+                f"{ends(same)}: both use {', '.join(e for e in job.holds if e.startswith(('link', 'host')))}"
+            )
+        if row.reason == "Licenses":
+            for name in map(licence, job.shared):
+                if having := [each for each in running if name in each.licences]:
+                    return f"waits for licence {name}, held by {', '.join(map(who, having[:_NAMED]))}"
+            if having := [each for each in running if SLOTS in each.licences]:
+                return limit + ends(having)
+        if row.reason in {"Resources", "Priority"}:
+            if holders:
+                return f"waits for drive {job.serial}, used by {who(holders[0])}"
+            if drive in used:
+                return f"Slurm says {job.serial} is in use, but no job has it: restart slurmctld to free it"
+        return _REASONS.get(row.reason, row.reason)
+
+    found: dict[str, Queued] = {}
+    for row in rows:
+        job = of_number.get(row.number)
+        if job is not None and row.kind is not None:
+            waits = "" if row.kind == "running" else why(row, job)
+            found[job.name] = Queued(row.kind, row.node or (job.host if job.host in bad else ""), waits)
     return found
 
 
+def _named(job: FleetJob) -> str:
+    return f"job {job.name} ({job.serial}, {job.host})"
+
+
 def ask(program: str, *words: str, script: str | None = None) -> str:
-    """Run a program of Slurm and return what it prints.
+    """Run a Slurm program and return its output.
 
     Raises
     ------
     HostError
-        It is not installed, does not answer or refuses; with its own words.
+        It is not installed, does not answer or fails; with its own message.
     """
     path = find_program(program)
     advice = "check that slurmctld runs and SLURM_CONF names its configuration: scontrol ping"

@@ -1,4 +1,4 @@
-"""What Slurm reads of a fleet: lines of its configuration, and scripts beside its jobs."""
+"""Slurm's files for a fleet: configuration lines, and scripts around its jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
 from ssdlab.fleet.inventory import FLEET
-from ssdlab.fleet.slurm import GRES, ask, gres_type
+from ssdlab.fleet.slurm import GRES, ask, gres_type, is_set_up
 from ssdlab.fleet.status import REFUSED_STATUS
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def gres_lines(inventory: Inventory) -> list[str]:
-    """Return the lines of gres.conf: each drive that may be written, its serial as the type.
+    """Return the lines of gres.conf: each writable drive, with its serial as type.
 
-    They name the devices, unless a simulated drive is among them, which has none.
+    They name the devices, unless a simulated drive is among them.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def _check_types(inventory: Inventory) -> None:
 # 22.05.
 
 SCRIPTS = {"health-check": "HealthCheckProgram", "prolog": "Prolog", "epilog": "Epilog"}
-"""By file, the name in slurm.conf."""
+"""Keys of slurm.conf, by file."""
 HEALTH_EVERY_S = 300
 
 
-def write_scripts(folder: Path, library: Path, host: str) -> list[str]:
-    """Write the scripts into a folder; returns their lines for slurm.conf.
+def write_scripts(folder: Path, library: Path) -> list[str]:
+    """Write the scripts, which are the same on all hosts, into a folder; returns their lines for slurm.conf.
 
     Raises
     ------
@@ -89,14 +89,14 @@ def write_scripts(folder: Path, library: Path, host: str) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         with HeldFolder(folder, writing=True) as held:
             for name in SCRIPTS:
-                held.replace(name, _script(name, library, host))
+                held.replace(name, _script(name, library))
                 (folder / name).chmod(0o755)
     lines = [f"{key}={folder.absolute() / name}" for name, key in SCRIPTS.items()]
     return [*lines, f"HealthCheckInterval={HEALTH_EVERY_S}"]
 
 
 def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
-    """End a job of Slurm if one of its drives has a fault; returns the sentence, empty if it may go on.
+    """End a Slurm job if one of its drives has a fault; return the reason, empty if it may continue.
 
     Raises
     ------
@@ -140,10 +140,29 @@ def _note_refused(library: Path, answer: str, number: str, sentence: str) -> boo
     return True
 
 
-def _script(name: str, library: Path, host: str) -> str:
-    words = own_module("ssdlab", "fleet", "check", "--library", str(library.absolute()), "--host", host)
+def script_faults() -> dict[str, str]:
+    """Return what slurm.conf names of such scripts and this host lacks, by path, in a sentence.
+
+    Without a Slurm, or while it does not answer, there is none.
+    """
+    if not is_set_up():
+        return {}
+    with suppress(LabError):
+        text = ask("scontrol", "show", "config")
+        named = re.findall(rf"^({'|'.join(SCRIPTS.values())})\s*= (/\S+)", text, re.MULTILINE)
+        return {
+            path: f"{path}, {key} in slurm.conf, is no program here: write it with ssdlab fleet scripts"
+            for key, path in named
+            if not os.access(path, os.X_OK)
+        }
+    return {}
+
+
+def _script(name: str, library: Path) -> str:
+    # Slurm sets SLURMD_NODENAME for all three, by which ssdlab knows its host.
+    words = own_module("ssdlab", "fleet", "check", "--library", str(library.absolute()))
     job = ' --job "$SLURM_JOB_ID"' if name == "prolog" else ""
     return (
-        f"#!/bin/sh\n# Slurm's {SCRIPTS[name]} on {host}: written by `ssdlab fleet inventory`.\n"
+        f"#!/bin/sh\n# Slurm's {SCRIPTS[name]}: written by `ssdlab fleet scripts`.\n"
         f"{shlex.join(words)}{job} >/dev/null 2>&1\nexit 0  # another status takes the node out of service\n"
     )

@@ -1,7 +1,8 @@
-"""Where each job of a plan is: worked out from its run, its attempts, and what the back end says."""
+"""The state of each job of a plan, from its run, its attempts, and the back end."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.fleet.backends import find_backend
 from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
+from ssdlab.fleet.quarantine import quarantined
+from ssdlab.model.errors import HostError
 from ssdlab.results.progress import Progress, read_live
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.fleet.backend import Queued
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder, Submitted
     from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.quarantine import Failures
     from ssdlab.results.schema import Manifest
 
 State = Literal[
@@ -32,22 +36,22 @@ _WELL = (0, 1, 130)
 
 @dataclass(frozen=True)
 class JobStatus:
-    """One job as it is now.
+    """The present state of a job.
 
     Attributes
     ----------
     job
-        What was planned.
+        The planned job.
     state
-        Where it is.
+        Its state.
     host
-        Where it runs or ran last; where it has not begun, where it is to run.
+        Its present or last host; before the start, its planned host.
     attempts
-        How often it was begun.
+        How often it was begun; a refusal is none.
     reason
-        Why it waits, is held, was refused or failed.
+        Why it waits, is held, was interrupted or refused, or failed.
     live
-        What its run wrote last of its progress, while it runs.
+        Last progress of its run, while running.
     """
 
     job: FleetJob
@@ -58,7 +62,7 @@ class JobStatus:
     live: Progress | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON holds it."""
+        """Return it as JSON."""
         return {
             "job": self.job.name,
             "serial": self.job.serial,
@@ -73,8 +77,16 @@ class JobStatus:
         }
 
 
-def status_of(folder: FleetFolder) -> tuple[JobStatus, ...]:
+def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, ...]:
     """Return the state of every job, in the order of the plan.
+
+    Parameters
+    ----------
+    folder
+        The plan's.
+    strict
+        Whether the back end must answer. Else what the library has is all that is known, and each job that
+        the back end may still have says so.
 
     Raises
     ------
@@ -82,15 +94,35 @@ def status_of(folder: FleetFolder) -> tuple[JobStatus, ...]:
         The back end does not answer.
     """
     given = folder.submitted()
-    queued: Mapping[str, Queued] = {} if given is None else find_backend(given.backend).queued(folder)
+    queued: Mapping[str, Queued] = {}
+    silent = ""
+    try:
+        queued = {} if given is None else find_backend(given.backend).queued(folder)
+    except HostError as error:
+        if strict:
+            raise
+        silent = f"unknown while {error.what}"
     attempts, cancelled = folder.attempts(), folder.cancelled
     faults = known_faults(folder.library)
-    found = (
+    found = [
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
-    )
+    ]
+    if silent:
+        return tuple(
+            each if each.state in {"finished", "running"} else replace(each, reason=silent) for each in found
+        )
     heard = (_with_silence(folder, each, given) for each in found)
-    return tuple(_with_fault(each, faults) for each in heard)
+    bad = quarantined(folder.library)
+    return tuple(_with_quarantine(_with_fault(each, faults), bad) for each in heard)
+
+
+def _with_quarantine(found: JobStatus, bad: Mapping[str, Failures]) -> JobStatus:
+    """Say of a job that is not finished that its drive is in quarantine, and how it is released."""
+    if found.state == "finished" or found.job.serial not in bad:
+        return found
+    command = f"ssdlab fleet release {shlex.quote(found.job.serial)}"
+    return replace(found, reason=f"{bad[found.job.serial].words}; to release it: {command}")
 
 
 def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None) -> JobStatus:
@@ -119,7 +151,7 @@ def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobS
 
 
 def unfinished(found: Sequence[JobStatus]) -> list[FleetJob]:
-    """Return the jobs that nobody works on and that have not ended well."""
+    """Return the jobs that are neither running nor succeeded."""
     return [each.job for each in found if each.state not in {"finished", "running", "waiting", "held"}]
 
 
@@ -134,16 +166,27 @@ def _status(
     last = attempts[-1] if attempts else None
     host = (queued.host if queued is not None else "") or (last.host if last is not None else "") or job.host
     sentence = "" if last is None else last.sentence
-    found = JobStatus(job, "not begun", host, len(attempts), sentence)
+    begun = sum(each.exit_status != REFUSED_STATUS for each in attempts)
+    found = JobStatus(job, "not begun", host, begun, sentence)
     run = folder.library / job.run_id
     known = read_manifest(run) if (run / MANIFEST).is_file() else None
     if known is not None and actual_status(run, known) == "finished":
         return replace(found, state="finished", reason="")
-    if queued is not None:
-        live = read_live(run) if queued.state == "running" and known is not None else None
-        progress = None if live is None else Progress.of(live)
-        return replace(found, state=queued.state, reason=queued.reason, live=progress)
-    return replace(found, state=_at_rest(run, known, last, cancelled=cancelled))
+    state = _at_rest(run, known, last, cancelled=cancelled) if queued is None else queued.state
+    reason = found.reason or _why_ended(state, last) if queued is None else queued.reason
+    live = read_live(run) if state == "running" and known is not None else None
+    return replace(found, state=state, reason=reason, live=None if live is None else Progress.of(live))
+
+
+def _why_ended(state: State, last: Attempt | None) -> str:
+    """Say why a job that no back end has is not finished, where its last attempt gave no sentence."""
+    if state == "cancelled":
+        return "the plan was cancelled"
+    if state not in {"interrupted", "failed"} or last is None:
+        return ""
+    if last.ended is None:
+        return f"{last.host} ended attempt {last.number} without a record: power, reset or kill"
+    return f"attempt {last.number} ended with exit status {last.exit_status}"
 
 
 def _at_rest(run: Path, known: Manifest | None, last: Attempt | None, *, cancelled: bool) -> State:

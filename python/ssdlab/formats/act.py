@@ -1,10 +1,10 @@
-"""The options of act_storage and act_index, and the load that ACT derives from them, exactly as it does.
+"""The options of act_storage and act_index, and the load exactly as ACT derives it.
 
-What the originals accept and then divide by zero, run unthrottled or crash on is refused here with the
-reason: a record larger than the large block, no load at all, huge records. Fields stand in the order in which
-the originals print them, `_` for `-`; defaults and bounds stand here, each once. Rates are per second, over
-all devices. Large-block rates divide by whole records in a large block (131072 // 1536 = 85), which the
-README's worked example does not; the code counts. act_index cuts its rate of cache I/Os to a whole number.
+Values on which the originals divide by zero, run unthrottled or crash are refused with the reason: a record
+larger than the large block, no load, huge records. Fields are in the originals' print order, with `_` for
+`-`, defaults and bounds. Rates are per second, over all devices. Large-block rates divide by whole records in
+a large block (131072 // 1536 = 85), which the README's worked example does not; the code counts. act_index
+cuts its rate of cache I/Os to a whole number.
 
 Source: Aerospike ACT 6.6, src/storage/cfg_storage.c and src/index/cfg_index.c (derive_configuration too),
 README (configuration).
@@ -144,7 +144,7 @@ ActConfig = StorageConfig | IndexConfig
 
 
 def stored(record_bytes: int) -> int:
-    """Return the size that a record of so many bytes takes up."""
+    """Return the stored size of a record."""
     return -(-record_bytes // RECORD_UNIT_BYTES) * RECORD_UNIT_BYTES
 
 
@@ -155,7 +155,7 @@ def thousandths(times: float | Fraction) -> int | float:
 
 
 def times_of(reads: int, writes: int) -> int | float:
-    """Return N of Nx: of rates in another ratio there is none, and it is 0.
+    """Return N of Nx; 0 for rates in another ratio.
 
     >>> times_of(16_000, 8_000), times_of(1_000, 500), times_of(2, 1), times_of(2_000, 0)
     (8, 0.5, 0.001, 0)
@@ -164,7 +164,7 @@ def times_of(reads: int, writes: int) -> int | float:
 
 
 def rate_at(key: str, rate: int, times: float) -> int:
-    """Return a rate so many times: ACT takes whole numbers of requests a second.
+    """Return a multiple of a rate, which ACT requires to be whole.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def rate_at(key: str, rate: int, times: float) -> int:
 
 
 def changed_options(config: ActConfig) -> dict[str, JsonValue]:
-    """Return the options that make another load than ACT's own of that Nx, by field name: not the default."""
+    """Return the non-default options that change the load from ACT's own Nx, by field name."""
     found = {
         each.name: getattr(config, each.name) for each in fields(config) if each.name not in _NAMED_APART
     }
@@ -212,7 +212,7 @@ def options(config: ActConfig) -> dict[str, Any]:
 
 
 def bad(key: str, value: object, why: str) -> UsageError:
-    """Return the error of a value that cannot be."""
+    """Return the error of an invalid value."""
     name = option_name(key)
     return UsageError(f"{name} cannot be {value}: {why}", f"change {name}", option=name, given=value)
 

@@ -151,7 +151,7 @@ def config_lines(config: ActConfig) -> Iterator[tuple[str, str]]:
 
 
 def echo(config: ActConfig) -> str:
-    """Return what the original prints before it begins: its options, and what it derives from them."""
+    """Return the original's initial output: its options, and what it derives from them."""
     lines = [f"{config.program.upper().replace('_', '-')} CONFIGURATION"]
     for key, text in config_lines(config):
         if key == "device_names":

@@ -1,1 +1,1 @@
-"""The machine: what the kernel says of drives, queues and hardware, read and nothing else decided."""
+"""The machine: the kernel's facts on drives, queues and hardware, without judgement."""

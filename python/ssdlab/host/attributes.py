@@ -1,4 +1,4 @@
-"""What sysfs says of one disk, read from its folder: names, model, firmware, transport, place.
+"""The facts on a disk in its sysfs folder: names, model, firmware, transport, place.
 
 Sources: Documentation/ABI/stable/sysfs-block and sysfs-class-nvme in the kernel; SPC-6 for the unit serial
 number page (VPD 80h); SAT-5 for the ATA information page (VPD 89h), which carries the drive's own IDENTIFY
@@ -43,7 +43,7 @@ def wwid_of(disk: Path) -> str | None:
 
 
 def own_wwid_of(disk: Path) -> str | None:
-    """Return the world-wide name of a whole disk; None where it is a filler that other drives have too."""
+    """Return the world-wide name of a whole disk; None for a filler shared by drives."""
     found = _wwid(disk)
     return None if found is None or is_filler(found, model_of(disk)) else " ".join(found.split())
 
@@ -94,7 +94,7 @@ def firmware_of(disk: Path) -> str | None:
 def zone_model_of(disk: Path) -> str | None:
     """Return the zone model of a whole disk: `host-managed`, `host-aware`, `device-managed`, or None.
 
-    Newer kernels treat a host-aware drive as an ordinary one; the drive says it all the same, in word 69 of
+    Newer kernels treat a host-aware drive as ordinary; the drive still reports it, in word 69 of
     IDENTIFY DEVICE (ACS-5) or byte 8 of VPD page B1h (SBC-4).
     """
     kernel = text(disk / "queue" / "zoned")
@@ -119,7 +119,7 @@ def ata_text(identify: bytes, first_word: int, last_word: int) -> str | None:
 
 
 def transport_of(disk: Path) -> str | None:
-    """Return what the disk is reached by: `pcie`, `sata`, `usb` and so on; None if sysfs does not show it."""
+    """Return the transport of the disk: `pcie`, `sata`, `usb` and so on; None if sysfs does not show it."""
     virtual = re.fullmatch(r"(loop|zram|dm|md)[-_\w]*", disk.name)
     if virtual is not None:
         return virtual.group(1)
@@ -167,7 +167,7 @@ def numa_node_of(disk: Path) -> int | None:
 
 
 def controller_of(disk: Path) -> Path:
-    """Return the folder of the device that a disk hangs on.
+    """Return the folder of a disk's controller device.
 
     The `device` of an NVMe multipath head is the subsystem, which has no place in the machine: its first path
     has.

@@ -1,9 +1,8 @@
 """A block device and everything below it, down to the disks and the files of loop devices.
 
-The number and the kernel's count of attachments (`diskseq`) tell a disk from a later one under its name.
-They do not tell what a volume stands on: a device mapper table can be reloaded onto another disk, a loop
-device can be given another file, while the volume keeps name, number and count. So each layer adds what leads
-further down, and all are compared.
+Number and attachment count (`diskseq`) distinguish a disk from a later one of its name. They do not show what
+a volume is built on: a device mapper table can move to another disk, and a loop device to another file, with
+name, number and count unchanged. So each layer adds its lower layers, and all are compared.
 
 Source: `struct dm_ioctl` in linux/dm-ioctl.h.
 """
@@ -57,7 +56,7 @@ class Loop:
 
 
 def attached_loops(files: HostFiles) -> tuple[Loop, ...]:
-    """Return every loop device that stands on something."""
+    """Return every attached loop device."""
     found = []
     for name in _disks(files):
         folder = files.sys / "block" / name
@@ -84,7 +83,7 @@ def _disks(files: HostFiles) -> tuple[str, ...]:
 
 
 def backing(files: HostFiles, name: str, number: str, path: str) -> Loop | None:
-    """Return what a loop device with this `major:minor` stands on; None if it was detached meanwhile."""
+    """Return the backing of a loop device with this `major:minor`; None if detached meanwhile."""
     if files.copied:
         return replace(_by_text(files, name, path), seen=True)
     try:
@@ -196,7 +195,7 @@ class Layer:
 
 
 def chain_of(files: HostFiles, node: Path, depth: int = 0) -> Layer:
-    """Look at a block device and all that it stands on; `node` is its folder in sysfs."""
+    """Inspect a block device and all layers below; `node` is its folder in sysfs."""
     disk = disk_of(node)
     behind, file_node = _backing(files, disk)
     found = [files.node_named(name) for name in names(disk / "slaves")]
@@ -219,16 +218,16 @@ def difference(then: Layer, now: Layer) -> str | None:
     'sda was attached again since (disk sequence number 7, was 3)'
     """
     if (then.name, then.number) != (now.name, now.number):
-        return f"{now.name} ({now.number}) is in the place of {then.name} ({then.number})"
+        return f"{now.name} ({now.number}) replaced {then.name} ({then.number})"
     if then.diskseq != now.diskseq:
         return f"{now.name} was attached again since (disk sequence number {now.diskseq}, was {then.diskseq})"
     if then.start != now.start:
-        return f"{now.name} begins at sector {now.start}, was {then.start}"
+        return f"{now.name} starts at sector {now.start}, was {then.start}"
     for one, other in zip(then.below, now.below, strict=False):
         if (found := difference(one, other)) is not None:
             return f"below {now.name}, {found}"
     if len(then.below) != len(now.below):
-        return f"{now.name} stands on {len(now.below)} devices, was {len(then.below)}"
+        return f"{now.name} is built on {len(now.below)} devices, was {len(then.below)}"
     if then.backing != now.backing:
         return f"{now.name} has another file behind it, or another part of it"
     return f"the table of {now.name} was changed" if then.table != now.table else None

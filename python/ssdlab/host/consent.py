@@ -1,10 +1,9 @@
 """The identifier that gives consent, `--destroy`; and the key that seals consent on this host.
 
-The serial number where the drive has one (`serial/nsid` where its controller has several namespaces), else
-the world-wide name, else the kernel name. Cheap drives and bridges report `000000000000` or share one serial
-among all their drives: an identifier that is a filler (`ssdlab.host.fillers`), or that another disk of this
-host bears too, names no drive, and the next one is taken. A device mapper volume without a UUID goes by its
-own name, as the kernel counts its names anew at each start. A partition is named after its disk:
+It is the drive's serial number (`serial/nsid` with several namespaces), else the world-wide name, else the
+kernel name. Cheap drives and bridges report `000000000000` or one serial for all drives: fillers
+(`ssdlab.host.fillers`) and identifiers shared with another disk are skipped. A device mapper volume without a
+UUID goes by its own name, as kernel names change at each boot. A partition is named after its disk:
 `serial-part2`.
 """
 
@@ -76,7 +75,7 @@ def _candidates(disk: Path) -> tuple[str, ...]:
 
 
 def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
-    """Say whether an identifier is the drive's own and not one that the kernel or its user gave it.
+    """Whether an identifier is the drive's own, not from the kernel or the user.
 
     Parameters
     ----------
@@ -108,9 +107,9 @@ _PRIVATE_FOLDER, _PRIVATE = 0o700, 0o600
 
 
 def seal(content: bytes, purpose: str) -> str | None:
-    """Return the seal of a content; `purpose` keeps seals of one kind from being used as those of another.
+    """Return the seal of a content; `purpose` separates kinds of seals.
 
-    None where the state folder cannot keep a key.
+    None if the state folder cannot store a key.
 
     Raises
     ------
@@ -122,7 +121,7 @@ def seal(content: bytes, purpose: str) -> str | None:
 
 
 def is_sealed(content: bytes, purpose: str, found: str | None) -> bool:
-    """Say whether this host has sealed a content."""
+    """Whether this host has sealed a content."""
     key = host_key()
     if key is None or found is None:
         return False
@@ -130,12 +129,12 @@ def is_sealed(content: bytes, purpose: str, found: str | None) -> bool:
 
 
 def host_key(folder: Path | None = None) -> bytes | None:
-    """Return the key, made at first use; None where the state folder cannot keep one.
+    """Return the key, created at first use; None if the state folder cannot store one.
 
     Raises
     ------
     Refused
-        What lies there is not this user's alone, or no key.
+        The file is accessible to others, or not a key.
     """
     folder = folder or state_folder()
     try:

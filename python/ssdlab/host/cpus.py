@@ -31,7 +31,7 @@ class CpuTimes:
 
 
 def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
-    """Read the ticks; None where the kernel does not tell."""
+    """Read the ticks; None if the kernel does not report them."""
     try:
         line = stat.read_text(encoding="ascii").splitlines()[0]
         ticks = [int(part) for part in line.split()[1:]]
@@ -42,7 +42,7 @@ def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
 
 
 def check_cpus(workload: Workload) -> None:
-    """Refuse CPUs that this host has not, or not for this process, where no thread is pinned to them.
+    """Refuse CPUs that are offline or not allowed to this process.
 
     Raises
     ------
@@ -70,6 +70,6 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 
 def governors(cpus: Path = _CPUS) -> tuple[str, ...]:
-    """Return the CPU frequency governors in force, each once; none where the host does not say."""
+    """Return the CPU frequency governors in force, each once; empty if not reported."""
     found = {text(cpu / "cpufreq" / "scaling_governor") for cpu in within(cpus, "cpu[0-9]*")}
     return tuple(sorted(name for name in found if name is not None))

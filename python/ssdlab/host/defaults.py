@@ -1,11 +1,10 @@
-"""What is used where nothing is named: library, rig file, theme and meter.
+"""The defaults: library, rig file, theme and meter.
 
-An option goes before everything. For the library alone a variable comes next, `SSDLAB_LIBRARY`: variables for
-all options would let the start file of a shell consent to the loss of data. Then `config.toml` counts.
-
-It is resolved here and not by the command line (cyclopts' `env_var` and `config`): Python, completion and
-proposed commands must find the same library, and what is usual is not what was given. A meter that was given
-is refused for a simulated drive, and `measure --library` without `--save`.
+Options take precedence. Next comes, only for the library, the variable `SSDLAB_LIBRARY`: with variables for
+all options, a shell's start file could consent to data loss. Then comes `config.toml`. Defaults are resolved
+here, not by the command line (cyclopts' `env_var` and `config`): Python, completion and proposed commands
+must find the same library, and a default differs from a given value. A given meter is refused for a simulated
+drive, and `measure --library` without `--save`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ CHANGES = Path(".catalogue") / "changes"
 
 
 def _within_its_folder(value: object, info: ValidationInfo) -> object:
-    """Return a path as it is meant: from the folder of the file that names it."""
+    """Return a path relative to the folder of the file that names it."""
     assert isinstance(info.context, Path)
     if not isinstance(value, str) or not value:
         raise ValueError("not the name of a file or folder")
@@ -40,7 +39,7 @@ _OwnPath = Annotated[Path, BeforeValidator(_within_its_folder)]
 
 
 class Defaults(Frozen):
-    """What `config.toml` says; nothing of it need be there."""
+    """The content of `config.toml`; all entries are optional."""
 
     noun: ClassVar[str] = "entry of config.toml"
 
@@ -48,12 +47,12 @@ class Defaults(Frozen):
     rig: _OwnPath | None = Field(None, description="file that describes the test platform, as --rig")
     theme: _OwnPath | None = Field(None, description="theme of pages and pictures, as --theme")
     meter: AnyMeter | None = Field(
-        None, description="power meter on the drive, as --meter, where the rig file has none"
+        None, description="power meter on the drive, as --meter, if the rig file has none"
     )
 
 
 def config_path() -> Path:
-    """Return where this user's configuration file lies, if there is one."""
+    """Return the path of this user's configuration file."""
     return config_folder() / "config.toml"
 
 
@@ -63,7 +62,7 @@ def read_defaults() -> Defaults:
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or says what it must not; the error names the file.
+        It cannot be read, or is invalid; the error names the file.
     """
     path = config_path()
     content = read_own_toml(path, "configuration")
@@ -74,7 +73,7 @@ def read_defaults() -> Defaults:
 
 
 def read_own_toml(path: Path, noun: str) -> dict[str, Any]:
-    """Return what a file of this user's configuration folder holds; nothing where there is none.
+    """Return the content of a file of this user's configuration folder; empty if missing.
 
     Raises
     ------
@@ -86,7 +85,7 @@ def read_own_toml(path: Path, noun: str) -> dict[str, Any]:
 
 
 def default_library() -> Path:
-    """Return the library that is used when none is named.
+    """Return the default library.
 
     Raises
     ------
@@ -103,12 +102,12 @@ def default_library() -> Path:
 
 
 def library_folder(named: str | Path | None) -> Path:
-    """Return the library that is named, else the usual one."""
+    """Return the named library, else the default one."""
     return default_library() if named is None else user_path(named).absolute()
 
 
 def is_default_library(folder: Path) -> bool:
-    """Say whether a command finds a library without its being named."""
+    """Whether a library is the default one."""
     try:
         return folder == default_library()
     except LabError:  # the file was spoilt while a run went on: it is named, which is right anyhow
@@ -116,5 +115,5 @@ def is_default_library(folder: Path) -> bool:
 
 
 def library_words(library: Path) -> str:
-    """Return what a proposed command says of a library after its other words: nothing of the usual one."""
+    """Return the library option of a proposed command: empty for the default library."""
     return "" if is_default_library(library) else f" --library {shlex.quote(str(library))}"

@@ -19,7 +19,7 @@ from ssdlab.model.errors import LabError, UsageError, excerpt, of_os
 from ssdlab.model.limits import DOCUMENT_BYTES, LINE_CHARACTERS, NESTING, PATH_BYTES
 
 Document = Mapping[str, Any]
-"""A table of it: its values are of whatever kind the document has; who reads it says what it expects."""
+"""A table of a document, with values of any type."""
 
 
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
@@ -69,7 +69,7 @@ def user_path(text: str | os.PathLike[str]) -> Path:
 
 
 def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
-    """Refuse what is no regular file: a device or a pipe may have no end.
+    """Refuse non-regular files: a device or a pipe may have no end.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
 
 
 def open_regular(path: Path, noun: str) -> IO[bytes]:
-    """Open a file for reading, without waiting for what is no regular file.
+    """Open a regular file for reading, without blocking on others.
 
     Raises
     ------
@@ -116,11 +116,11 @@ def read_document(path: Path, noun: str, advice: str, *, max_bytes: int = DOCUME
     path
         As `user_path` returned it.
     noun
-        What it should be: ``job``, ``rig file``.
+        Its kind: ``job``, ``rig file``.
     advice
-        What to do where it cannot be read.
+        Advice if it cannot be read.
     max_bytes
-        How large it may be.
+        Maximum size.
 
     Raises
     ------
@@ -148,17 +148,17 @@ def read_document(path: Path, noun: str, advice: str, *, max_bytes: int = DOCUME
 
 
 def peekable(file: IO[bytes]) -> io.BufferedReader:
-    """Return a file, or what unpacks one, so that its beginning can be looked at and read all the same."""
+    """Return a file, or its decompressor, with a peekable start."""
     return io.BufferedReader(cast("io.RawIOBase", file))  # of it, only what reads is used
 
 
 def text_lines(file: IO[bytes], path: Path, noun: str) -> Iterator[str]:
-    """Go through the lines of a file of any size; one without an end is never held as a whole.
+    """Yield the lines of a file of any size, with bounded memory.
 
     Parameters
     ----------
     file
-        At its beginning; what is no UTF-8 in it is replaced.
+        At its start; invalid UTF-8 is replaced.
     path, noun
         For errors, as in `read_document`.
 
@@ -196,17 +196,17 @@ def _check_encoding(head: bytes, path: Path, noun: str) -> None:
         )
     if b"\0" in head:
         raise UsageError(
-            f"the {noun} {path} holds zero bytes: it is not text", f"give a {noun} as text", path=str(path)
+            f"the {noun} {path} has zero bytes: it is not text", f"give a {noun} as text", path=str(path)
         )
 
 
 def read_toml(path: Path, noun: str, advice: str) -> dict[str, Any]:
-    """Return what a TOML file holds; parameters and errors are those of `read_document`."""
+    """Return the content of a TOML file; parameters and errors as of `read_document`."""
     return parse_toml(read_document(path, noun, advice), str(path))
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """Return what TOML says.
+    """Parse TOML.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        It is no TOML, or nested too deeply; with the line.
+        It is not TOML, or nested too deeply; with the line.
     """
     import tomllib  # only what reads a document needs it
 
@@ -244,7 +244,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 
 def with_name(error: LabError, path: Path) -> LabError:
-    """Say in an error about what a file holds which file that was."""
+    """Add the file to errors about its content."""
     error.what = f"{path}: {error.what}"
     error.facts["path"] = str(path)
     return error

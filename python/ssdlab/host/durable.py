@@ -1,4 +1,4 @@
-"""Writing so that a crash or a power cut leaves the old or the new, never half of one.
+"""Atomic writes: a crash or power cut leaves the old or the new content.
 
 A rename is atomic only once the new file's bytes and then the directory that names it have reached the
 disk; each function here does both.
@@ -61,7 +61,7 @@ def _limited(path: Path) -> HostError:
 
 
 def replace(path: Path, text: str) -> None:
-    """Put `text` in place of a file's content, in a folder of ours: all of it or nothing, and for good.
+    """Replace a file's content by `text`, in a folder of ours, atomically and durably.
 
     Raises
     ------

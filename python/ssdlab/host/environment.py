@@ -1,8 +1,7 @@
-"""The machine around a measurement, to compare numbers by; limits of control groups among it.
+"""The machine of a measurement, for comparing figures, with its control group limits.
 
-Facts only, from `/proc` and `/sys`; what the kernel does not tell is None and never guessed. Sources:
-proc(5), Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v1 and
-cgroup-v2.
+Facts only, from `/proc` and `/sys`; what the kernel does not report is None, never guessed. Sources: proc(5),
+Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v1 and cgroup-v2.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class IoLimit:
 
 @dataclass(frozen=True, slots=True)
 class CgroupLimits:
-    """What the groups of this process allow; None is "no limit"."""
+    """Limits of this process's groups; None: no limit."""
 
     cpus: float | None
     memory_bytes: int | None
@@ -200,7 +199,7 @@ class NumaNode:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the system runs in and how loaded it was before the run.
+    """The system's environment and its load before the run.
 
     Attributes
     ----------
@@ -256,7 +255,7 @@ class FileSystem:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How a drive hangs on this host; `file_system` only for a file.
+    """How a drive is attached to this host; `file_system` only for a file.
 
     `drivers` are the kernel's, from the disk to its bus, such as `sd` and `ahci`.
     """
@@ -281,7 +280,7 @@ class Environment:
     tool: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it, under a versioned schema."""
+        """Return it as JSON, under a versioned schema."""
         return {"schema": SCHEMA, **_plain(asdict(self))}
 
 

@@ -1,8 +1,7 @@
 """Which parts of a file were really written.
 
-A read of a hole, or of an extent that is allocated but was never written, is answered from memory: no I/O
-reaches the drive, and a benchmark of it measures the kernel (fifty times faster than the disk on the machine
-this was written on).
+Reads of holes, or of allocated but never-written extents, are answered from memory: no I/O reaches the drive,
+and a benchmark measures the kernel.
 
 Sources: Documentation/filesystems/fiemap.rst; lseek(2), `SEEK_HOLE`, where a file system has no FIEMAP
 (tmpfs).

@@ -1,7 +1,7 @@
 """Placeholders that makers leave in unused fields, of the board's firmware and in names of drives.
 
 A filler does not distinguish drives. A value that looks individually assigned is not a filler. Asking for
-consent once too often is better than confusing two drives.
+consent again is better than confusing two drives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ATA_SERIAL_AT = 8 + 40
 
 
 def known(value: str | None) -> str | None:
-    """Return a text of the firmware, or None where it is only a filler.
+    """Return a text of the firmware, or None for a filler.
 
     >>> known("To Be Filled By O.E.M."), known(" X570 ")
     (None, 'X570')

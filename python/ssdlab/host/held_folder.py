@@ -1,10 +1,9 @@
-"""A folder held open by its descriptor, so that no renaming or link can lead out of it.
+"""A folder held open by its descriptor, so that no rename or link can lead out of it.
 
-Whoever can write beside a run folder, or has made one for us to read, can put a link, a named pipe or another
-folder where a file is expected. So a folder is opened once, and what lies in it is reached through that
-descriptor, by single names: no link is followed, nothing but regular files is read, and nothing but regular
-files of our own, with one name, is changed. A new file is made under a name that did not exist before and is
-renamed into its place.
+In a foreign or shared folder, a link, named pipe or folder may replace an expected file. So a folder is
+opened once, and its files are accessed through that descriptor by single names: links are not followed, only
+regular files are read, and only regular files of our own, with one name, are changed. A new file is created
+under a new name and renamed into place.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ FOLDER_MODE = 0o777
 
 @dataclass(frozen=True, slots=True)
 class FolderId:
-    """What tells a folder from a copy of it; `birth_ns` is None where the file system does not say."""
+    """Identity of a folder, unlike a copy's; `birth_ns` is None if not reported."""
 
     inode: int
     birth_ns: int | None
@@ -287,7 +286,7 @@ class HeldFolder(Closing):
 
     @contextmanager
     def replacing(self, name: str, *, durable: bool = True, mode: int = _MODE) -> Iterator[int]:
-        """Give the descriptor of a new file; after the block it takes its name, all of it or not at all."""
+        """Yield the descriptor of a new file, which takes its name after the block, atomically."""
         temporary = f".{name}.new" if self.writing else f".{name}.{secrets.token_hex(6)}.new"
         self._check_replaceable(name)
         self.remove(temporary)  # of a process that was killed
@@ -339,7 +338,7 @@ class HeldFolder(Closing):
 
     @contextmanager
     def by_name(self) -> Iterator[None]:
-        """In errors of other code, name a file as it is called and not by our descriptor."""
+        """Name a file by its path, not our descriptor, in errors of other code."""
         with _named(f"/proc/self/fd/{self._descriptor}/", f"{self.path}/"):
             yield
 
@@ -407,7 +406,7 @@ class HeldFolder(Closing):
             )
 
     def sync(self) -> None:
-        """Make the names in it durable."""
+        """Make its names durable."""
         os.fsync(self._descriptor)
 
     # --- how it is done ---
@@ -444,7 +443,7 @@ class HeldFolder(Closing):
 
 
 def hold(folder: Path | HeldFolder, *, writing: bool = False) -> HeldFolder:
-    """Return a folder that is held: the one given, or one that is opened by its path."""
+    """Return the given held folder, or open one by its path."""
     return folder if isinstance(folder, HeldFolder) else HeldFolder(folder, writing=writing)
 
 

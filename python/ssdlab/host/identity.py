@@ -1,4 +1,4 @@
-"""Who a drive is, as far as the kernel knows without asking it, and how much its link can carry.
+"""The identity of a drive, as known to the kernel without commands, and its link's throughput.
 
 The facts come from :mod:`ssdlab.host.attributes`; the name that gives consent from
 :mod:`ssdlab.host.consent`.
@@ -36,7 +36,7 @@ _CODED_8B10B_GT_S = 5.0
 
 
 def link_bytes_s(disk: Path, transport: str | None) -> float | None:
-    """Return what the link of a disk carries in one direction; None where nothing shows it.
+    """Return a disk's link throughput in one direction; None if unknown.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ SECTOR_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What is known of a drive without sending it a command; None is "the kernel does not say".
+    """The identity of a drive, read without sending it a command; None: not reported.
 
     Attributes
     ----------
@@ -132,15 +132,15 @@ class Identity:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a drive of its kind can do."""
+        """Capabilities of its kind of drive."""
         return capabilities_of(self.kind)
 
 
 def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object]]:
-    """Return what of a block device is not as it was: by name, what it was and what it is now.
+    """Return what changed of a block device: by name, before and now.
 
-    Compared is what stays the same while a drive is held. The kernel counts attachments (`diskseq`) and
-    repeats no number. Cheap enough to be asked while a measurement runs.
+    Compared are constant properties of an open drive; the attachment count (`diskseq`) never repeats. Cheap
+    enough during a measurement.
     """
     disk = disk_of(node)
     now = {

@@ -8,14 +8,17 @@ a procedure may branch only on what a verb returned, on its parameters and on th
 
 Interruption policies of a step:
 
-`continue` What was done counts; the next attempt does the rest. `restart` The attempt is voided and started
-again. `re-precondition`
-    The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
-    is done again first, and every trim after it, then the interrupted step; within a `stretch` all of that
-    from its beginning. Other finished steps stay so.
+`continue`
+    What was done counts; the next attempt does the rest.
+`restart`
+    The attempt is voided and started again.
+`re-precondition`
+    The measurement depends on the drive's state, which a pause has changed: the last `precondition` step is
+    repeated first, with every trim after it, then the interrupted step; within a `stretch` all its steps.
+    Other finished steps are kept.
 `from-purge`
-    The state is all that happened since the drive was fresh: the last purge and every step after it are done
-    again.
+    The drive's state depends on all steps since it was fresh: the last purge and every step after it are
+    repeated.
 """
 
 from __future__ import annotations

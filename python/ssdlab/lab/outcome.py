@@ -1,7 +1,7 @@
 """Reads stored Results, and finds what shows them; their findings, warnings and departures.
 
-A kind that is not ours comes from the method's package. A figure carries the qualifiers of its steps; a
-finding of the same steps gets them here, whichever method made it.
+A kind that is not ours comes from the method's package. Findings get the qualifiers of figures of the same
+steps here, for every method.
 """
 
 from __future__ import annotations
@@ -123,13 +123,13 @@ def read_result(run: RunFolder) -> ResultBase | None:
 
 
 CONDITION_CODE = "condition-"
-"""What the code of a departure begins with that is a setting other than the method asks for."""
+"""Prefix of departure codes for settings that differ from the method's."""
 
 
 def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
-    """Gather the steps' warnings; what several steps say alike is held once.
+    """Gather the steps' warnings, equal ones once.
 
-    A setting that is a departure is not warned of as well: that would be one fact reported twice.
+    A setting that is already a departure raises no warning.
     """
     departed = {departure.code.removeprefix(CONDITION_CODE) for departure in departures_of(steps)}
     found: dict[tuple[str, str], list[Warned]] = {}
@@ -145,9 +145,8 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 def warned_of(run: RunFolder) -> tuple[Warned, ...]:
     """Return the warnings of a run; for a finished one, from its manifest.
 
-    Of a run without an end, by the steps that count: its manifest is as its last orderly session left it, and
-    since then steps may have been voided, and others finished. What no attempt has said is of the whole run
-    and stays.
+    For an unfinished one, by the steps that count: its manifest may be outdated, as steps may have been
+    voided or finished since. Warnings of no step apply to the whole run and are kept.
     """
     if run.manifest.status == "finished":
         return run.manifest.warnings
@@ -162,7 +161,7 @@ def warned_of(run: RunFolder) -> tuple[Warned, ...]:
 
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
-    """Return the departures that the steps recorded, in their order; what several say alike once."""
+    """Return the departures that the steps recorded, in order, equal ones once."""
     from ssdlab.lab.verbs.verb import Facts  # which `show` of a finished run does not load
 
     return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))
@@ -173,12 +172,12 @@ _OF_ONE = frozenset({"few-samples", "search-ceiling", "within-cache"})
 
 
 def findings_of(kind: ResultKind[Any], result: ResultBase) -> tuple[Claim, ...]:
-    """Return what a result says, with its qualifiers."""
+    """Return the findings of a result, with their qualifiers."""
     return marked(loaded(kind.findings)(result), result.scalars)
 
 
 def marked(claims: Iterable[Claim], figures: Sequence[Metric]) -> tuple[Claim, ...]:
-    """Return findings with the labels of the figures whose steps they tell of, as far as they lack them."""
+    """Return findings with the missing labels of figures from the same steps."""
     return tuple(_marked(each, figures) for each in claims)
 
 

@@ -1,7 +1,6 @@
-"""Methods of other packages: checked as they are loaded, their functions guarded, what they give checked.
+"""Loads the methods of other packages, guards their functions, and checks everything they return.
 
-A failure names package, file and line. It is never told as a fault of ssdlab, and never ends what has nothing
-to do with it.
+Errors name file and line, never blame ssdlab, and do not stop unrelated work.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 PUBLIC = ("ssdlab", "ssdlab.plugin")
 """Paths that other packages may import from; any other module may move at any time."""
 NAME_CHARACTERS = 60
-"""Of a method: folders of runs are named after it."""
+"""Maximum length of a method's name, which is part of run folders' names."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PLACE = re.compile(r"[\w.]+:\w+")
 _KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
@@ -121,7 +120,7 @@ def _warn_of_private_imports(name: str) -> None:
         for each in imported:
             if each.startswith("ssdlab.") and each not in PUBLIC:
                 message = (
-                    f"{each} is not public and may change with any version of ssdlab: import from {PUBLIC[1]}"
+                    f"{each} is not public and may change in any version of ssdlab: import from {PUBLIC[1]}"
                 )
                 file = str(module.__file__)
                 warnings.warn_explicit(message, DeprecationWarning, file, node.lineno, module=name)
@@ -177,7 +176,7 @@ def _fault_of_kind(kind: object) -> str:
 
 @contextmanager
 def _heard_signals() -> Iterator[list[int]]:
-    """Yield the signals that came meanwhile: what ends a process by one is no failure of who was at work."""
+    """Yield the signals received meanwhile, as an end by signal is not the package's failure."""
     came: list[int] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
@@ -200,7 +199,7 @@ def _heard_signals() -> Iterator[list[int]]:
 
 
 def _code_of(module: str) -> Path:
-    """Return the file or folder that the code of a module's package lies in, even if its import failed."""
+    """Return the file or folder of a package's code, even if its import failed."""
     top = module.partition(".")[0]
     with contextlib.suppress(ImportError, ValueError):
         spec = find_spec(top)
@@ -211,9 +210,9 @@ def _code_of(module: str) -> Path:
 
 
 def _place_of(error: BaseException, code: Path, *, pure: bool) -> traceback.FrameSummary | None:
-    """Return the line of the package that raised, or called a library that did; None where ssdlab did.
+    """Return the package's line that raised, or called a library that raised; None if ssdlab raised.
 
-    Of what is `pure` ssdlab raises only over what the package gave it, so that is the package's too.
+    In `pure` functions the package is always at fault.
     """
     place = None
     for each in traceback.extract_tb(error.__traceback__):
@@ -225,7 +224,7 @@ def _place_of(error: BaseException, code: Path, *, pure: bool) -> traceback.Fram
 
 
 def _reason(error: BaseException) -> str:
-    """Return an error in one line: its class, and of a model that something does not fit the first fault."""
+    """Return an error in one line: its class, and the first fault of a validation error."""
     if isinstance(error, Unfit):
         return str(error)
     if isinstance(error, ValidationError):
@@ -240,13 +239,13 @@ def _first_fault(error: ValidationError) -> str:
 
 
 def _conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step]) -> str | None:
-    """Return why a result could not be read back as `conclude` gave it; `kind` is what the method names."""
+    """Return why a new result could not be read back unchanged; `kind`: the method's declared one."""
     known = kind or KINDS.get(result.kind)
     if known is None:
         return f"its kind is {result.kind!r}, and the method names none: Method(result=ResultKind(...))"
     model = known.loaded_model()
     if not isinstance(result, model):
-        return f"it is a {type(result).__name__}, and results of the kind {known.name} are {model.__name__}"
+        return f"it is a {type(result).__name__}, but results of the kind {known.name} are {model.__name__}"
     stored = result.model_dump(mode="json")
     if place := _endless(stored, ""):
         return f"{place} is not a finite number: use None for a missing value"
@@ -280,17 +279,17 @@ def _figure_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
     if foreign := {*figure.steps, *figure.chosen_among, *of_qualifiers}.difference(shows):
         return f"{noun} names step {min(foreign)}, which the run does not have"
     if figure.value is not None and not any(shows[step] for step in figure.steps):
-        return f"{noun} names steps that measured nothing: name those that it measures"
+        return f"{noun} names steps that measured nothing: name its measured steps"
     if figure.bound is not None and "search-ceiling" not in figure.codes:
         return f"{noun} is a bound without the qualifier search-ceiling"
     if strange := next((each.code for each in figure.qualifiers if each.code not in CATALOGUE), None):
         return f"{noun} has an unknown qualifier: {strange}"
     own = next((each.name for each in REGISTRY.values() if is_figure(figure.name, each.figures)), None)
-    return own and f"{noun} has the name of a figure of {own}: give it one of its own"
+    return own and f"{noun} has the name of a figure of {own}: choose another"
 
 
 def _result_fault(result: ResultBase) -> str | None:
-    """Return what is wrong with what a result says of itself; None: nothing."""
+    """Return what is wrong with a result's own content; None: nothing."""
     fault = misfit(result.passed, bool | None, "passed")
     for figure in result.scalars:
         if not _KEY.fullmatch(figure.name):
@@ -312,7 +311,7 @@ def _endless(value: object, place: str) -> str | None:
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:
-    """Return a method whose failures name it and its package, those of showing its result too."""
+    """Return a method whose failures name it, also when its result is shown."""
     return _Guard(method, package, module).method()
 
 
@@ -324,12 +323,12 @@ class _GuardedParams(Params):
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
-        """Make parameters of settings, as the package does."""
+        """Build parameters from settings, as the package does."""
         return cls._checked(super().build)(settings, quick=quick)
 
     @classmethod
     def model_validate(cls, obj: object, **how: object) -> Self:
-        """Make parameters of stored ones, as the package does."""
+        """Build parameters from stored ones, as the package does."""
         make: Callable[..., Self] = super().model_validate
         return cls._checked(make)(obj, **how)
 
@@ -340,7 +339,7 @@ class _GuardedParams(Params):
             if isinstance(found, cls.model):
                 return found
             raise cls.guard.wrong(
-                cls.model, f"its checks made a {type(found).__name__} of {cls.model.__name__}"
+                cls.model, f"its checks turned {cls.model.__name__} into a {type(found).__name__}"
             )
 
         return cls.guard.named(made, quiet=True, of=cls.model)
@@ -356,7 +355,7 @@ class _Guard:
         """Return the method with all its functions guarded."""
         method, named, kind = self._method, self.named, self._method.result
         if method.interface > INTERFACE:
-            why = f"it is for version {method.interface} of ssdlab.plugin, and this ssdlab has {INTERFACE}"
+            why = f"it is for version {method.interface} of ssdlab.plugin, but this ssdlab has {INTERFACE}"
             raise self.wrong(method.conclude, why)
         return replace(
             method,
@@ -377,13 +376,13 @@ class _Guard:
         Parameters
         ----------
         call
-            The package's, or one of ours that calls it.
+            A function of the package, or one of ours that calls it.
         pure
-            What ssdlab raises beneath it comes of what the package gave: it is the package's fault too.
+            Errors that ssdlab raises within it are the package's fault too.
         quiet
-            What it prints goes to stderr: stdout is the command's.
+            Redirect its output to stderr, as stdout is the command's.
         of
-            The package's function, where `call` is one of ours.
+            The package's function, if `call` is ours.
         """
 
         @functools.wraps(call)
@@ -405,7 +404,7 @@ class _Guard:
         return called
 
     def wrong(self, call: object, why: str) -> HostError:
-        """Return the failure of a function, or a class, that gave the wrong thing."""
+        """Return the failure of a function or class with a wrong result."""
         if (code := getattr(call, "__code__", None)) is not None:
             return self._failed(code.co_filename, code.co_firstlineno, why)
         with contextlib.suppress(OSError, TypeError):
@@ -452,7 +451,7 @@ class _Guard:
         self._look_at(type(result))
         look = self.named(_conclusion_fault, pure=True, of=conclude)
         if fault := look(result, self._method.result, data.steps):
-            raise self.wrong(conclude, f"conclude returned what cannot be kept: {fault}")
+            raise self.wrong(conclude, f"conclude returned a result that cannot be stored: {fault}")
         self._look_at_findings(result, {step.ordinal for step in data.steps})
         return result
 

@@ -1,9 +1,8 @@
-"""Results as shares of what a drive is rated for.
+"""Results as shares of a drive's ratings.
 
-A rating is a number of a workload in a drive state. A result is compared with the rating of its workload in
-its own state, unless a qualifier of its own forbids it. One of another state is told beside it and not
-compared: a drive that does not reach its fresh rating in steady state breaks no promise, and one that reaches
-it shows nothing of a fresh drive.
+A rating is for a workload in a drive state. A result is compared with the rating for its workload and state,
+unless a qualifier forbids it. A rating for another state is shown but not compared: a drive below its fresh
+rating in steady state breaks no promise, and one that reaches it proves nothing about a fresh drive.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ def _speaks(held: RatedAs, rated: Rated) -> bool:
 
 @dataclass(frozen=True)
 class RatedShare:
-    """A result beside the rating of its own state.
+    """A result with the rating for its state.
 
     Attributes
     ----------
     figure
         The headline figure.
     rated
-        What it is compared with.
+        The rating.
     share
         Result / rating: for throughput, 1 and more is at least as good; for latency and power, 1 and less.
     unit
-        Of the rating.
+        Unit of the rating.
     """
 
     figure: Metric
@@ -61,34 +60,34 @@ class RatedShare:
 
     @property
     def above_is_better(self) -> bool:
-        """Whether a share above 1 is the better one."""
+        """Whether a share above 1 is better."""
         return self.figure.better == "higher"
 
     @property
     def in_unit(self) -> float:
-        """The result in the unit of its rating, for a row that has both."""
+        """The result in the unit of its rating, for a row with both."""
         return self.share * self.rated.value
 
     @property
     def holds(self) -> str:
-        """What a rating promises, in words: so much throughput at least, so much latency or power at most."""
+        """The promise of a rating in words: throughput at least, latency or power at most."""
         if self.above_is_better:
             return "minimum throughput"
         return "maximum power" if self.unit == "W" else "maximum latency"
 
     def kept(self, tolerance: float) -> bool:
-        """Whether the result is as good as rated, to within a share."""
+        """Whether the result meets the rating within a tolerance."""
         return self.share >= 1 - tolerance if self.above_is_better else self.share <= 1 + tolerance
 
     @property
     def direction(self) -> str:
-        """What follows a share where less is better; a share alone reads as if more were."""
+        """Words after a share if lower is better."""
         return "" if self.above_is_better else ", lower is better"
 
 
 @dataclass(frozen=True)
 class OtherRating:
-    """A result and a rating of another state, which are not compared.
+    """A result and a rating for another state, which are not compared.
 
     Attributes
     ----------
@@ -97,11 +96,11 @@ class OtherRating:
     rated
         The rating.
     unit
-        Of the rating.
+        Unit of the rating.
     in_unit
-        The result in it.
+        The result in that unit.
     state
-        What the result is of, in words.
+        State of the result, in words.
     """
 
     figure: Metric
@@ -112,13 +111,13 @@ class OtherRating:
 
     @property
     def words(self) -> str:
-        """In the place of a share: `rated 110k IOPS fresh; this is steady state: not compared`."""
+        """Text in place of a share: `rated 110k IOPS fresh; this is steady state: not compared`."""
         state = f" {self.rated.state}" if self.rated.state else ", state not stated"
         return f"rated {figure_text(self.rated.value, self.unit)}{state}; this is {self.state}: not compared"
 
 
 def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
-    """Return each headline figure that has a rating of its state, with its share; the others are left out."""
+    """Return the headline figures with a rating for their state, and their shares."""
     found = []
     for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
@@ -130,7 +129,7 @@ def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[R
 
 
 def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[OtherRating, ...]:
-    """Return each headline figure that has ratings, but none of its state, with the first of them."""
+    """Return the headline figures with ratings only for other states, each with the first."""
     found = []
     for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
@@ -142,7 +141,7 @@ def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[
 
 
 def has_rating(figure: Metric, ratings: Sequence[Rated]) -> bool:
-    """Whether a rating speaks of what a figure is of, in whatever state either is."""
+    """Whether a rating is for a figure's workload, in any state."""
     return bool(_pairs(figure, ratings))
 
 

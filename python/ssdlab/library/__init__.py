@@ -1,7 +1,6 @@
 """Queries of the library: catalogue, rankings, comparisons, regression gate, trash and archives.
 
-The module can be called, since that is the public name: ``ssdlab.library()`` opens the runs as tables, see
-`ssdlab.library.frames.Library`.
+The module is callable: ``ssdlab.library()`` opens the runs as tables, see `ssdlab.library.frames.Library`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An archive of runs as a stream, read no further than an archive of ssdlab can be."""
+"""Reads an archive of runs as a stream, up to the size that ssdlab's archives can have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 FREE_BYTES = 1 << 29
 RATIO = 50
-"""So much may be in an archive: `FREE_BYTES`, and `RATIO` times its size. Ours are of compressed tables."""
+"""Maximum content of an archive: `FREE_BYTES` plus `RATIO` times its size, as tables are already
+compressed."""
 _EMPTY_BYTES = 4 << 20
 
 
@@ -37,7 +38,7 @@ class _Unpacked:
         self._file: gzip.GzipFile = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload]
 
     def read(self, count: int, /) -> bytes:
-        """Return at most so many bytes; none at its end."""
+        """Return at most so many bytes; empty at the end."""
         found = self._file.read(count)
         self._packed.unpacked += len(found)
         if self._packed.unpacked > self._limit:
@@ -62,14 +63,14 @@ class _Packed:
 
 @contextmanager
 def opened(archive: Path) -> Iterator[Members]:
-    """Read an archive from its beginning.
+    """Read an archive from its start.
 
     Raises
     ------
     Refused
-        It is none, or none of ours.
+        It is not an archive of ssdlab.
     UsageError
-        It is no file.
+        It is not a file.
     """
     try:
         file = open_regular(archive, "archive")
@@ -80,7 +81,7 @@ def opened(archive: Path) -> Iterator[Members]:
             yield Members(_Unpacked(file))
         except (Broken, EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise Refused(
-                f"{archive} is no archive of runs: {error}",
+                f"{archive} is not an archive of runs: {error}",
                 "name one that `ssdlab library pack` wrote; fetch it again if it was cut short",
                 path=str(archive),
             ) from error

@@ -32,18 +32,18 @@ _DAYS = re.compile(r"(\d{1,5}) ?d(ays?)?")
 
 @dataclass(frozen=True)
 class Choice:
-    """What runs must have to be meant; None: anything.
+    """Conditions on runs; None: any.
 
     Attributes
     ----------
     drive
-        Part of the drive's identifier or name, in any case of letters.
+        Part of the drive's identifier or name, ignoring case.
     method, status
         Its name.
     tag
         A tag that the run has.
     since
-        Begun then or later: ISO 8601, UTC.
+        Started then or later: ISO 8601, UTC.
     """
 
     drive: str | None = None
@@ -79,7 +79,7 @@ class Choice:
         return " AND ".join(parts), values
 
     def fits(self, line: Columns) -> bool:
-        """Whether a run that is in no table is meant, by the same rules."""
+        """Whether a run outside the tables meets the conditions."""
         drive = (self.drive or "").lower()
         return (
             any(drive in str(line[name]).lower() for name in ("drive_id", "drive_name"))
@@ -91,7 +91,7 @@ class Choice:
 
 
 def since_of(text: str, now: datetime | None = None) -> str:
-    """Return the moment that `--since` means: a date, a date and time (UTC), or an age as 36h or 7d.
+    """Return the time that `--since` means: a date, a date and time (UTC), or an age as 36h or 7d.
 
     >>> since_of("2026-11-01")
     '2026-11-01'
@@ -99,7 +99,7 @@ def since_of(text: str, now: datetime | None = None) -> str:
     Raises
     ------
     UsageError
-        It is none of them.
+        It is neither.
     """
     now = now or datetime.now(UTC)
     if days := _DAYS.fullmatch(text):
@@ -132,13 +132,13 @@ class Listing:
     Attributes
     ----------
     runs
-        The newest that were asked for, newest first: `RUN_COLUMNS` of each.
+        The newest runs, newest first: `RUN_COLUMNS` of each.
     total
-        How many there are of them in all.
+        Number of matching runs.
     unreadable
-        Folders of runs without an end that are damaged, or that a newer ssdlab wrote, with why.
+        Folders of unfinished runs that are damaged or from a newer ssdlab, with the reason.
     parts
-        By the run id of a suite how many drives, where it compares several, and runs of methods it has.
+        Numbers of drives (in a comparison) and of runs, by run id of a suite.
     """
 
     runs: tuple[Columns, ...]
@@ -148,9 +148,7 @@ class Listing:
 
 
 def list_runs(library: Path, choice: Choice, limit: int | None = None, *, folded: bool = False) -> Listing:
-    """Return the runs that are meant.
-
-    With `folded` those are left out that are part of another that is meant.
+    """Return the matching runs. With `folded`, parts of another matching run are left out.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Comparing two sets of runs, figure by figure, and the regression gate (`--fail-if`).
 
-A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Of a review of
-several drives each drive is a set of its own. Figures are compared only where all of both sets are alike, as
-`results.kin` has it, and fit for that; the others are named with what differs, or with their qualifiers. The
-two may be other entries, such as a drive with more spare area: that is the question then, and is remarked.
+A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. In a review of
+several drives each drive is a set. Figures are compared only if all runs are comparable (`results.kin`) and
+usable; the others are named with the difference or their qualifiers. The sets may be different entries, such
+as a drive with more spare area, which gets a remark.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def rule_of(text: str) -> Rule:
     Raises
     ------
     UsageError
-        It is none.
+        It is not a rule.
     """
     found = _RULE.fullmatch(text)
     if found is None:
@@ -124,7 +124,7 @@ def _judged(rule: Rule, found: Comparison) -> Judged:
 
 
 def judge(rule: Rule, found: Compared) -> Judged:
-    """Apply a rule to a figure: it fails if the shift is significant and the estimate beyond the bound."""
+    """Apply a rule to a figure: it fails if the shift is significant and beyond the bound."""
     outcome, why = _outcome(rule, found)
     return Judged(rule, outcome, why, found.figure)
 
@@ -154,12 +154,12 @@ def _outcome(rule: Rule, found: Compared) -> tuple[Outcome, str]:
 
 
 def side_of(text: str, library: Path) -> Side:
-    """Return the set of runs that a word means.
+    """Return the set of runs for a word.
 
     Raises
     ------
     UsageError
-        There is no such run or tag, or nothing of it is finished.
+        There is no such run or tag, or none of its runs is finished.
     Refused
         A run is damaged.
     """

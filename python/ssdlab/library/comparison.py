@@ -1,4 +1,4 @@
-"""A comparison of two sets of runs, and what it says beside its figures: sides, marks, what is left out."""
+"""A comparison of two sets of runs, with sides, marks and what is left out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = 4
 
 @dataclass(frozen=True)
 class Rule:
-    """What makes a comparison fail: a figure that lies further above or below the base than `share`."""
+    """A gate's rule: it fails if a figure is above or below the base by more than `share`."""
 
     text: str
     figure: str
@@ -33,15 +33,15 @@ class Rule:
     share: float
 
     def beyond(self, share: float) -> bool:
-        """Whether a shift lies beyond the bound."""
+        """Whether a shift is beyond the bound."""
         return share > self.share if self.above else share < self.share
 
 
 @dataclass(frozen=True)
 class Side:
-    """One set: what it was called, its runs, and of each figure the values and what their runs are.
+    """One set: its name, its runs, and each figure's values and run properties.
 
-    Serial numbers and firmware are those that its drives told.
+    Serial numbers and firmware are as reported by the drives.
     """
 
     text: str
@@ -52,16 +52,16 @@ class Side:
     serials: tuple[str, ...] = ()
     firmwares: tuple[str, ...] = ()
     software: tuple[str, ...] = ()
-    """What measured its runs, as `catalogue_row.software_of` has it."""
+    """Software of its runs, as `catalogue_row.software_of`."""
 
     @property
     def entries(self) -> dict[str, float | None]:
-        """Its drives, each with the share of spare area that was asked for."""
+        """Its drives, each with the requested spare share."""
         return {line[DRIVE]: line["spare"] for own in self.figures.values() for line in own}
 
     @property
     def words(self) -> str:
-        """What it is: its run or how many there are, and of which methods and drives."""
+        """Its description: the run or number of runs, with methods and drives."""
         one = self.runs[0] if len(self.runs) == 1 else counted(len(self.runs), "run")
         given = "" if self.text == one else f"{self.text}, "
         of = ", ".join(self.methods)
@@ -77,20 +77,20 @@ class Compared:
     Attributes
     ----------
     figure, part, label, unit, better
-        Which it is; `part`: of its suite, or its method.
+        The figure; `part`: of its suite, or its method.
     base, new
-        Medians; None where the values of all runs were withheld.
+        Medians; None if all values were withheld.
     shift
-        Of the new against the base; None where the runs are unlike, the figure of one is unfit, or a value
-        is not positive.
+        Of the new against the base; None if the runs are not comparable, a figure is unusable, or a value is
+        not positive.
     unlike
-        What differs between the runs, in words; empty where they are alike.
+        What differs between the runs, in words; empty if comparable.
     unfit
-        What is the matter with the figure in how many runs, in words; empty: nothing that counts here.
-        Nothing is claimed then.
+        Why the figure is unusable, and in how many runs, in words; empty: usable. If unusable, nothing is
+        claimed.
     significant
-        Whether the shift is beyond chance, as far as the repeats tell; of fewer of them, beyond what they or
-        the figures vary by, and beyond what counts as level.
+        Whether the shift is beyond chance by the repeats; with few repeats, beyond the variation of runs and
+        figures, and beyond a tie.
     """
 
     figure: str
@@ -107,16 +107,16 @@ class Compared:
     unlike: str = ""
     unfit: str = ""
     base_runs: int = 0
-    """Runs of the base that have the figure, with a value or with one that is withheld."""
+    """Number of base runs with the figure, including withheld values."""
     new_runs: int = 0
     base_marks: dict[str, int] = field(default_factory=dict)
-    """In how many of these runs each qualifier stands with it, by code, whatever that forbids."""
+    """Number of these runs with each qualifier, by code."""
     new_marks: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A rule and its outcome; `figure` is the name of the one that it was compared with."""
+    """A rule and its outcome; `figure` is the name of the figure."""
 
     rule: Rule
     outcome: Outcome
@@ -159,7 +159,7 @@ def mixed_words(found: Comparison) -> str:
 
 
 def identity_words(side: Side) -> str:
-    """Return what the drives of a side told of themselves; of many the first."""
+    """Return the reported identity of a side's drives; of many, the first ones."""
     named = {"serial": side.serials, "firmware": side.firmwares}
     return ", ".join(
         f"{name} {', '.join(values[:_NAMED])}"
@@ -170,7 +170,7 @@ def identity_words(side: Side) -> str:
 
 
 def by_part(figures: Sequence[Compared]) -> dict[str, list[Compared]]:
-    """Return figures by the part that they are of; all of one part need no name of it."""
+    """Return figures by part; a single part needs no name."""
     found: dict[str, list[Compared]] = {}
     for each in figures:
         found.setdefault(each.part, []).append(each)
@@ -192,14 +192,14 @@ def _names(found: Comparison, chosen: Sequence[Compared]) -> str:
 
 
 def on_one_side(found: Comparison) -> str:
-    """Return which figures one of the two lacks."""
+    """Return the figures that one side lacks."""
     figures = {**found.base.figures, **found.new.figures}
     firsts = [figures[name][0] for name in found.only]
     return "; ".join(dict.fromkeys(f"{each['part']}, {each['label']}" for each in firsts))
 
 
 def remarks_on(found: Comparison) -> list[str]:
-    """Return what the mark of a shift means, and which figures are not compared, and why."""
+    """Return the meaning of a shift's mark, and which figures are not compared, and why."""
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
         *_not_compared(found, "unlike", "not compared, the runs are not comparable: "),
@@ -247,14 +247,14 @@ def _too_few(found: Comparison) -> list[str]:
 
 
 def too_few_words(runs: int) -> str:
-    """Return why nothing is significant, where a side has only so many runs."""
+    """Return why nothing is significant with so few runs on a side."""
     from ssdlab.analysis.shift import REPEATS_MIN
 
     return f"significance needs {REPEATS_MIN} runs per side, and one side has {runs}"
 
 
 def titles_of(found: Comparison) -> tuple[str, ...]:
-    """Return the titles of the columns that have anything to say."""
+    """Return the titles of the non-empty columns."""
     shifts = [each.shift for each in found.figures if each.shift is not None]
     if not shifts:
         return TITLES[:5]
@@ -264,14 +264,14 @@ def titles_of(found: Comparison) -> tuple[str, ...]:
 
 
 def interval_words(shift: Shift) -> str:
-    """Return the interval of a shift; empty where a side has too few runs for one."""
+    """Return the interval of a shift; empty with too few runs on a side."""
     if shift.low is None or shift.high is None:
         return ""
     return ends_text(change_text(shift.low), change_text(shift.high))
 
 
 def cells_of(each: Compared, base_marks: str, new_marks: str) -> tuple[str, ...]:
-    """Return what stands below the titles behind the figure's name; marks follow the values."""
+    """Return the cells after the figure's name; marks follow the values."""
     base, new = figure_text(each.base, each.unit) + base_marks, figure_text(each.new, each.unit) + new_marks
     values, shift = (base, str(each.n_base), new, str(each.n_new)), each.shift
     if shift is None:

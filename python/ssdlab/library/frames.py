@@ -38,15 +38,15 @@ _FIGURES = (
 
 
 class Library:
-    """The finished runs of a library, on one connection that is kept.
+    """The finished runs of a library, on one persistent connection.
 
     Parameters
     ----------
     path
-        The folder of runs; by default the one that commands use (`SSDLAB_LIBRARY`, `config.toml`).
+        The folder of runs; by default as for commands (`SSDLAB_LIBRARY`, `config.toml`).
     form
-        What tables come as; by default the first of pandas, polars and Arrow that is installed, else numpy
-        columns by their names, which readers of Arrow take too.
+        Form of tables; by default the first installed of pandas, polars and Arrow, else numpy columns by
+        name, which Arrow readers accept too.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class Library:
         Parameters
         ----------
         names
-            Only figures of these names; by default all.
+            Only figures with these names; by default all.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Library:
         run
             As commands name it.
         table
-            ``series`` (interval rows), ``hist`` (histograms), ``ios`` (single I/Os that were logged),
+            ``series`` (interval rows), ``hist`` (histograms), ``ios`` (logged single I/Os),
             ``flushes``, ``power`` or ``telemetry``.
 
         Raises
@@ -119,7 +119,7 @@ class Library:
             connection.unregister("series_of_run")
 
     def result(self, run: str) -> RunResult:
-        """Return the headline figures of a finished run with their evidence; of a review those of its parts.
+        """Return the headline figures of a finished run with their evidence; for a review, its parts'.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Library:
         Raises
         ------
         UsageError
-            There is no such figure, tag or run, or none that was asked for has it fit for a rank.
+            There is no such figure, tag or run, or no matching run can be ranked.
         """
         from ssdlab.library.choosing import Choice, since_of
         from ssdlab.library.ranking import rank
@@ -177,12 +177,12 @@ class Library:
         )
 
     def sql(self, query: str, *values: object) -> Any:  # noqa: ANN401 - as above
-        """Ask the tables `runs` and `entries` (each figure with its run) anything that DuckDB understands.
+        """Query the tables `runs` and `entries` (each figure with its run) by DuckDB's SQL.
 
         Raises
         ------
         UsageError
-            The statement does more than ask: a library is changed by its runs alone.
+            The statement is not a query; the library is read-only.
         """
         _require_question(query)
         self._index.refresh()

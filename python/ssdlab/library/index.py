@@ -1,8 +1,8 @@
-"""The catalogue as tables that SQL can be asked of, by DuckDB.
+"""The catalogue as SQL tables in DuckDB.
 
 `runs` has a line for each finished run (`results.catalogue_row.COLUMNS`, without figures), `entries` one for
-each headline figure of each, with the run's columns. A command asks the files as they are; who asks again and
-again keeps one `Index`: then both are tables in memory, brought up to date when the catalogue has changed.
+each headline figure, with the run's columns. A command queries the files directly; for repeated queries an
+`Index` keeps both tables in memory, and updates them when the catalogue changes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Columns = dict[str, Any]
-"""A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
+"""A row by column name: a run or figure from the catalogue or a query."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
 _ALL_NAMED, _CLOSE_NAMED = 8, 3
 """So many names are listed whole where none is the one; of more, so many close ones are named."""
@@ -60,7 +60,7 @@ _ONE_FIGURE = (
 )
 """SQL for the entries of one figure, from the files: its values are its name, twice."""
 FINISHED = "true AND status = ?", ["finished"]
-"""The condition of a choice of all finished runs."""
+"""The condition for all finished runs."""
 
 
 class Index(Closing):
@@ -71,7 +71,7 @@ class Index(Closing):
     library
         The folder of runs.
     kept
-        Whether to hold the tables in memory: worth it from the second query on.
+        Whether to keep the tables in memory, which pays from the second query.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Index(Closing):
         self._alike: dict[str, Columns] = {}
         self._words: dict[tuple[str, str], Columns] = {}
         self.source = "entries"
-        """Where the figure that `narrow` named is asked for."""
+        """The table for the figure of `narrow`."""
         self.connection = duckdb.connect(config={"threads": 1})
         self.refresh()
 
@@ -140,7 +140,7 @@ class Index(Closing):
             return Snapshot(held, checked)
 
     def ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return what SQL finds.
+        """Return the result of an SQL query.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Index(Closing):
             raise self._damaged() from error
 
     def narrow(self, figure: str) -> None:
-        """Take one figure out of the files, once for all questions that follow; in memory it is at hand."""
+        """Load one figure from the files for later queries; not needed in memory."""
         if self._kept:
             return
         columns = ", ".join((*RUN_COLUMNS, *FIGURE_COLUMNS, "kin", "drive"))
@@ -165,9 +165,9 @@ class Index(Closing):
         self.source = "narrowed"
 
     def standings(self, figure: str, where: str, values: Sequence[object]) -> str:
-        """Return the table of the standings of one figure, among the runs that a choice means.
+        """Return the standings table of one figure, among the chosen runs.
 
-        An index in memory has those of all finished runs at hand.
+        An index in memory already has it for all finished runs.
         """
         if self._kept and (where, list(values)) == FINISHED:
             return "standings"
@@ -177,7 +177,7 @@ class Index(Closing):
         return "chosen"
 
     def what_is_alike(self, folders: Sequence[str]) -> dict[str, Columns]:
-        """Return what of `OF_RUNS` runs are, by their folders."""
+        """Return the `OF_RUNS` properties of runs, by folder."""
         if missing := [folder for folder in folders if folder not in self._alike]:
             listed = ", ".join("?" * len(missing))
             query = f"SELECT folder, {', '.join(OF_RUNS)} FROM runs WHERE folder IN ({listed})"
@@ -186,7 +186,7 @@ class Index(Closing):
         return {folder: self._alike[folder] for folder in folders}
 
     def what_it_is(self, figure: str, folder: str) -> Columns:
-        """Return label, unit and direction of a figure, as one run has it."""
+        """Return label, unit and direction of a figure, from one run."""
         if known := self._words.get((figure, folder)):
             return known
         if self._kept:
@@ -203,7 +203,7 @@ class Index(Closing):
         return [name for (name,) in self.ask("SELECT DISTINCT name FROM entries ORDER BY name")]
 
     def figure(self, text: str) -> str:
-        """Return the figure that a text means: its name, or a part of one name alone.
+        """Return the figure for a text: its name, or a part of only one name.
 
         Raises
         ------
@@ -289,12 +289,12 @@ def _live(paths: list[str], *, pending: bool, entered_again: bool) -> str:
 
 
 def catalogue_of(library: Path) -> HeldFolder | None:
-    """Open the catalogue of a library; a missing or older one is rebuilt from the runs.
+    """Open the catalogue of a library, rebuilding a missing or older one from the runs.
 
     Raises
     ------
     Refused
-        It is no folder, or there is none and it cannot be made.
+        It is not a folder, or the catalogue cannot be created.
     """
     found = _open(library)
     if found is not None:
@@ -351,12 +351,12 @@ def _open(library: Path) -> HeldFolder | None:
 def figure_among(
     text: str, names: Sequence[str], *, elsewhere: str = "ssdlab rank, without a figure,"
 ) -> str:
-    """Return the figure that a text means: one of the names, or a part of one of them alone.
+    """Return the figure for a text: one of the names, or a part of only one.
 
     Raises
     ------
     UsageError
-        There is none, or several; the nearest are named, or all where they are few.
+        There is none, or several; the nearest are named, or all if few.
     """
     if text in names:
         return text

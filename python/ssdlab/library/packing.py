@@ -1,9 +1,8 @@
 """Packing runs into an archive and unpacking them: a gzipped tar of run folders, as `tar` reads it.
 
-An archive may come from anybody. It is read to its end before anything is written: names, contents and the
-lines of journals must be those that the manifests in it seal. Then the runs are written into a folder of
-their own within the library, checked against their seals, and moved into place; a run that the library has
-already stays as it is.
+An archive is untrusted. It is read completely before anything is written: names, contents and journals must
+match the seals of its manifests. Then the runs are written to a temporary folder of the library, checked
+against their seals, and moved into place; existing runs stay.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ _JOURNAL_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class Unpacked:
-    """What came of an archive: runs that were written, and runs that were there."""
+    """The result for an archive: runs written, and runs already there."""
 
     written: tuple[str, ...]
     there: tuple[str, ...]
@@ -75,14 +74,14 @@ def pack(folders: Sequence[Path], archive: IO[bytes], *, redact: bool = False) -
     folders
         The runs.
     archive
-        Where to write.
+        Path of the archive.
     redact
-        Leave serial numbers and host names out, and seal the runs anew (`redacting`).
+        Redact serial numbers and host names, and reseal the runs (`redacting`).
 
     Raises
     ------
     Refused
-        A run is damaged or going on, or holds what is no file; one that is to be redacted is not finished.
+        A run is damaged, running, or contains a non-file; or a run to redact is not finished.
     """
     chosen = list(dict.fromkeys(each for folder in folders for each in (*_parts(folder), folder)))
     for folder in chosen:
@@ -108,8 +107,8 @@ def unpack(archive: Path, library: Path) -> Unpacked:
     Raises
     ------
     Refused
-        It is no archive of runs, holds what leads out of its folders, or a run in it is damaged, or another
-        run of that id is in the library; nothing was written.
+        It is not an archive of runs, has names outside its folders, a run is damaged, or another run with
+        that id is in the library; nothing was written.
     HostError
         The library cannot be written.
     """
@@ -196,7 +195,7 @@ class _Found:
 
     manifest: bytes = b""
     digests: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of each file, by its place in the run folder."""
+    """SHA-256 of each file, by its path in the run folder."""
     journal: Chain | None = None
 
 
@@ -227,7 +226,7 @@ def _place_of(archive: Path, member: Member) -> list[str]:
     if any(part in ("", ".", "..") or not _PART.fullmatch(part) for part in parts):
         raise _unfit(archive, path, "its name points outside its folder")
     if any(part.startswith(".") for part in parts):
-        raise _unfit(archive, path, "no file of a run begins with a dot")
+        raise _unfit(archive, path, "no file of a run starts with a dot")
     folders = parts if member.is_folder else parts[:-1]
     if not folders or len(folders) > 2 or (len(folders) == 2 and folders[1] not in _INNER):
         raise _unfit(archive, path, "no run folder has such a file")

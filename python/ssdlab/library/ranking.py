@@ -1,10 +1,9 @@
-"""Ranking drives by one headline figure: only among comparable runs, and with what was left out.
+"""Ranks drives by one headline figure, only among comparable runs, with what was left out.
 
-Alike is what `results.kin` says; a drive in a variant is an entry of its own. Of the groups that this makes
-one is ranked: that of a run which was named, else the one with the most entries, then the most runs, then the
-newest run. A drive's figure is the median of its runs. It varies as far as any of them does by its own
-evidence, or as they do among themselves: drives nearer than that are level. A figure with a qualifier that
-forbids a rank is never ranked, be its value there or withheld.
+Runs are comparable as of `results.kin`; a variant of a drive is a separate entry. One group of comparable
+runs is ranked: the named run's, else the one with the most entries, then the most runs, then the newest run.
+A drive's figure is the median of its runs. Its variation is the largest of any run, or between them; closer
+drives are tied. A figure with a qualifier that forbids ranking is never ranked.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ if TYPE_CHECKING:
     from ssdlab.results.kin import Incomparable
 
 GROUPS_NAMED = 12
-"""So many groups that were left out are described; the rest are counted."""
+"""Maximum described groups that were left out; further ones are counted."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A drive's place, from 1; tied drives share one. The median of its runs, and their range."""
+    """A drive's place from 1, shared by tied drives, with the median and range of its runs."""
 
     place: int
     drive_id: str
@@ -60,18 +59,18 @@ class Ranked:
     max: float
     newest: str
     varies: float | None = None
-    """How far its figure varies, in the unit; None: nothing shows it."""
+    """Variation of its figure, in the unit; None: unknown."""
     marks: dict[str, int] = field(default_factory=dict)
-    """In how many of its runs what stands with the figure and forbids no rank, by code."""
+    """Number of its runs with each qualifier that does not forbid ranking, by code."""
     spare: float | None = None
-    """Share of spare area that was asked for; None: the drive's own."""
+    """Requested spare share; None: the drive's own."""
     software: tuple[str, ...] = ()
-    """What measured its runs; of more than two the first and the last by their text."""
+    """Software of its runs; of more than two, the first and last by text."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Runs that have the figure and are not like those that were ranked."""
+    """Runs with the figure that are not comparable with the ranked ones."""
 
     runs: int
     drives: int
@@ -79,7 +78,7 @@ class LeftOut:
 
     @property
     def words(self) -> str:
-        """What they are that the ranked ones are not."""
+        """How they differ from the ranked ones."""
         return "; ".join(each.words for each in self.differs)
 
 
@@ -92,11 +91,11 @@ class Ranking:
     figure, label, unit, better
         The figure; `better` is higher or lower.
     like
-        What all ranked runs and their figures have in common, by field of `kin.ALIKE`.
+        Common properties of the ranked runs and figures, by field of `kin.ALIKE`.
     lines
-        The drives, each variant of one by itself; at most as many as were asked for.
+        The drives, with variants separate, up to the limit.
     drives
-        How many there are in all.
+        Number of drives in all.
     left_out
         Groups of other runs with that figure, largest first, at most `GROUPS_NAMED`.
     left_out_runs
@@ -115,7 +114,7 @@ class Ranking:
 
     @property
     def common(self) -> str:
-        """What the ranked runs have in common, in words."""
+        """Common properties of the ranked runs, in words."""
         like = self.like
         words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
         words += ["quick"] if like["quick"] else []
@@ -127,7 +126,7 @@ class Ranking:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Which drives have more spare area, and which other software measured."""
+        """Drives with more spare area, and differences in software."""
         names = [plain_drive(line.drive_name) for line in self.lines]
         named = [
             (name if names.count(name) == 1 else f"{name} ({line.drive_id})", line)
@@ -161,15 +160,13 @@ class Ranking:
 
 
 def left_out_lines(groups: Sequence[LeftOut], runs: int) -> list[str]:
-    """Return which runs were left out and in what they are unlike the others; `runs` are all of them."""
+    """Return the runs left out and their differences; `runs` is their total."""
     lines = [
         f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}"
         for each in groups
     ]
     rest = runs - sum(each.runs for each in groups)
-    return (
-        [*lines, f"left out: {counted(rest, 'run')} more, each unlike these in some way"] if rest else lines
-    )
+    return [*lines, f"left out: {counted(rest, 'run')} more, each with other differences"] if rest else lines
 
 
 def rank(
@@ -186,14 +183,14 @@ def rank(
     choice
         Which runs are meant at all.
     like
-        Folder name of a run: those like it are ranked.
+        Folder name of a run: runs comparable with it are ranked.
     limit
-        At most so many drives.
+        Maximum number of drives.
 
     Raises
     ------
     UsageError
-        There is no such figure or tag, no run that was asked for has it fit for a rank, or `like` has not.
+        There is no such figure or tag, or no matching run, or `like`, can be ranked.
     """
     group = alike(index, figure, choice, like)
     figure, ours = group.figure, group.ours
@@ -229,11 +226,11 @@ def rank(
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that are alike and have a figure, as SQL over `entries`; what they are, and what was left out."""
+    """Comparable runs with a figure, as SQL over `entries`, with their properties and what was left out."""
 
     figure: str
     standings: str
-    """Table of the standings of that figure; see `Index.standings`."""
+    """Standings table of that figure; see `Index.standings`."""
     where: str
     values: list[object]
     ours: Columns
@@ -241,7 +238,7 @@ class Group:
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """The other groups, largest first, at most `GROUPS_NAMED`, each with what it is otherwise."""
+        """The other groups, largest first, at most `GROUPS_NAMED`, each with its differences."""
         return tuple(
             LeftOut(each["runs"], each["drives"], apart(each, self.ours, but=OF_AN_ENTRY))
             for each in self.others[:GROUPS_NAMED]
@@ -249,14 +246,14 @@ class Group:
 
     @property
     def left_out_runs(self) -> int:
-        """How many runs the other groups have."""
+        """Number of runs in the other groups."""
         return sum(each["runs"] for each in self.others)
 
 
 def alike(
     index: Index, figure: str, choice: Choice, like: str | None = None, *, verb: str = "ranked"
 ) -> Group:
-    """Return the runs of one group; arguments and errors are those of `rank`, `verb` what it is for."""
+    """Return the runs of one group; arguments and errors as of `rank`, `verb` names the purpose."""
     if choice.tag is not None:
         index.tag(choice.tag)
     more, given = choice.where(index)

@@ -1,9 +1,9 @@
-"""A run without serial numbers and host names, sealed anew, with a note that says so.
+"""Redacts serial numbers and host names of a run, reseals it, and adds a note.
 
-What is to go is collected from the run itself: the values of the fields `PRIVATE`, and the drive's identifier
-where it is a real one. It is replaced by field, for a host may be called as a word of ours: `PRIVATE` ones
-whole, and in `OPEN` ones what can be no word. In its place stands a word made of it and of a secret of the
-archive: two runs of one drive still show that they are, and nobody can look it up.
+The private values come from the run: the fields `PRIVATE`, and a real drive's identifier. They are replaced
+by field, since a host name may equal an ordinary word: `PRIVATE` fields entirely, `OPEN` ones only where no
+ordinary word fits. Each value becomes a hash with a secret of the archive: runs of one drive stay
+recognisable as such, but the value cannot be recovered.
 """
 
 from __future__ import annotations
@@ -38,20 +38,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PRIVATE = frozenset(
-    ("serial", "wwid", "eui64", "nguid", "uuid", "subnqn", "links", "hostname", "machine_id", "boot_id")
+    (
+        *("serial", "wwid", "eui64", "nguid", "uuid", "subnqn", "links"),
+        *("hostname", "machine_id", "boot_id", "rack", "slot"),
+    )
 )
 """Fields whose values name one drive or one host."""
 PLACES = frozenset(("path", "backing", "source", "mount_point", "file", "library", "config"))
 SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gone", "add", "remove"))
-"""`add` and `remove` are those of tags, which a user may name after a drive."""
+"""`add` and `remove` are of tags, which may be named after a drive."""
 DRIVES = frozenset(("id", "consent_id", "drive", "destroy", "device"))
 OPEN = DRIVES | PLACES | SENTENCES
-"""Fields that may tell of a drive or a host among other things."""
+"""Fields that may mention a drive or a host."""
 NAMED = frozenset(("drive", "identity", "children", "redoing", "platform"))
-"""Within these `name` and `title` are those of a drive, or of the user."""
+"""Within these, `name` and `title` are of a drive, or from the user."""
 LEFT_OUT = (CONSENT, LIVE)
-"""Files of the host alone, which no figure rests on."""
-NOTE = "serial numbers and host names were redacted, and the run was sealed anew"
+"""Files of the host only, which no figure depends on."""
+NOTE = "serial numbers and host names were redacted, and the run was resealed"
 _NO_WORD = re.compile(r"(?=.*\d).{6,}")
 """What can be no word of a sentence and no part of a path: a host may be called `series`."""
 
@@ -65,23 +68,21 @@ class _Private:
 
 
 class Redaction:
-    """What is replaced in the runs of one archive.
+    """The replacements in the runs of one archive.
 
     Parameters
     ----------
     secret
-        Of this archive alone.
+        Secret of this archive.
     """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self.seals: dict[str, str] = {}
-        """Of each run that was redacted: the new seal of its manifest."""
+        """New seal of each redacted run's manifest."""
 
     def files(self, folder: Path) -> Iterator[tuple[str, bytes | None]]:
-        """Yield the files of a run and what is in them; None: as it is there.
-
-        The runs of a suite come before it.
+        """Yield the files of a run with their content; None: unchanged. The runs of a suite come first.
 
         Raises
         ------
@@ -109,7 +110,7 @@ class Redaction:
             yield from self._of(run, held, private)
 
     def redacted(self, run: RunFolder, content: Mapping[str, object]) -> dict[str, object]:
-        """Return files that were made of a run, by name, text or JSON, without what is private of the run."""
+        """Return derived files of a run, by name, as text or JSON, without its private values."""
         with HeldFolder(run.path) as held:
             private = self._private(run, held)
         return {name: self._without(each, private, "text") for name, each in content.items()}

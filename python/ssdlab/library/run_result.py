@@ -1,4 +1,4 @@
-"""What a finished run found, for Python: its headline figures with their evidence."""
+"""The result of a finished run, for Python: headline figures with their evidence."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class RunResult:
     Attributes
     ----------
     run, title, drive
-        Its folder, what its method is called, and its drive.
+        Its folder, its method's title, and its drive.
     figures
-        Each behind the part of a review that it is of; of a single run that is empty.
+        Each with its part of a review; empty for a single run.
     """
 
     run: str
@@ -56,7 +56,7 @@ class RunResult:
 
 
 def result_of(text: str, library: Path) -> RunResult:
-    """Return what a finished run found, checked against its seal; of a review what its parts did.
+    """Return the result of a finished run, checked against its seal; for a review, its parts' results.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Removing runs from a library: into a trash folder within it, from which they can be restored.
 
-A suite goes with its runs, and one of its runs never alone: the suite's seal names them all.
+A suite is removed with its runs, and its runs only with it, as its seal covers them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ TRASH = ".trash"
 
 
 def remove_runs(folders: Sequence[Path]) -> list[Path]:
-    """Move runs into the trash of the library that each lies in; return what was moved.
+    """Move runs to the trash of their libraries; return what was moved.
 
     Raises
     ------
     Refused
-        One is going on, or part of a suite that stays; nothing was moved.
+        One is running, or part of a suite that stays; nothing was moved.
     HostError
         The library cannot be written.
     """

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from ssdlab.library.ranking import LeftOut
 
 SERIES_MAX = 400
-"""Newest runs that are looked at: the method's time grows with the square of their number."""
+"""Newest runs to consider: the method's time grows with the square of their number."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """The runs of one drive that are alike, oldest first, and where their figure changed.
+    """The comparable runs of one drive, oldest first, and where their figure changed.
 
     Attributes
     ----------
     marks
-        Of each run the codes of what stands with its figure and forbids no rank; None: nothing does.
+        For each run, the codes of qualifiers that do not forbid ranking; None: none.
     changes
-        With the index of the first run after each.
+        Changes, with the index of the first run after each.
     enough
-        Whether there are enough runs for a change to be found at all.
+        Whether there are enough runs to find a change.
     """
 
     drive_id: str
@@ -43,13 +43,13 @@ class Series:
 
     @property
     def marked(self) -> str:
-        """The labels of all marks, each with in how many runs it stands; empty: there are none."""
+        """The labels of all marks, each with its number of runs; empty: none."""
         return counted_words(counted_codes(self.marks), len(self.runs))
 
 
 @dataclass(frozen=True)
 class Trend:
-    """Each drive's series of one figure; `left_out_runs` are unlike them, and `left_out` says in what."""
+    """Each drive's series of one figure; `left_out_runs` are not comparable, and `left_out` says why."""
 
     figure: str
     unit: str
@@ -60,12 +60,12 @@ class Trend:
 
 
 def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None) -> Trend:
-    """Look for changes in a figure, drive by drive, among runs that are alike.
+    """Look for changes in a figure, drive by drive, among comparable runs.
 
     Raises
     ------
     UsageError
-        There is no such figure or tag, or no run that was asked for has it.
+        There is no such figure or tag, or no matching run has it.
     """
     from ssdlab.analysis.change_points import STRETCH_MIN, change_points
 

@@ -1,1 +1,1 @@
-"""What everything else is made of: workloads, options, measurements, warnings, errors, units."""
+"""The basic models: workloads, options, measurements, warnings, errors, units."""

@@ -57,7 +57,7 @@ class Closed(Frozen):
     think_ns: Nanoseconds = Field(0, ge=0, description="pause between a completion and the next I/O, in ns")
 
     def native(self) -> object:
-        """Return the arrival as the native runner takes it."""
+        """Return the arrival for the native runner."""
         return {"closed": {"think_ns": self.think_ns}}
 
 
@@ -90,7 +90,7 @@ class Open(Frozen):
         return self
 
     def native(self) -> object:
-        """Return the arrival as the native runner takes it."""
+        """Return the arrival for the native runner."""
         process = {"act2019": {"queues": self.queues}} if self.process == "act2019" else self.process
         rate = {"num": self.rate.numerator, "den": self.rate.denominator}
         return {"open": {"process": process, "rate": rate, "backlog_ns": self.backlog_ns}}
@@ -106,15 +106,15 @@ class Bursts(Frozen):
     )
 
     def native(self) -> object:
-        """Return the arrival as the native runner takes it."""
+        """Return the arrival for the native runner."""
         return {"bursts": {"bytes": self.bytes, "every_ns": self.every_ns}}
 
 
 class Pulses(Frozen):
-    """A closed loop with pauses: I/Os start in the first part of each period, and none in its rest."""
+    """A closed loop with pauses: I/Os start only in the first part of each period."""
 
     kind: Literal["pulses"] = "pulses"
-    on_ns: Nanoseconds = Field(gt=0, description="time from the start of a pulse in which I/Os begin, in ns")
+    on_ns: Nanoseconds = Field(gt=0, description="time from the start of a pulse in which I/Os start, in ns")
     every_ns: Nanoseconds = Field(
         gt=0, description="from the start of one pulse to the start of the next, in ns"
     )
@@ -130,7 +130,7 @@ class Pulses(Frozen):
         return self
 
     def native(self) -> object:
-        """Return the arrival as the native runner takes it."""
+        """Return the arrival for the native runner."""
         return {"pulses": {"on_ns": self.on_ns, "every_ns": self.every_ns}}
 
 
@@ -143,7 +143,7 @@ class AsRecorded(Frozen):
     )
 
     def native(self) -> object:
-        """Return the arrival as the native runner takes it."""
+        """Return the arrival for the native runner."""
         return {"recorded": {"backlog_ns": self.backlog_ns}}
 
 
@@ -162,4 +162,4 @@ def parse_arrival(value: object) -> object:
 AnyArrival = Annotated[
     Closed | Open | Bursts | Pulses | AsRecorded, Field(discriminator="kind"), BeforeValidator(parse_arrival)
 ]
-"""An arrival; the text ``"closed"`` is understood."""
+"""An arrival, or the text ``"closed"``."""

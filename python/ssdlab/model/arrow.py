@@ -1,4 +1,4 @@
-"""Numpy columns of equal length by their names, which any reader of Arrow takes for a table."""
+"""Numpy columns of equal length by name, which Arrow readers accept as a table."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ if TYPE_CHECKING:
 
 
 class ArrowColumns(dict[str, "NDArray[Any]"]):
-    """A dictionary of numpy arrays, and a table of Arrow (its PyCapsule interface).
+    """A dictionary of numpy arrays that is also an Arrow table (PyCapsule interface).
 
-    A masked value is null there, and so is NaN.
+    Masked values and NaN become null.
 
     Parameters
     ----------
     columns
-        The arrays by their names.
+        The arrays by name.
     types
-        What they are in SQL, where that is not what numpy says: text of which all is masked is text all the
-        same.
+        Their SQL types, if different from numpy's, such as text that is all masked.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], types: Mapping[str, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What follows from the kind of a drive: nobody outside `drives/` uses the kind itself."""
+"""Capabilities by the kind of a drive; code outside `drives/` never uses the kind itself."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 StoredKind = Literal["file", "block", "sim", "imported"]
-"""What a manifest calls a drive; a partition is a block device. Of an imported one only the name is known."""
+"""A drive's kind in manifests; a partition is a block device. For an imported drive only the name is
+known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a drive can do, and what stands behind it.
+    """What a drive can do, and what it is based on.
 
     Attributes
     ----------
     words
-        What a reader calls its kind.
+        Its kind in words.
     stored_as
-        How a manifest has it.
+        Its kind in manifests.
     block_device
-        The kernel has a node for it: it has settings, counters, an attachment, and perhaps a rating.
+        It has a device node, with settings, counters, an attachment number and possibly ratings.
     whole
-        It is all of its device, and no partition.
+        It is a whole device, not a partition.
     on_file_system
-        It lies on a file system, whose disk is shared with others.
+        It is on a file system, which shares its disk.
     virtual_time
-        It keeps time of its own: neither the host's load nor a pause of the run reaches its figures.
+        It has virtual time, independent of host load and pauses.
     made_to_order
-        Its text says what it is; a real drive has to be brought there.
+        It is created as its text says; a real drive must be set.
     forks
-        Its state can be kept and gone back to.
+        Its state can be saved and restored.
     purges_at_once
-        A purge takes no time, or there is none.
+        A purge takes no time, or does not exist.
     """
 
     words: str
@@ -60,7 +61,7 @@ MADE_UP = {
     "null": "Null device",
     "virtio": "Virtual disk",
 }
-"""Block devices that are no drive, by how they are reached or named, and what a reader calls them."""
+"""Block devices that are not drives, by transport or name, with their kind in words."""
 
 _OF_KIND = {
     "block": Capabilities("Real drive", "block", block_device=True),
@@ -75,16 +76,16 @@ _UNKNOWN = Capabilities("Drive", "block")
 
 
 def capabilities_of(*kinds: object) -> Capabilities:
-    """Return what a drive can do, by the first of its kinds that is known: what it says, how it is stored.
+    """Return a drive's capabilities by its reported kind, else its stored kind.
 
-    Of a damaged record none may be; nothing is then taken for granted.
+    In a damaged record both may be unknown; then it has none.
     """
     known = (_OF_KIND[kind] for kind in kinds if isinstance(kind, str) and kind in _OF_KIND)
     return next(known, _UNKNOWN)
 
 
 def words_of(known: Capabilities, identity: Mapping[str, object]) -> str:
-    """Return what a reader calls a drive: what the kernel makes up is no real one."""
+    """Return a drive's kind in words; devices made by the kernel are not real drives."""
     if not known.block_device:
         return known.words
     found = _made_of(identity.get("transport"), identity.get("name"))
@@ -92,7 +93,7 @@ def words_of(known: Capabilities, identity: Mapping[str, object]) -> str:
 
 
 def is_made_up(transport: object, name: object) -> bool:
-    """Whether the kernel makes a block device up: it has no flash of its own."""
+    """Whether the kernel makes the block device, without flash."""
     return any(each in MADE_UP for each in _made_of(transport, name))
 
 
@@ -102,4 +103,4 @@ def _made_of(transport: object, name: object) -> tuple[str, str]:
 
 
 SIMULATED_PREFIX = "sim:"
-"""What the text of a simulated drive begins with; here, so that who only asks loads no drive."""
+"""Prefix of a simulated drive's text; here, so that a check loads no drive."""

@@ -1,4 +1,4 @@
-"""What closes itself at the end of a `with` block."""
+"""Objects that close at the end of a `with` block."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Self
 
 
 class Closing(ABC):
-    """Something held, which `close` lets go of."""
+    """A resource that `close` releases."""
 
     __slots__ = ()
 
     @abstractmethod
     def close(self) -> None:
-        """Let it go; a second time changes nothing unless the class says otherwise."""
+        """Release it; repeated calls do nothing unless the class says otherwise."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,6 @@
-"""The error tree: what went wrong, what to do about it, and the facts as fields. Python's errors join it.
+"""The error tree: what went wrong, what to do about it, and the facts as fields.
+
+Python's errors are converted.
 
     LabError                    70   a fault of this program unless a subclass says otherwise
     ├── UsageError               2   the command or the call contradicts itself, or names what does not exist
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class Measured(Protocol):
-    """What was measured until an error came: a `Measurement`, which knows errors and so is not named here."""
+    """What was measured until an error: a `Measurement`, whose module imports this one."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return its totals as JSON can hold them."""
+        """Return its totals as JSON."""
 
 
 class LabError(Exception):
@@ -47,16 +49,16 @@ class LabError(Exception):
     advice
         What to do about it, in one line.
     facts
-        The values behind the words, for programs; also attributes: ``errno``, ``device``, ``operation``,
+        The values of the message, for programs; also attributes: ``errno``, ``device``, ``operation``,
         ``offset`` and ``length`` of a failed I/O.
     measurement
-        What was measured until then, where a run had begun.
+        The measurement until then, if a run had started.
     """
 
     kind: ClassVar[str] = "internal"
-    """Name of the error in `--json`; a class that has none of its own is told as the one above it."""
+    """Name of the error in `--json`; by default its parent class's."""
     exit_status: ClassVar[int] = 70
-    """What the command line exits with."""
+    """Exit status of the command line."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -99,7 +101,7 @@ class LabError(Exception):
         return f"{self.what}\n{self.advice}" if self.advice else self.what
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the error as `--json` prints it, with what was measured until then."""
+        """Return the error as `--json` prints it, with the measurement until then."""
         described: dict[str, Any] = {
             "error": self.kind,
             "what": self.what,
@@ -117,31 +119,31 @@ def _again(kind: type[LabError], args: tuple[object, ...]) -> LabError:
 
 
 KINDS: dict[str, type[LabError]] = {LabError.kind: LabError}
-"""Every class of errors by the name that it is told under, so that it can be read back: see `error_of`."""
+"""Every error class by its name in JSON, for reading it back: see `error_of`."""
 
 
 class UsageError(LabError):
-    """What was asked contradicts itself, is out of bounds, or names what does not exist."""
+    """The request is contradictory, out of bounds, or names something that does not exist."""
 
     kind = "usage"
     exit_status = 2
 
 
 class Refused(LabError):
-    """Understood, but it would write the wrong drive, or yield a number that is not what it says."""
+    """Understood, but it could write the wrong drive, or give a misleading figure."""
 
     kind = "refused"
     exit_status = 2
 
 
 class Unsupported(Refused):
-    """The kind of drive in use cannot do what a verb asks for; nothing was touched."""
+    """The kind of drive cannot do what a verb requests; nothing was touched."""
 
     kind = "unsupported"
 
 
 class DriveError(LabError):
-    """The drive failed, or it cannot do what was asked of it."""
+    """The drive failed, or cannot do what was requested."""
 
     kind = "drive"
     exit_status = 3
@@ -161,26 +163,26 @@ class LeaseLost(HostError):
 
 
 class Interrupted(LabError):
-    """A signal stopped the work; I/O in flight was drained first, and `measurement` is what was measured."""
+    """A signal stopped the work, after draining I/O in flight; `measurement` has the figures until then."""
 
     kind = "interrupted"
     exit_status = 130
 
 
 class VerdictFailed(LabError):
-    """Everything ran, and what was judged did not pass."""
+    """Everything ran, but the verdict is a fail."""
 
     kind = "verdict"
     exit_status = 1
 
 
 def error_of(described: Mapping[str, Any]) -> LabError:
-    """Return the error that another process has told with `as_dict`.
+    """Return the error that another process sent with `as_dict`.
 
     Raises
     ------
     LookupError
-        It is none, or of a class that is not known here.
+        It is not an error, or of an unknown class.
     """
     return KINDS[described["error"]](described["what"], described["advice"], **described["facts"])
 
@@ -199,10 +201,10 @@ _AS_LIKE = 0.1
 
 
 def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | None:
-    """Return the known name that `word` most likely meant, or None if it is like none of them.
+    """Return the known name most similar to `word`, or None.
 
-    `at_least` is how like it must be, from 0 to 1 (`difflib`'s ratio). A word of fio's leads to what does the
-    same or to nothing, and who mistyped one is never led to another operation.
+    `at_least` is the required similarity, 0 to 1 (`difflib`'s ratio). A fio word leads to its equivalent or
+    to nothing, and a mistyped one never to another operation.
 
     >>> nearest("readwrite", ["rw", "randwrite"]), nearest("trimwrite", ["write", "trim"])
     ('rw', None)
@@ -256,8 +258,8 @@ def unknown(noun: str, word: str, known: Iterable[str], *, elsewhere: str = "") 
     known
         The names that exist.
     elsewhere
-        Where all names can be seen, as a phrase for the advice (``see `ssdlab methods` ``); by default they
-        are listed.
+        Where to see all names, as a phrase for the advice (``see `ssdlab methods` ``); by default they are
+        listed.
     """
     names, word = list(known), excerpt(word)
     guess = nearest(word, names)
@@ -279,7 +281,7 @@ def check_schema(found: object, known: str, path: Path) -> None:
     Raises
     ------
     Refused
-        With the schema found and the one known as facts.
+        The found and the known schema are facts.
     """
     family, _, ours = known.rpartition("/")
     theirs = str(found).removeprefix(family + "/")
@@ -302,16 +304,16 @@ def check_schema(found: object, known: str, path: Path) -> None:
 
 
 def of_os(error: OSError, what: str, advice: str, **facts: Any) -> UsageError | HostError:  # noqa: ANN401
-    """Return the error for a call of the system that failed on a file which the user named.
+    """Return the error for a failed system call on a file that the user named.
 
-    A name that leads nowhere is wrong usage; a disk that fails, or is full, is the host's.
+    A wrong name is a usage error; a failed or full disk is a host error.
     """
     sort = UsageError if error.errno in _OF_THE_NAME else HostError
     return sort(f"{what}: {error.strerror or error}", advice, errno=error.errno, **facts)
 
 
 def errno_text(number: int) -> str:
-    """Return an error number of a failed I/O in words; 0 is a transfer that ended early.
+    """Return the error number of a failed I/O in words; 0 is a short transfer.
 
     >>> errno_text(5), errno_text(0)
     ('EIO: Input/output error', 'short: the transfer ended early')
@@ -322,7 +324,7 @@ def errno_text(number: int) -> str:
 
 
 def excerpt(text: str, max_characters: int = SHOWN_CHARACTERS) -> str:
-    """Return a text as a message can repeat it: a long one is cut to its start and its end.
+    """Return a text for a message; a long one is cut to its start and end.
 
     >>> excerpt("9" * 400, 20)
     '999999999 ... 999999999 (400 characters)'
@@ -349,7 +351,7 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-_FILES = ("this process may open no more files", "raise its limit: ulimit -n 1024")
+_FILES = ("this process has reached its limit of open files", "raise its limit: ulimit -n 1024")
 _MEMORY = ("there is not enough memory", "stop other work, ask for less at once, or raise ulimit -v")
 _THREADS = ("no more threads can be started", "stop other work, or raise ulimit -u and -v")
 _FULL = ("the file system is full", "free some space there")
@@ -376,14 +378,14 @@ _BY_WORDS = {
 
 
 def shortage_of(error: BaseException, path: object = None) -> HostError | None:
-    """Return the error for a shortage, if that is what another one tells of.
+    """Return the error for a resource shortage, if another error shows one.
 
     Parameters
     ----------
     error
-        Of the system, of a library, or ours.
+        An error of the system, of a library, or ours.
     path
-        What was being read or written.
+        The file being read or written.
     """
     if isinstance(error, LabError) and error.facts.get("shortage"):
         return error if isinstance(error, HostError) else None
@@ -398,12 +400,12 @@ def shortage_of(error: BaseException, path: object = None) -> HostError | None:
 
 
 def raise_shortage(error: BaseException, path: object = None) -> None:
-    """Raise the error for a shortage, if there is one: the caller takes other errors as damage.
+    """Raise the error for a shortage, if any; the caller treats other errors as damage.
 
     Raises
     ------
     HostError
-        It is one.
+        It is a shortage.
     """
     if (found := shortage_of(error, path)) is not None:
         raise found from error
@@ -421,13 +423,13 @@ def _words(error: BaseException) -> tuple[str, str] | None:
 
 
 TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
-"""Set to anything, an error comes with its traceback."""
+"""If set, errors are shown with their traceback."""
 _NO_MEMORY = "not enough memory for the simulated drive"
 """What the native side says where a table of a drive that was made finds no memory (`flash/memory.rs`)."""
 
 
 def of_python(error: BaseException) -> LabError | None:
-    """Return any exception as an error of ours; None for those that end the process by themselves."""
+    """Return any exception as an ssdlab error; None for those that end the process."""
     if isinstance(error, LabError):
         return error
     if isinstance(error, KeyboardInterrupt):
@@ -473,7 +475,7 @@ STOPPED_ADVICE = "run it again; if it was a run, resume it"
 
 
 def stopped() -> Interrupted:
-    """Return the error for work ended by a signal that nobody else has reported."""
+    """Return the error for work ended by a signal that is not yet reported."""
     return Interrupted("stopped by a signal", STOPPED_ADVICE)
 
 
@@ -490,7 +492,7 @@ def _of_system(error: OSError) -> LabError:
 
 @contextmanager
 def of_drive(drive: str, drives: Sized) -> Iterator[None]:
-    """Make errors name the drive, as the user wrote it, if there are several."""
+    """Make errors name the drive as the user wrote it, if there are several."""
     try:
         yield
     except LabError as error:

@@ -1,8 +1,8 @@
-"""The one policy for failed I/Os, for everything that measures, and the error that ends a run.
+"""The common policy for failed I/Os, and the error that ends a run.
 
-fio ends a job at its first failed I/O (`continue_on_error=none`), and ACT goes on and leaves failed I/Os out;
-SNIA's specification says nothing of them. Here no figure of a step with failed I/Os is ranked, rated or
-compared, so one of them spoils no hours of other steps: a run ends where there are more than a few.
+In fio the default ends a job at its first failed I/O (`continue_on_error=none`), ACT continues without failed
+I/Os, and SNIA's specification does not mention them. Here figures of a step with failed I/Os are not ranked,
+rated or compared. As this protects the other steps, a run ends only after several failures.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FAILED_SHARE = 0.001
 FAILED_MIN = 10
 """The minimum count for a meaningful share, as for samples beyond a percentile."""
 GONE = frozenset({errno.ENODEV, errno.ENXIO, errno.EBADF})
-"""What ends a run whatever the policy: the drive is gone."""
+"""Errors that end a run under any policy: the drive is gone."""
 TOO_MANY = "failed-ios"
-"""The `reason` among the facts of the error."""
+"""The error's fact `reason`."""
 
 
 class ErrorOptions(NamedOptions):
@@ -50,26 +50,26 @@ class ErrorOptions(NamedOptions):
 
 
 def too_many(failed: int, done: int) -> bool:
-    """Return whether so many I/Os failed, compared with those done, that a run stops."""
+    """Return whether the share of failed I/Os stops a run."""
     return failed >= FAILED_MIN and failed > FAILED_SHARE * (failed + done)
 
 
 def heeding(
     run: Callable[..., Measurement], on_tick: OnTick | None, on_error: OnError, device: str
 ) -> Measurement:
-    """Run a workload, and end it where too many of its I/Os fail, unless it is to continue.
+    """Run a workload, and end it if too many I/Os fail, unless the policy is to continue.
 
     Parameters
     ----------
     run
         Takes ``on_tick`` and ``past_failures`` as the native ``run`` does.
     on_tick, on_error, device
-        What is called meanwhile; the policy; the drive's path, for the error.
+        Callback during the run; the policy; the drive's path, for the error.
 
     Raises
     ------
     DriveError
-        With what was measured, and the facts of the first failed I/O.
+        With the measurement, and the facts of the first failed I/O.
     """
     if on_error == "continue":
         return run(on_tick=on_tick, past_failures=True)

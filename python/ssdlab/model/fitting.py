@@ -1,7 +1,6 @@
 """Whether a value has the wanted type, at every level: for values that other packages' code returns.
 
-Python does not check annotations. A misfit is found where it enters, with its place; once drawn or written,
-nobody knows where it came from.
+Python does not check annotations. This finds a misfit on entry, with its place, while its origin is known.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class Unfit(TypeError):
     Attributes
     ----------
     by
-        The function that gave it; None: whoever called.
+        The function that returned it; None: the caller.
     """
 
     def __init__(self, what: str, by: Callable[..., object] | None = None) -> None:

@@ -41,22 +41,22 @@ _NOT_OF_KIND = {
 
 @dataclass(frozen=True)
 class Metavar:
-    """What stands for a value of this type in help texts."""
+    """Placeholder for a value of this type in help texts."""
 
     word: str
 
 
 @dataclass(frozen=True)
 class FioName:
-    """fio's name of an option whose meaning and unit are the same; the option may be given by it."""
+    """fio's name of an equivalent option, accepted as an alias."""
 
     word: str
 
 
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Metavar("SIZE")]
-"""A size in bytes; text such as ``"4k"`` is understood."""
+"""A size in bytes, or text such as ``"4k"``."""
 Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
-"""A time in nanoseconds; text such as ``"90s"`` is understood."""
+"""A time in nanoseconds, or text such as ``"90s"``."""
 
 
 class Frozen(BaseModel):
@@ -177,12 +177,12 @@ class Stored(BaseModel):
 
 
 def absent(value: object) -> bool:
-    """Whether a field is left out of what is stored: one that older records do not have."""
+    """Whether an empty field is omitted when stored, as in older records."""
     return value is None
 
 
 class NamedOptions(Frozen):
-    """Options: what reads a text knows what is wrong with it and not whose it is; here that is added."""
+    """Options, which add their names to the errors of text parsers."""
 
     @field_validator("*", mode="wrap")
     @classmethod

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Queue and cache settings of a block device; None is "this device has no such setting, or does not say".
+    """Queue and cache settings of a block device; None: no such setting, or not reported.
 
     Attributes
     ----------
     device
-        Kernel name of the disk that these are of: for a file, the one beneath its file system.
+        Kernel name of the disk: for a file, the disk below its file system.
     scheduler, schedulers
         The I/O scheduler in force, and those on offer; `none` for a device without a choice.
     write_cache
@@ -30,11 +30,11 @@ class Conditions:
     fua
         Whether the drive takes writes that bypass its cache.
     nr_requests
-        Requests that a queue holds before submitters wait.
+        Capacity of a queue before submitters wait.
     queue_depth
-        Commands that the drive holds at once, where its link bounds them (SATA and SCSI; NVMe does not say).
+        Maximum commands at the drive, if its link limits them (SATA and SCSI; unknown for NVMe).
     max_io_bytes, max_io_hardware_bytes
-        Largest request that is sent; larger I/Os are split, and count as several at the drive.
+        Largest request; larger I/Os are split, and count as several at the drive.
     nomerges
         0 merges neighbours, 1 only simply, 2 never.
     writeback_throttle_us
@@ -86,17 +86,17 @@ class HostContext:
     Attributes
     ----------
     conditions
-        Settings of the drive, or of the device beneath a file.
+        Settings of the drive, or of the device below a file.
     is_file
         Whether the target is a file on a file system.
     allow_unwritten
         Whether reads of never-written parts were allowed.
     written_unknown
-        Whether nothing says that what may be read was ever written.
+        Whether it is unknown if blocks to read were ever written.
     cores
         CPUs that this process may use.
     cpu_busy_share
-        Busy share of all CPUs during the run, others' work included, 0 to 1.
+        Busy share of all CPUs during the run, including other work, 0 to 1.
     governors
         CPU frequency governors in force.
     device_in_flight
@@ -104,9 +104,9 @@ class HostContext:
     build_profile
         How the native part was built: ``release`` or ``debug``.
     left
-        What runs that died have left set on the drive or its host: ``(what, advice)`` each.
+        Settings of crashed runs left on the drive or its host: ``(what, advice)`` each.
     unseen
-        What could not be looked at when the target was judged.
+        What could not be inspected when the target was checked.
     """
 
     conditions: Conditions | None = None
@@ -122,7 +122,7 @@ class HostContext:
     unseen: tuple[str, ...] = ()
 
     def as_facts(self) -> dict[str, Any]:
-        """Return what is not part of the environment record, as a result holds it."""
+        """Return the facts missing in the environment record, for a result."""
         return {
             "cores": self.cores,
             "cpu_busy_share": self.cpu_busy_share,
@@ -131,7 +131,7 @@ class HostContext:
 
 
 class HostLoad(Stored):
-    """The host around one step: what decides whether host or drive made the tail."""
+    """The host during one step, to decide whether host or drive caused the tail."""
 
     cores: int
     threads: int = Field(description="workers that the step requested")
@@ -146,7 +146,7 @@ class HostLoad(Stored):
 
 
 def host_load(threads: int, summary: Summary, around: HostContext) -> HostLoad:
-    """Put together what the host had to do with a step.
+    """Return the host's load during a step.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The one list of limits on user input, each with its reason.
 
-They are far beyond what anybody needs, and small enough that no input takes memory or time without end.
+They exceed practical needs, but bound memory and time for any input.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """A measurement in Python: totals, interval rows, histograms and warnings.
 
-The figures stay where they were counted, in native memory or in a step's append log; this file only gives
-them their documented shape. `as_dict()` is what ``ssdlab measure --json`` prints: schema
-``ssdlab.measurement/1``, latencies in ns, null for a percentile with fewer than 10 samples beyond it.
+The figures stay in native memory or in a step's append log; this file gives them their documented shape.
+`as_dict()` is what ``ssdlab measure --json`` prints: schema ``ssdlab.measurement/1``, latencies in ns, null
+for a percentile with fewer than 10 samples beyond it.
 
-Interval rows as plain objects are made without numpy, which takes as long to load as a short measurement
-takes in all.
+Interval rows as plain objects are made without numpy, which is slow to load.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
     from ssdlab.model.warnings import Warning
 
     Cell = dict[str, list[Any]]
-    """One entry per interval under each name: what one stream did in one direction."""
+    """One entry per interval for each name: the I/O of one stream in one direction."""
 
 
 SCHEMA = "ssdlab.measurement/1"
 
 Clock = Literal["service", "response"]
-"""Where a latency begins: *service* at submission, *response* at the intended start."""
+"""Start of a latency: *service* at submission, *response* at the intended start."""
 
 _KEYS = (
     "schema",
@@ -56,7 +55,7 @@ _KEYS = (
 
 
 class Measurement:
-    """What a run measured. Immutable; made by `ssdlab.measure`, `Drive.run` or `Measurement.from_journal`."""
+    """A measurement. Immutable; made by `ssdlab.measure`, `Drive.run` or `Measurement.from_journal`."""
 
     def __init__(self, summary: Mapping[str, Any], source: Callable[[], _core.Measurement]) -> None:
         known = {"schema": SCHEMA, **summary}
@@ -64,7 +63,7 @@ class Measurement:
         self._load = source
         self._source: _core.Measurement | None = None
         self.samples: tuple[Sample, ...] = ()
-        """What a simulated drive told of itself meanwhile; see `drives.telemetry`."""
+        """Telemetry samples of a simulated drive; see `drives.telemetry`."""
 
     @classmethod
     def of(
@@ -76,20 +75,20 @@ class Measurement:
         power: Mapping[str, Any] | None = None,
         samples: Sequence[Sample] = (),
     ) -> Self:
-        """Wrap what the native runner returned.
+        """Wrap a result of the native runner.
 
         Parameters
         ----------
         native
-            What was measured.
+            The native result.
         drive
             Its identity: a dataclass or a mapping.
         engine
-            What issued the I/O, where it was not the engine that the workload names.
+            Engine of the I/O, if not the workload's.
         power
-            ``mean_w energy_j source`` over the time that the totals cover, where somebody metered it.
+            ``mean_w energy_j source`` over the time that the totals cover, if metered.
         samples
-            What the drive told of itself meanwhile, where the run itself brings that along.
+            Telemetry samples, if part of the run's result.
         """
         identity = asdict(drive) if is_dataclass(drive) and not isinstance(drive, type) else drive
         summary = {**native.summary(), "drive": identity, "warnings": [], "power": power}
@@ -102,9 +101,10 @@ class Measurement:
 
     @classmethod
     def from_journal(cls, record: Mapping[str, Any], log_path: Path | str) -> Self:
-        """Return the measurement of a finished step: its summary as journalled, the rest from its append log.
+        """Return the measurement of a finished step.
 
-        The log is read when rows or histograms are first asked for.
+        Its journalled summary, and the rest from its append log. The log is read on first use of rows or
+        histograms.
         """
 
         def read() -> _core.Measurement:
@@ -117,7 +117,7 @@ class Measurement:
     def summary(self) -> Summary:
         """Return the totals as a frozen model, with a side for each direction.
 
-        Its fields are the keys of the JSON; those that have no field are found as ``summary["key"]``.
+        Its fields are keys of the JSON; other keys are accessed as ``summary["key"]``.
         """
         from ssdlab.model.summary import Summary
 
@@ -128,12 +128,12 @@ class Measurement:
         return dict(self._summary)
 
     def report(self) -> dict[str, Any]:
-        """Return what `measure --json` prints: the summary, with `intervals` as the list of them.
+        """Return what `measure --json` prints: the summary and the list `intervals`.
 
         Each interval has ``start_s duration_s partial ramp paused iops mb_s in_flight in_flight_max``
         and, for each direction that the run used, its counts and the p50, p99, p99.9 and max of both
         clocks in ns: null where the interval has no I/O, or where several streams share the direction
-        (percentiles cannot be added up). Where flushes were asked for, ``flush`` has their count and latency.
+        (percentiles cannot be added up). If flushes were requested, ``flush`` has their count and latency.
         """
         return {**self._summary, "intervals": as_dicts(self)}
 
@@ -149,12 +149,12 @@ class Measurement:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds that the rates are of: without ramp, and without the drain after a stop by time."""
+        """Seconds for the rates: without ramp, and without the drain after a stop by time."""
         return float(self._summary["elapsed_s"])
 
     @property
     def warnings(self) -> tuple[Warning, ...]:
-        """Warnings: what could make the figures misleading."""
+        """Warnings about misleading figures."""
         from ssdlab.model.warnings import Warning
 
         return tuple(Warning.from_dict(warning) for warning in self._summary["warnings"] or ())
@@ -164,7 +164,7 @@ class Measurement:
         return self._with(warnings=[warning.as_dict() for warning in warnings])
 
     def with_facts(self, **facts: object) -> Measurement:
-        """Return the same measurement with more facts in its summary, beside the contract's keys."""
+        """Return the same measurement with further facts in its summary, besides the contract's keys."""
         if taken := sorted(facts.keys() & set(_KEYS)):
             raise ValueError(f"{taken[0]} is measured, not added")
         return self._with(**facts)
@@ -186,13 +186,13 @@ class Measurement:
         return self._source
 
     def rows(self, stream: str | None = None, direction: Command | None = None) -> ArrowColumns:
-        """Return numpy columns with one entry per interval, those without I/O included.
+        """Return numpy columns with one entry per interval, including intervals without I/O.
 
         Parameters
         ----------
         stream, direction
-            What to look at; None takes all of them together. Of ``flush``, which no other holds, ``ios`` are
-            the flushes.
+            What to select; None combines all. For ``flush``, which is not in the others, ``ios`` counts
+            flushes.
 
         Returns
         -------
@@ -200,8 +200,8 @@ class Measurement:
             ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns
             in_flight_mean in_flight_max`` and, for each clock, ``{clock}_p50_ns {clock}_p99_ns
             {clock}_p99_9_ns {clock}_max_ns`` (0 where an interval has no sample). Percentiles cannot be added
-            up: with several streams or directions only the maxima are there, and ``in_flight_max`` is the sum
-            of the streams' own, an upper bound.
+            up: for several streams or directions there are only maxima, and ``in_flight_max`` is the sum over
+            the streams, an upper bound.
         """
         streams = self.streams if stream is None else [self._known_stream(stream)]
         directions = DIRECTIONS if direction is None else (direction,)
@@ -219,7 +219,7 @@ class Measurement:
         return _series(self).__arrow_c_stream__(requested_schema)
 
     def histogram(self, direction: Command, clock: Clock, stream: str | None = None) -> _core.Histogram:
-        """Return the latencies of one direction, or of ``flush``; of all streams unless one is named."""
+        """Return the latencies of one direction, or of ``flush``; by default of all streams."""
         if stream is not None:
             self._known_stream(stream)
         return self.source.histogram(direction, clock, stream)
@@ -230,8 +230,8 @@ class Measurement:
         Returns
         -------
         ArrowColumns
-            ``stream direction clock low_ns count``: of each stream, direction (or ``flush``) and clock, from
-            which latency on a bucket counts, and how many are in it.
+            ``stream direction clock low_ns count``: for each stream, direction (or ``flush``) and clock, the
+            lower bound and count of each bucket.
         """
         return _buckets(self)
 
@@ -255,12 +255,12 @@ class Measurement:
 
 
 def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> Measurement:  # noqa: ANN401
-    """Run a resolved workload natively and wrap the result, also that which an error carries.
+    """Run a resolved workload natively and wrap the result, including an error's.
 
     Parameters
     ----------
     target, resolved
-        The open drive, and the JSON that `Workload.resolve` gave for it.
+        The open drive, and its JSON from `Workload.resolve`.
     drive
         Its identity, for the summary.
     options
@@ -359,7 +359,7 @@ _PERCENTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 
 
 def as_dicts(measurement: Measurement) -> list[dict[str, Any]]:
-    """Return one object per interval, in order; `Measurement.report` says what is in it."""
+    """Return one object per interval, in order; keys as of `Measurement.report`."""
     totals = measurement.as_dict()
     directions: list[Direction] = [name for name in DIRECTIONS if totals[name] is not None]
     cells = [

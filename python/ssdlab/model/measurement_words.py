@@ -1,4 +1,4 @@
-"""A measurement in words, as terminal and notebook show it: figures with units, and what to know of them."""
+"""A measurement in words, for terminal and notebook: figures with units, and warnings."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Block, Stream
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
-"""Of a summary, in the order of a table."""
+"""Latencies of a summary, in the order of a table."""
 
 
 def drive_text(drive: MeasuredDrive) -> str:
-    """Return a drive in one line: path, model, what it is, capacity."""
+    """Return a drive in one line: path, model, kind, capacity."""
     capacity = capacity_text(drive.capacity_bytes)
     if capabilities_of(drive.kind).on_file_system:
         beneath = f" on {drive.backing}" if drive.backing else ""
@@ -54,7 +54,7 @@ def drive_text(drive: MeasuredDrive) -> str:
 
 
 def stream_text(stream: Stream) -> str:
-    """Return what a stream asks for in one line."""
+    """Return a stream's request in one line."""
     blocks = _sizes_text(stream.block)
     if stream.write_block is not None:
         blocks += f" (writes {_sizes_text(stream.write_block)})"
@@ -128,7 +128,7 @@ def _arrival_text(stream: Stream) -> str:
 
 
 def self_text(summary: Summary, workload: Workload | None) -> str:
-    """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
+    """Return the tool's own figures: I/Os in flight, CPU time per I/O."""
     closed = workload is not None and is_closed(workload)
     asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
     reached = "unknown" if summary.in_flight is None else _in_flight_text(summary.in_flight)
@@ -145,7 +145,7 @@ def _in_flight_text(mean: float) -> str:
 
 
 def model_text(summary: Summary) -> str:
-    """Return what a simulated drive says of its inside; nothing for a real one."""
+    """Return a simulated drive's internal figures; empty for a real one."""
     drive = summary.drive
     if drive is None or drive.scale is None:
         return ""
@@ -163,7 +163,7 @@ def model_text(summary: Summary) -> str:
 
 
 def power_text(summary: Summary) -> str:
-    """Return what was drawn, and by whose account; nothing where nobody metered."""
+    """Return the power and its meter; empty without one."""
     power = summary.power
     if power is None:
         return ""
@@ -174,7 +174,7 @@ def power_text(summary: Summary) -> str:
 
 
 def counts_text(side: Side) -> str:
-    """Return how many I/Os were done, failed, dropped and late in one direction."""
+    """Return the number of I/Os done, failed, dropped and late in one direction."""
     counts = {"failed": side.failed, "dropped": side.dropped, "late": side.late}
     text = [counted(side.ios, "I/O")]
     text += [f"{count} {name}" for name, count in counts.items() if count]
@@ -182,12 +182,12 @@ def counts_text(side: Side) -> str:
 
 
 def latency_or_dash(latency_ns: float | None) -> str:
-    """Return a latency by its size; a dash where too few I/Os were done for it."""
+    """Return a latency with a fitting unit; a dash if too few I/Os were done."""
     return "-" if latency_ns is None else latency_text(latency_ns)
 
 
 def is_closed(workload: Workload | None) -> bool:
-    """Whether response is service everywhere, so that it is printed once."""
+    """Whether response and service times are equal, so that one is printed."""
     arrivals = [stream.arrival for stream in workload.streams] if workload else []
     return bool(arrivals) and all(
         isinstance(each, Pulses) or (isinstance(each, Closed) and each.think_ns == 0) for each in arrivals
@@ -195,7 +195,7 @@ def is_closed(workload: Workload | None) -> bool:
 
 
 def workload_of(summary: Summary) -> Workload | None:
-    """Return what was asked for; None where it was not kept, or an ssdlab wrote it that has others."""
+    """Return the workload; None if not stored, or if written by an incompatible ssdlab."""
     try:
         return None if summary.workload is None else Workload.model_validate(summary.workload)
     except (LabError, ValueError):
@@ -203,14 +203,14 @@ def workload_of(summary: Summary) -> Workload | None:
 
 
 def clocks_of(side: Side, workload: Workload | None) -> dict[str, Times]:
-    """Return the latencies of a direction by what they are called: one where the clocks are the same."""
+    """Return the latencies of a direction by name; one if the clocks are equal."""
     if is_closed(workload):
         return {"latency": side.response_ns}
     return {"service": side.service_ns, "response": side.response_ns}
 
 
 def measurement_html(summary: Summary) -> str:
-    """Return a measurement as a notebook shows it: a row for each direction and clock, and what to know."""
+    """Return a measurement for a notebook: a row for each direction and clock, and warnings."""
     from ssdlab.model.notebook import table_html
 
     workload = workload_of(summary)

@@ -26,7 +26,7 @@ def parse_watts(text: str) -> float:
     Raises
     ------
     UsageError
-        It is no power.
+        It is not a power.
     """
     found = _WATTS.fullmatch(text.strip())
     if found is None:
@@ -66,7 +66,7 @@ def _volts(value: object) -> object:
 
 
 class MeterText(Frozen):
-    """A meter, and what its owner knows about it beyond what it reports."""
+    """A meter, with its owner's statements about it."""
 
     noun: ClassVar[str] = "setting of a meter"
 
@@ -90,7 +90,7 @@ class MeterText(Frozen):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return what the text ``KIND:PLACE,name=value,...`` means; ``none`` is no meter at all.
+        """Parse the text ``KIND:PLACE,name=value,...``; ``none`` is no meter.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class MeterText(Frozen):
 
     @property
     def place(self) -> str:
-        """Where it is, as its kind has it: an address, a file, a device."""
+        """Its place by kind: an address, a file, a device."""
         return self.use.partition(":")[2]
 
     def __str__(self) -> str:
@@ -152,6 +152,6 @@ class MeterOptions(NamedOptions):
 
     meter: AnyMeter | None = Field(
         None,
-        description="power meter on the drive: hwmon:ina226 (see ssdlab meters), or none [default: that of "
-        "the rig file, or of config.toml]",
+        description="power meter on the drive: hwmon:ina226 (see ssdlab meters), or none [default: from "
+        "the rig file or config.toml]",
     )

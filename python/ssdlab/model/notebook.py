@@ -1,4 +1,4 @@
-"""Tables as a notebook shows them: HTML without colours or scripts, in which every text is only text."""
+"""Tables for a notebook: HTML without colours or scripts, with all text escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table_html(
     head, rows
         The titles of its columns, and their cells.
     words
-        Which columns are no numbers: those stand to the left.
+        Columns of text, which are left-aligned.
     """
     sides = ["left" if at in words else "right" for at in range(len(head))]
     # A notebook would set what stands between two dollar signs as a formula.

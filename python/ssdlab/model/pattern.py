@@ -1,4 +1,4 @@
-"""Where the I/Os of a stream go: the part of the drive that it may touch, and the order of addresses."""
+"""Where the I/Os of a stream go: its part of the drive, and the order of addresses."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ssdlab.model.frozen import Bytes, Frozen, Metavar
 from ssdlab.model.units import bytes_text
 
 SPAN_UNIT_BYTES = 1 << 20
-"""Capacities are rarely a multiple of the larger blocks. All steps alike leave out what lies beyond the last
-whole MiB, so that what is read was written by a fill of any block size."""
+"""Capacities are rarely a multiple of larger blocks. All steps skip the part after the last whole MiB, so
+that a fill with any block size covers all reads."""
 SPAN_UNIT_FROM_BYTES = 1 << 30
-"""Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
+"""On smaller drives a MiB matters: each stream skips only the remainder of its own block."""
 
 
 def span_unit_bytes(capacity_bytes: int, smallest_bytes: int) -> int:
-    """Return what the spans of a drive are whole multiples of: `smallest_bytes` on a small one."""
+    """Return the unit of a drive's spans: `smallest_bytes` on a small drive."""
     return SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else smallest_bytes
 
 
@@ -119,7 +119,7 @@ def _place(position: int | str, capacity_bytes: int, unit_bytes: int) -> int:
 
 
 AnySpan = Annotated[Span, BeforeValidator(parse_span), Metavar("SPAN")]
-"""A span; text such as ``"0..25%"`` is understood."""
+"""A span, or text such as ``"0..25%"``."""
 
 
 class Sequential(Frozen):
@@ -127,11 +127,11 @@ class Sequential(Frozen):
 
     kind: Literal["sequential"] = "sequential"
     cursors: tuple[int, ...] | None = Field(
-        None, description="byte on the drive where each source continues; null: from its beginning"
+        None, description="byte on the drive where each source continues; null: from its start"
     )
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"sequential": {"cursors": self.cursors}}
 
 
@@ -141,7 +141,7 @@ class Uniform(Frozen):
     kind: Literal["uniform"] = "uniform"
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return "uniform"
 
 
@@ -162,12 +162,12 @@ class Stepped(Frozen):
         return self
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"stepped": {"step_bytes": self.step_bytes}}
 
 
 MAX_THETA_MILLI = 10_000
-"""Ten: beyond it, hardly anything but the first blocks is touched."""
+"""Ten: beyond it, almost all I/O goes to the first blocks."""
 
 
 class Zipf(Frozen):
@@ -179,7 +179,7 @@ class Zipf(Frozen):
     )
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"zipf": {"theta_milli": self.theta_milli}}
 
 
@@ -197,13 +197,13 @@ class Bands(Frozen):
     bands: tuple[Band, ...] = Field(min_length=1, max_length=64, description="the bands in order of offset")
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"bands": [band.model_dump() for band in self.bands]}
 
     def used(self, slots: int) -> tuple[tuple[int, int], ...]:
-        """Return first slot and count of each band that gets I/O, of so many slots of a span.
+        """Return first slot and count of each band with I/O, for a number of slots.
 
-        Each edge is rounded down by itself, as the native runner has it.
+        Each edge is rounded down, as in the native runner.
         """
         total, before, found = sum(band.span_weight for band in self.bands), 0, []
         for band in self.bands:
@@ -224,7 +224,7 @@ class Segmented(Frozen):
     )
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"segments": self.model_dump(exclude={"kind"})}
 
     def places_from(self, start: int) -> tuple[tuple[int, int], ...]:
@@ -235,15 +235,15 @@ class Segmented(Frozen):
 class OnePass(Frozen):
     """Every block once in a random order, some again: puts a fresh drive in the state of long random writing.
 
-    Source i of n has the i-th part of the span; writes of one size only.
+    Source i of n has the i-th part of the span. Only writes of one size.
     """
 
     kind: Literal["one-pass"] = "one-pass"
-    raw_bytes: Bytes = Field(gt=0, description="bytes of the pass: those of the flash, spare included")
+    raw_bytes: Bytes = Field(gt=0, description="bytes of the pass: the flash including spare")
     behind_bytes: Bytes = Field(ge=0, description="a block is rewritten after this many bytes")
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"one_pass": {"raw_bytes": self.raw_bytes, "behind_bytes": self.behind_bytes}}
 
 
@@ -254,10 +254,10 @@ class Shuffled(Frozen):
     """
 
     kind: Literal["shuffled"] = "shuffled"
-    anew: bool = Field(False, description="each pass has a new order; otherwise all have that of the first")
+    anew: bool = Field(False, description="a new order for each pass; otherwise all repeat the first")
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"shuffled": {"anew": self.anew}}
 
 
@@ -267,12 +267,12 @@ class Recording(Frozen):
     kind: Literal["recorded"] = "recorded"
     file: str = Field(description="file of records; in a run, a name in its folder")
     digest: str = Field(description="BLAKE3 of the file, in hex")
-    duration_ns: int = Field(ge=0, description="when the last I/O is due, in ns; 0 where times do not count")
-    moved_bytes: int = Field(ge=0, description="bytes read and written by all of it")
-    written_bytes: int = Field(ge=0, description="bytes written by all of it")
+    duration_ns: int = Field(ge=0, description="when the last I/O is due, in ns; 0 if times do not count")
+    moved_bytes: int = Field(ge=0, description="bytes read and written in all")
+    written_bytes: int = Field(ge=0, description="bytes written in all")
 
     def native(self) -> object:
-        """Return the pattern as the native runner takes it."""
+        """Return the pattern for the native runner."""
         return {"recorded": {"path": self.file, "digest": self.digest}}
 
 
@@ -286,7 +286,7 @@ def parse_pattern(value: object) -> object:
             if theta_milli > MAX_THETA_MILLI:
                 raise UsageError(
                     f"zipf has an exponent of {match[0]}, above {MAX_THETA_MILLI // 1000}",
-                    f"give {MAX_THETA_MILLI // 1000} at most: zipf:1.1",
+                    f"give at most {MAX_THETA_MILLI // 1000}, such as zipf:1.1",
                     given=value,
                 )
             return Zipf(theta_milli=theta_milli)
@@ -324,4 +324,4 @@ AnyPattern = Annotated[
     BeforeValidator(parse_pattern),
     Metavar("PATTERN"),
 ]
-"""A pattern; text such as ``"zipf:1.1"`` is understood."""
+"""A pattern, or text such as ``"zipf:1.1"``."""

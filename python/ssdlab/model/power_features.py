@@ -1,4 +1,4 @@
-"""What power saving a drive offers, and in which ways it can idle."""
+"""A drive's power-saving features, and its ways to idle."""
 
 from __future__ import annotations
 
@@ -33,16 +33,14 @@ class Resting(Stored):
 
     label: str
     conditions: dict[str, str] = Field(default={}, description="settings that enter it")
-    state: str | None = Field(
-        default=None, description="state that the drive is sent into; None: its own choice"
-    )
+    state: str | None = Field(default=None, description="requested state; None: the drive's choice")
 
 
 class PowerFeatures(Stored):
-    """What power saving a drive offers.
+    """A drive's power-saving features.
 
-    `values` are those of the setting `saving` that are compared, the one that forbids it first; `found` is
-    what it was. `lacks` are sentences.
+    `values` of the setting `saving` are compared, the one that forbids saving first; `found` is the original
+    value. `lacks` are sentences.
     """
 
     protocol: Literal["nvme", "sata"]
@@ -50,11 +48,11 @@ class PowerFeatures(Stored):
     saving: str | None = None
     values: tuple[str, ...] = ()
     found: str | None = None
-    sent: bool = Field(default=False, description="whether it can be sent into its idle states")
+    sent: bool = Field(default=False, description="whether idle states can be requested")
     lacks: tuple[str, ...] = ()
 
     def restings(self) -> Iterator[Resting]:
-        """Yield the ways to idle: awake, in each state that it can be sent into, and by its own choice."""
+        """Yield the ways to idle: awake, in each state that can be requested, and by its own choice."""
         if self.saving is None:
             yield Resting(label="at rest")
         else:

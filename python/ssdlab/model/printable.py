@@ -34,7 +34,7 @@ _MIRRORING = dict.fromkeys(map(ord, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def unmirrored(text: str) -> str:
-    r"""Return text without the controls that turn the direction of what follows (UAX 9).
+    r"""Return text without controls that change the text direction (UAX 9).
 
     >>> unmirrored("Samsung \u202e883")
     'Samsung 883'
@@ -43,12 +43,12 @@ def unmirrored(text: str) -> str:
 
 
 def in_style(text: str, code: int) -> str:
-    """Return text in a colour or weight of our own (ECMA-48, SGR), as `styled` lets it pass."""
+    """Return text in one of our styles (ECMA-48, SGR), which `styled` keeps."""
     return f"\x1b[{_KEY};{code}m{text}\x1b[{_KEY};0m"
 
 
 def visible_length(text: str) -> int:
-    """Return how many columns of a terminal a text takes: its own styles none, wide characters two."""
+    """Return a text's width in terminal columns: styles take none, wide characters two."""
     seen = _OWN_STYLE.sub("", text)
     return len(seen) if seen.isascii() else sum(map(_columns, seen))
 
@@ -60,10 +60,9 @@ def _columns(character: str) -> int:
 
 
 def styled(text: str) -> str:
-    r"""Return lines of output with everything but their own styles and line ends written as an escape.
+    r"""Return lines of output with all controls escaped except our styles and line ends.
 
-    What is printed may hold words out of a job or a run folder that somebody else made; colours in them are
-    none of ours.
+    Printed text may contain words from foreign jobs or run folders.
 
     >>> styled(in_style("bold", 1) + "\n\x1b[31m\x1b[2J")
     '\x1b[1mbold\x1b[0m\n\\x1b[31m\\x1b[2J'
@@ -81,14 +80,14 @@ def styled(text: str) -> str:
 
 
 def plain_drive(name: str) -> str:
-    """Return what a drive is called: a simulated one by its profile, and by what makes it a variant."""
+    """Return a drive's name; for a simulated one, its profile and variant."""
     profile = name.removeprefix("simulated ")
     parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
     return name if profile == name else ", ".join(parts)
 
 
 def quoted(name: str) -> str:
-    r"""Return a name in quotes, as a shell takes it for one word and nothing else.
+    r"""Return a name quoted as one shell word.
 
     >>> quoted("it's")
     "'it'\\''s'"
@@ -99,12 +98,12 @@ def quoted(name: str) -> str:
 
 
 def shell_word(name: str) -> str:
-    """Return a name as a shell takes it: in quotes where it needs them."""
+    """Return a name for a shell, quoted if needed."""
     return name if _PLAIN_WORD.fullmatch(name) else quoted(name)
 
 
 def in_markdown(text: str) -> str:
-    r"""Return text on one line that Markdown shows as it is, in a table too, with no markup of its own.
+    r"""Return text on one line, escaped for Markdown, also in tables.
 
     >>> in_markdown("qd1_iops of [a|b](//c) <i> *x*")
     'qd1_iops of \\[a\\|b\\](\\//c) \\<i\\> \\*x\\*'
@@ -129,5 +128,5 @@ def _in_shell(character: str) -> str:
 
 
 def advice_text(advice: str) -> str:
-    """Return advice that begins as a sentence does; the name of the command is written as it is typed."""
+    """Return advice as a sentence with a capital, except for a leading command name."""
     return advice if advice.startswith("ssdlab ") else f"{advice[:1].upper()}{advice[1:]}"

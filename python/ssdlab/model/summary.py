@@ -1,8 +1,8 @@
 """A measurement's summary as a model, a side for each direction; with block-layer times and pauses.
 
 The JSON of `ssdlab.measurement/1` is the contract (`Measurement.as_dict()`, journals, saved results); this
-reads it. Numbers keep the type that the JSON has, so that nothing computed from them depends on whether a
-whole number was written with a point. A key of the JSON that is no field here is kept, and found by its name.
+reads it. Numbers keep their JSON type, so that results do not depend on a decimal point in whole numbers.
+Unknown keys are kept, and accessible by name.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 Direction = Literal["read", "write", "trim"]
 DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
-"""In the order that summaries, tables and pages have them."""
+"""Directions in the order of summaries, tables and pages."""
 FLUSH: Literal["flush"] = "flush"
 Command = Literal["read", "write", "trim", "flush"]
 COMMANDS: tuple[Command, ...] = (*DIRECTIONS, FLUSH)
-"""What has rows and histograms: the directions, and flushes, which are no I/Os."""
+"""Kinds with rows and histograms: the directions, and flushes, which are not I/Os."""
 
 
 BLOCK_TIMES_FACT = "block_layer"
-"""Under which a step has them."""
+"""Name of a step's block-layer times."""
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
-"""Keys of the percentiles in a summary; null where fewer than 10 samples lie beyond."""
+"""Keys of the percentiles in a summary; null with fewer than 10 samples beyond."""
 
 
 class BlockTimes(Stored):
-    """Times of requests from their issue to their completion, or why there are none."""
+    """Times of requests from issue to completion, or why there are none."""
 
     fault: str | None = Field(default=None, description="why the times are unusable; None: they are usable")
     requests: int = 0
@@ -46,12 +46,12 @@ class BlockTimes(Stored):
     service_mean_ns: float | None = Field(default=None, description="of all directions")
     service_ns: dict[str, dict[str, float | None]] = Field(
         default={},
-        description="by direction: min, mean, max and percentiles; None if too few samples lie beyond",
+        description="by direction: min, mean, max and percentiles; None with too few samples beyond",
     )
 
     @property
     def used(self) -> bool:
-        """Whether they stand for the times that the program took."""
+        """Whether they replace the program's own times."""
         return self.fault is None and self.requests > 0
 
 
@@ -74,17 +74,16 @@ class BlockTimes(Stored):
 # too, no latency holds the pause, and nothing in the machine can tell.
 
 PERIOD_S = 0.05
-"""Between two beats, which cost about a thousandth of a CPU; up to so much of a stop is sleep."""
+"""Interval of beats, which cost about a thousandth of a CPU; pauses are measured up to this error."""
 MIN_PAUSE_S = 0.05
-"""Unexplained lateness that is a stop, so that one of a tenth of a second shows wherever it begins.
-
-Below it lies what a kernel does without counting it, and the 0.01 s in which stolen time is counted: 0.006 s
-at most in 16 minutes on a virtual machine with ten threads ready for each CPU.
+"""Unexplained lateness that counts as a pause, so that any pause of 0.1 s shows. Smaller delays may be the
+kernel's, or stolen time, which is counted in 0.01 s: at most 0.006 s in 16 minutes on a virtual machine with
+ten ready threads per CPU.
 """
 
 
 class Gap(NamedTuple):
-    """A sleep that lasted too long, as `_core.Heartbeat.gaps` has it."""
+    """A sleep that lasted too long, from `_core.Heartbeat.gaps`."""
 
     began_ns: int
     due_ns: int
@@ -95,21 +94,19 @@ class Gap(NamedTuple):
 
 
 class Pause(Stored):
-    """A time in which the process was paused, on CLOCK_MONOTONIC."""
+    """A pause of the process, on CLOCK_MONOTONIC."""
 
-    start_ns: int = Field(description="it began no earlier")
-    end_ns: int = Field(description="it had ended")
-    length_ns: int = Field(
-        description="it lasted at least this long, including a suspend, which the clock omits"
-    )
+    start_ns: int = Field(description="earliest start")
+    end_ns: int = Field(description="latest end")
+    length_ns: int = Field(description="minimum length, including a suspend, which the clock omits")
 
     def lasts_to(self, end_ns: int) -> bool:
-        """Whether it may have made a wait that ended then longer: else the wait had its time all the same."""
+        """Whether it may have prolonged a wait that ended then."""
         return self.end_ns + PERIOD_S * NS_PER_S > end_ns
 
 
 def pauses_in(gaps: Iterable[Gap]) -> tuple[Pause, ...]:
-    """Return the pauses among the late beats; that a thread was starved is none."""
+    """Return the pauses among the late beats; a starved thread is not a pause."""
     found = []
     for gap in gaps:
         late_ns = gap.ended_ns - gap.due_ns
@@ -126,7 +123,7 @@ def pauses_in(gaps: Iterable[Gap]) -> tuple[Pause, ...]:
 def paused_rows(
     pauses: Sequence[Pause], zero_ns: int, rows_ns: Iterable[tuple[int, int]]
 ) -> tuple[bool, ...]:
-    """Return whether a pause was in each interval row, given its beginning and end since `zero_ns`."""
+    """Return whether each interval row contains a pause, given its start and end since `zero_ns`."""
     spans = [(each.start_ns - zero_ns, each.end_ns - zero_ns) for each in pauses]
     return tuple(
         any(start < end_ns and end > start_ns for start, end in spans) for start_ns, end_ns in rows_ns
@@ -162,7 +159,7 @@ class _Read(BaseModel):
 
 
 class Side(_Read):
-    """What was done in one direction."""
+    """The I/O done in one direction."""
 
     requested: int = 0
     ios: int = 0
@@ -171,7 +168,7 @@ class Side(_Read):
     late: int = 0
     bytes: int = 0
     iops: Number | None = None
-    """Of those that completed in the measured time; None in what older versions stored."""
+    """IOPS of I/Os completed in the measured time; None in older results."""
     mb_s: Number | None = None
     errors: dict[str, int] = {}
     service_ns: Times = NO_TIMES
@@ -179,17 +176,17 @@ class Side(_Read):
 
     @property
     def service_mean_ns(self) -> Number:
-        """Mean service time; 0 where nothing was done."""
+        """Mean service time; 0 without I/O."""
         return self.service_ns.get("mean") or 0.0
 
     @property
     def response_mean_ns(self) -> Number:
-        """Mean response time; 0 where nothing was done."""
+        """Mean response time; 0 without I/O."""
         return self.response_ns.get("mean") or 0.0
 
 
 class Flushes(_Read):
-    """Flushes that followed writes; they are no I/Os."""
+    """Flushes after writes, which are not I/Os."""
 
     flushes: int = 0
     failed: int = 0
@@ -198,7 +195,7 @@ class Flushes(_Read):
 
 
 NO_SIDE = Side()
-"""A direction in which nothing was asked for."""
+"""A direction without requested I/O."""
 
 
 class Cpu(_Read):
@@ -215,30 +212,30 @@ class MeanPower(_Read):
     mean_w: Number
     energy_j: Number | None = None
     source: str = "model"
-    """Who metered it: `model` is a simulated drive's own account, else kind and place of a meter."""
+    """The meter: `model` for a simulated drive's own power, else kind and place."""
     error_w: Number | None = None
-    """Of the meter; None where its accuracy is not known."""
+    """Error of the meter; None if unknown."""
 
 
 class Workers(_Read):
-    """What the threads did."""
+    """Times of the threads."""
 
     busy_ns: int = 0
     """Time with at least one I/O in flight."""
     run_ns: int = 0
-    """Time on a CPU, all together."""
+    """CPU time in all."""
     run_queue_wait_ns: int | None = 0
-    """Time in wait for one."""
+    """Time waiting for a CPU."""
     user_cpu_ns: int = 0
     system_cpu_ns: int = 0
 
 
 NO_WORKERS = Workers()
-"""Of a measurement that says nothing of its threads."""
+"""For a measurement without data on its threads."""
 
 
 class MeasuredDrive(_Read):
-    """What was measured: its identity, and what a simulated drive says of its inside."""
+    """The measured drive: its identity, and a simulated drive's internal figures."""
 
     path: str = ""
     kind: str = ""
@@ -247,19 +244,19 @@ class MeasuredDrive(_Read):
     serial: str | None = None
     backing: str | None = None
     scale: Number | None = None
-    """None of a real drive."""
+    """None for a real drive."""
     commands_held: int | None = None
-    """By a simulated drive at once; others wait in the host. None where nothing bounds them."""
+    """Maximum commands at a simulated drive; others wait in the host. None: no limit."""
     effective_spare: Number | None = None
     write_amplification: Number | None = None
     temperature_c: Number | None = None
     throttle_events: int | None = None
-    """How often its heat made it slower meanwhile."""
+    """Number of thermal throttle events meanwhile."""
     throttled_to_w: Number | None = None
 
 
 NO_DRIVE = MeasuredDrive()
-"""Of a measurement that says nothing of it."""
+"""For a measurement without data on it."""
 
 
 class SummaryWarning(_Read):
@@ -271,7 +268,7 @@ class SummaryWarning(_Read):
 
 
 class Around(_Read):
-    """The host meanwhile: what is no part of the environment record."""
+    """The host meanwhile, as far as not in the environment record."""
 
     cores: int | None = None
     cpu_busy_share: float | None = None
@@ -279,7 +276,7 @@ class Around(_Read):
 
 
 class Drained(_Read):
-    """What completed after a stop by time: in the counts and latencies, and in no rate."""
+    """I/Os completed after a stop by time: in counts and latencies, but in no rate."""
 
     ios: int = 0
     bytes: int = 0
@@ -287,24 +284,24 @@ class Drained(_Read):
 
 
 class FirstFailure(_Read):
-    """The first I/O that failed, be it in the ramp."""
+    """The first failed I/O, including the ramp."""
 
     op: str
     errno: int
-    """0: the transfer ended early."""
+    """Error number; 0: a short transfer."""
     offset: int
     length: int
 
     @property
     def words(self) -> str:
-        """What failed, where and why."""
+        """The failed operation, its place and the error."""
         if self.op == FLUSH:
             return f"a flush ({errno_text(self.errno)})"
         return f"a {self.op} of {self.length} bytes at byte {self.offset} ({errno_text(self.errno)})"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same, as an error tells it."""
+        """The same, as facts of an error."""
         return {
             "errno": self.errno,
             "operation": self.op,
@@ -314,14 +311,14 @@ class FirstFailure(_Read):
 
 
 class Started(_Read):
-    """When the measurement began."""
+    """The start of the measurement."""
 
     monotonic_ns: int
-    """Of CLOCK_MONOTONIC: the zero of its rows."""
+    """Time on CLOCK_MONOTONIC, the zero of its rows."""
 
 
 class Build(_Read):
-    """Of the native module."""
+    """Build of the native module."""
 
     profile: str | None = None
 
@@ -332,7 +329,7 @@ class Summary(_Read):
     iops: Number = 0.0
     mb_s: Number = 0.0
     elapsed_s: Number = 0.0
-    """The time that rates are of: in which I/O was issued, without ramp."""
+    """The time for rates: when I/O was issued, without ramp."""
     total_s: Number | None = None
     drained: Drained | None = None
     read: Side | None = None
@@ -341,7 +338,7 @@ class Summary(_Read):
     flush: Flushes | None = None
     in_flight: Number | None = None
     in_flight_max: int | None = None
-    """At once, added up over the streams; of a closed loop over its threads too, so at most."""
+    """Maximum, added up over streams, and over threads of a closed loop: an upper bound."""
     cpu: Cpu | None = None
     power: MeanPower | None = None
     engine: str | None = None
@@ -356,32 +353,32 @@ class Summary(_Read):
     build: Build | None = None
     started: Started | None = None
     workload: dict[str, Any] | None = None
-    """What was asked for, as `Workload` reads it; where it was kept with the figures."""
+    """The workload, for `Workload`, if stored with the figures."""
     host: Around | None = None
     pauses: tuple[Pause, ...] = ()
-    """Pauses of ssdlab during the measurement, if kept with the figures."""
+    """Pauses of ssdlab during the measurement, if stored with the figures."""
     telemetry: StepTelemetry | None = None
-    """What the drive told of itself meanwhile; where it was kept with the figures."""
+    """The drive's telemetry, if stored with the figures."""
     run: str | None = None
-    """The run folder that it was saved in."""
+    """Its run folder."""
 
     def side(self, direction: Direction) -> Side | None:
-        """Return what was done in a direction; None where nothing was asked for."""
+        """Return the I/O done in a direction; None if none was requested."""
         return {"read": self.read, "write": self.write, "trim": self.trim}[direction]
 
     @property
     def sides(self) -> dict[Direction, Side]:
-        """The directions that something was asked for in: reads, writes, trims."""
+        """The requested directions: reads, writes, trims."""
         found = ((name, self.side(name)) for name in DIRECTIONS)
         return {name: side for name, side in found if side is not None}
 
     def iops_of(self, direction: Direction) -> float:
-        """Return the I/Os a second of one direction; 0 where nothing was asked for."""
+        """Return the I/Os a second of one direction; 0 if none were requested."""
         side = self.side(direction)
         return 0.0 if side is None else self._rate(side.iops, side.ios)
 
     def mb_s_of(self, direction: Direction) -> float:
-        """Return the decimal megabytes a second of one direction; 0 where nothing was asked for."""
+        """Return the decimal megabytes a second of one direction; 0 if none were requested."""
         side = self.side(direction)
         return 0.0 if side is None else self._rate(side.mb_s, side.bytes / 1e6)
 
@@ -392,12 +389,12 @@ class Summary(_Read):
 
     @property
     def counted_s(self) -> float:
-        """Seconds that counts and latencies are of: the measured time, and the drain after it."""
+        """Seconds for counts and latencies: the measured time and the drain after it."""
         return float(self.elapsed_s) + (0.0 if self.drained is None else self.drained.ns / 1e9)
 
     @property
     def zero_ns(self) -> int:
-        """When its rows begin, on CLOCK_MONOTONIC; 0 where it was not kept."""
+        """Start of its rows on CLOCK_MONOTONIC; 0 if not recorded."""
         return 0 if self.started is None else self.started.monotonic_ns
 
     @property
@@ -407,13 +404,13 @@ class Summary(_Read):
 
     @property
     def transfers(self) -> tuple[Side, ...]:
-        """The sides that move data, reads first; those alone that there are."""
+        """The existing sides that move data, reads first."""
         return tuple(side for side in (self.read, self.write) if side is not None)
 
     def slower(self, key: str) -> Number | None:
-        """Return a figure of response time, of that direction which has the greater one.
+        """Return a response-time figure of the slower direction.
 
-        None where a direction did too few I/Os for it: which is the slower is not known then.
+        None if a direction has too few I/Os to compare.
         """
         found = [side.response_ns.get(key) for side in self.transfers if side.ios]
         known = [value for value in found if value is not None]
@@ -436,5 +433,5 @@ class Summary(_Read):
 
     @property
     def mean_w(self) -> float | None:
-        """Mean power over the measured window; None where nobody metered it."""
+        """Mean power over the measured window; None without a meter."""
         return None if self.power is None else float(self.power.mean_w)

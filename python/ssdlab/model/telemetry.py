@@ -1,7 +1,7 @@
-"""What a drive reports while it works: samples every second, readings between steps, and marks.
+"""What a drive reports during work: samples every second, readings between steps, and marks.
 
-A sample holds what was known at a moment; what a drive does not tell is None. Counters are the drive's own,
-over its life. `at_ns` is the time since the start of the step, on the clock of its interval rows.
+Values that a drive does not report are None. Counters are the drive's own, over its life. `at_ns` is the time
+since the start of the step, on the clock of its interval rows.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from pydantic import Field
 from ssdlab.model.frozen import Stored
 
 PERIOD_S = 1.0
-"""Between two samples; the first is taken one period after the start, so that nothing wakes a drive early."""
+"""Interval of samples; the first comes one period after the start, so as not to wake the drive early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was known at one moment.
+    """One sample.
 
     Attributes
     ----------
     at_ns
         Since the start of the step.
     temperature_c, hottest_c
-        Composite temperature, and that of the hottest sensor.
+        Temperature: composite, and of the hottest sensor.
     drawn_w
-        Mean power since the sample before, where the drive itself accounts for it.
+        Mean power since the last sample, if the drive reports it.
     limit_w
-        What heat lets the drive draw at most; None: heat does not limit it.
+        Power limit due to heat; None: none.
     throttle_events, throttled_s
-        How often heat began to slow it, and for how long that was.
+        Number and total time of thermal throttling.
     media_errors
         Errors that its error correction could not repair.
     host_read_bytes, host_written_bytes, nand_written_bytes
-        Moved by the host, and programmed into the medium.
+        Bytes moved by the host, and programmed to the medium.
     link_retrains, link_mb_s
-        How often its link retrained, and what the link can carry.
+        Number of link retrains, and throughput of the link.
     cpu_busy_share
         Busy share of the host's CPUs since the sample before, 0 to 1.
     """
@@ -60,7 +60,7 @@ class Sample:
 
 
 FIGURES = tuple(name for name in Sample.__slots__ if name != "at_ns")
-"""What a sample holds beside its time."""
+"""Values of a sample besides its time."""
 
 MarkCode = Literal[
     "throttled",
@@ -137,7 +137,7 @@ COUNTED = (
     "unsafe_shutdowns",
     "slow_commands",
 )
-"""What of a `DriveHealth` is a counter, whose growth says what happened between two readings."""
+"""Fields of `DriveHealth` that are counters, whose growth is compared between readings."""
 
 
 class StepTelemetry(Stored):
@@ -150,7 +150,7 @@ class StepTelemetry(Stored):
     hottest_c: float | None = Field(default=None, description="highest temperature of the samples")
     health: DriveHealth | None = Field(default=None, description="reading at the end of the step")
     changes: dict[str, float] = Field(
-        default={}, description="growth of the drive's counters since the reading before"
+        default={}, description="growth of the drive's counters since the last reading"
     )
     marks: tuple[Mark, ...] = ()
 

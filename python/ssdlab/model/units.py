@@ -1,9 +1,9 @@
 """Sizes, shares, durations and rates: text in, exact numbers out, and numbers back into text.
 
-Sizes follow fio: ``4k`` is 4096 bytes and ``1m`` is 1 MiB; ``KiB`` and ``GiB`` say the same in full, while
-``kB`` and ``GB`` are decimal. Durations are nanoseconds inside; a plain number is seconds. Rates are exact
-fractions a second, where ``k`` is a thousand. Text is printed as review tables do: three significant digits,
-``k`` and ``M``, µs, ms or s by size.
+Sizes follow fio: ``4k`` is 4096 bytes and ``1m`` is 1 MiB, like ``KiB`` and ``MiB``, while ``kB`` and ``GB``
+are decimal. Durations are nanoseconds inside; a plain number is seconds. Rates are exact fractions a second,
+where ``k`` is a thousand. Output follows review tables: three significant digits, ``k`` and ``M``, µs, ms or
+s by size.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def parse_bytes(text: str | int, *, noun: str = "size") -> int:
 def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fraction:
     """Return the exact share, 0 to 1, of a percentage such as ``25%`` or ``12.5%``.
 
-    With `beyond`, one above 100 % is taken too.
+    With `beyond`, above 100 % is accepted too.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
 
 
 def shown(value: object) -> str:
-    """Return a number as a message can repeat it: of one with many digits its ends."""
+    """Return a number for a message; a long one is cut to its ends."""
     if isinstance(value, int) and abs(value) >= 10**NUMBER_CHARACTERS:
         return f"of {value.bit_length()} bits"
     return excerpt(str(value))
@@ -236,7 +236,7 @@ def _whole_ns(nanoseconds: Fraction, noun: str, text: object) -> int:
 
 
 def and_listed(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them.
+    """Return words as a list in a sentence.
 
     >>> and_listed(["a", "b", "c"])
     'a, b and c'
@@ -296,11 +296,11 @@ def significant(value: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) 
 
 _DIGITS = 3
 SHARE_DIGITS = 8
-"""A share that fewer digits do not tell from the whole is the whole, or the rounding of the machine."""
+"""Maximum digits to distinguish a share from the whole; closer is rounding error."""
 
 
 def share_text(share: float, digits: int = 3) -> str:
-    """Return a measured share as a percentage of so many digits, or as many as tell it from the whole.
+    """Return a measured share as a percentage, with enough digits to differ from 100 %.
 
     >>> share_text(0.236), share_text(1), share_text(0.99996), share_text(1.2)
     ('23.6 %', '100 %', '99.996 %', '120 %')
@@ -312,12 +312,12 @@ def share_text(share: float, digits: int = 3) -> str:
 
 
 def fixed_share_text(share: float) -> str:
-    """Return a share that was chosen, not measured, as it was chosen: ``20 %``, ``7.5 %``."""
+    """Return a chosen, not measured, share exactly: ``20 %``, ``7.5 %``."""
     return f"{100 * share:.6g} %"
 
 
 def change_text(share: float) -> str:
-    """Return by what share something changed, with its sign: ``+3.21 %``, ``-0.400 %``."""
+    """Return a relative change with its sign: ``+3.21 %``, ``-0.400 %``."""
     return f"{'+' if share > 0 else ''}{significant(100 * share)} %"
 
 
@@ -333,7 +333,7 @@ def _scaled(value: float, scales: tuple[tuple[float, str], ...], digits: int = 3
 
 
 def counted(number: int, noun: str) -> str:
-    """Return how many of something there are, in words.
+    """Return a count with its noun.
 
     >>> counted(1, "run"), counted(3, "run")
     ('1 run', '3 runs')
@@ -342,12 +342,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def counted_were(number: int, noun: str) -> str:
-    """Return how many of something were, in words: ``1 I/O was``, ``3 I/Os were``."""
+    """Return a count with its noun and verb: ``1 I/O was``, ``3 I/Os were``."""
     return f"{counted(number, noun)} {'was' if number == 1 else 'were'}"
 
 
 def ends_text(lower: str, upper: str) -> str:
-    """Return a range in words, of ends as they are printed; of ends that are printed alike that one.
+    """Return a range in words; a single value if both ends are printed equally.
 
     >>> ends_text("2 s", "60 s"), ends_text("60 s", "60 s")
     ('2 s to 60 s', '60 s')
@@ -356,7 +356,7 @@ def ends_text(lower: str, upper: str) -> str:
 
 
 def numbered_text(noun: str, first: object, last: object) -> str:
-    """Return which of things that are numbered: ``rounds 3 to 7``, or ``round 3``.
+    """Return a range of numbered things: ``rounds 3 to 7``, or ``round 3``.
 
     >>> numbered_text("round", 3, 7), numbered_text("round", 3, 3)
     ('rounds 3 to 7', 'round 3')
@@ -370,7 +370,7 @@ def count_text(value: float, digits: int = 3) -> str:
 
 
 def latency_text(latency_ns: float, digits: int = 3) -> str:
-    """Return a latency by its size: ``850 ns``, ``388 µs``, ``6.08 ms``, ``1.20 s``."""
+    """Return a latency with a fitting unit: ``850 ns``, ``388 µs``, ``6.08 ms``, ``1.20 s``."""
     return _scaled(latency_ns, ((1, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")), digits)
 
 
@@ -380,7 +380,7 @@ def throughput_text(mb_s: float, digits: int = 3) -> str:
 
 
 def capacity_text(capacity_bytes: int) -> str:
-    """Return a capacity as it stands on the box, decimal: ``480 GB``, ``3.84 TB``."""
+    """Return a decimal capacity, as on the box: ``480 GB``, ``3.84 TB``."""
     return _scaled(
         capacity_bytes, ((1, " B"), (1e3, " kB"), (1e6, " MB"), (1e9, " GB"), (1e12, " TB"), (1e15, " PB"))
     )
@@ -396,7 +396,7 @@ _READABLE_DIGITS = 4
 
 
 def bytes_text(size_bytes: int) -> str:
-    """Return a size in a message: in a unit where that is exact and short, else with the bytes in brackets.
+    """Return a size for a message: in a unit if exact and short, else with the bytes in brackets.
 
     >>> bytes_text(67_108_864), bytes_text(1536), bytes_text(480_103_981_056)
     ('64 MiB', '1536 B', '480 GB (480103981056 bytes)')
@@ -425,7 +425,7 @@ def span_text(duration_s: float, digits: int = 3) -> str:
 
 
 def figure_text(value: float | None, unit: str, digits: int = 3) -> str:
-    """Return a headline figure in the words of its unit, to so many digits; a dash for none.
+    """Return a headline figure with its unit, to a number of digits; a dash for none.
 
     >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(1630, "µs")
     ('64.3k IOPS', '388 µs', '1.63 ms')

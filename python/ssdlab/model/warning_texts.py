@@ -1,4 +1,4 @@
-"""What every warning says: the catalogue of `warnings`, by code."""
+"""The texts of all warnings, by code."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["alarm", "note"]
-"""Alarm: figures may be misleading. Note: a fact of the drive or of the request, and no fault."""
+"""Alarm: figures may be misleading. Note: a fact about drive or request, not a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One kind of warning: what is wrong, why it matters, what to do. `{names}` are filled in with facts.
+    """One kind of warning: what is wrong, why it matters, what to do. `{names}` are replaced by facts.
 
     `advice` is for `ssdlab measure` and may name its options; `in_step` replaces it for a step of a run,
-    whose command has other options; `simulated` replaces it for a simulated drive, where no host is in
-    between. Empty: the same.
+    whose command has other options; `simulated` replaces it for a simulated drive. Empty: the same.
     """
 
     what: str
@@ -52,8 +51,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "rate-not-reached": Entry(
         "{achieved} of the requested {requested} IOPS reached, {share}",
-        "the drive or the host could not keep up with the schedule; latencies still count from "
-        "the scheduled start",
+        "the drive or the host could not keep up with the schedule; response times still count from the "
+        "scheduled start",
         "lower --rate; if the host has CPU time left, raise --threads or --depth",
         in_step="ask for a lower rate; if the host has CPU time left, allow more I/Os in flight",
         simulated="ask for a lower rate, or allow more I/Os in flight",
@@ -140,13 +139,13 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "nothing-measured": Entry(
         "no I/O was counted: there is no result",
-        "none completed in the measured time: I/Os were due too rarely, or all failed",
+        "no I/O completed in the measured time: they were due too rarely, or all failed",
         "measure for longer with --seconds, or ask for more I/Os a second",
         in_step="make the step longer, or ask for more I/Os a second",
     ),
     "few-samples": Entry(
         "only {count} done, so the higher percentiles are left out",
-        "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
+        "a percentile needs at least 10 samples beyond it: p99 needs 1000 I/Os, p99.9 needs 10,000",
         "measure for longer with --seconds",
         in_step="make the step longer: leave out --quick, or raise the method's time parameters",
         level="note",
@@ -193,8 +192,8 @@ CATALOGUE: dict[str, Entry] = {
         in_step="fill it first, or make sure that the drive is full",
     ),
     "rotational": Entry(
-        "the kernel says that {device} is a rotating disk",
-        "a hard disk behaves unlike any SSD; virtual disks often report this by mistake",
+        "the kernel reports {device} as a rotating disk",
+        "a hard disk differs from any SSD; virtual disks often report this by mistake",
         "check what the drive is; for a virtual disk, set queue/rotational to 0",
     ),
     "split": Entry(
@@ -221,18 +220,18 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "settings-left": Entry(
         "{what}",
-        "a killed run cannot put back its settings: this was measured with them",
+        "a killed run cannot restore settings: this was measured with its settings",
         "{advice}",
     ),
     "kernel-view": Entry(
         "{what}",
         "the kernel misreports the drive: it may skip flushes, or split blocks",
-        "keep that in mind for the figures of flushed and synchronous writes",
+        "distrust the figures of flushed and synchronous writes",
     ),
     "condition-left": Entry(
         "{what}",
-        "a setting that was not put back stays in force for the drive's next user",
-        "put it back: ssdlab conditions restore; blocks with metadata: nvme format",
+        "a setting that was not restored stays in force for the drive's next user",
+        "restore it: ssdlab conditions restore; blocks with metadata: nvme format",
     ),
     "unseen": Entry(
         "unknown whether another process used the target: {what} could not be seen",
@@ -254,15 +253,15 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "scaled-drive": Entry(
         "the drive is simulated at 1/{scale} of its size: {what}",
-        "heat, write buffer and idle delay are those of the full-size drive; a second or gigabyte "
-        "weighs more on a smaller one",
+        "heat, write buffer and idle delay are as at full size; a second or gigabyte counts for more on a "
+        "smaller drive",
         "use scale=1 to compare figures with those of a real drive",
         level="note",
     ),
     "prepared": Entry(
         "the drive was {how}, which is not SNIA's preconditioning; {after}",
-        "one random pass imitates long random writing, and a placed state computes its result; "
-        "SNIA's specification asks for neither",
+        "one random pass imitates long random writing, and a placed state computes its result; neither is "
+        "in SNIA's specification",
         "use a method with --precondition full to compare figures with SNIA's",
         level="note",
     ),
@@ -278,7 +277,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "link-errors": Entry(
         "{what}",
-        "the link repeats a corrupted transfer, and its I/O waits",
+        "the link repeats a corrupted transfer, which delays its I/O",
         "check cable, slot and riser, and measure again",
     ),
     "drive-error": Entry(
@@ -287,7 +286,7 @@ CATALOGUE: dict[str, Entry] = {
         "check the kernel log and the drive's health before trusting any figure",
     ),
     "unprepared": Entry(
-        "the drive was not prepared as asked: {what}",
+        "the drive was not prepared as requested: {what}",
         "where a write failed, the old data remains: the state of the drive is unknown",
         "prepare it again, and check the kernel log and the drive's health",
     ),
@@ -313,7 +312,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "worn-out": Entry(
         "{what}",
-        "worn flash needs more read retries and keeps its data for less time",
+        "worn flash needs more read retries and retains data for less time",
         "state this with the figures, or measure a drive that is not worn",
     ),
     "unanswered": Entry(
@@ -322,7 +321,7 @@ CATALOGUE: dict[str, Entry] = {
         "check the kernel log; what happened to the drive afterwards is unknown",
     ),
     "incomplete": Entry(
-        "the record of this run is incomplete: it ends where the run was cut off",
+        "the record of this run is incomplete: it ends where the run was interrupted",
         "a killed run leaves only the rows that had reached its log",
         "measure again for a full result",
     ),
@@ -331,5 +330,5 @@ CATALOGUE: dict[str, Entry] = {
 
 
 def level_of(code: str) -> Level:
-    """Return the level of a kind of warning; an unknown one, of a newer ssdlab, is an alarm."""
+    """Return the level of a warning; an unknown one, from a newer ssdlab, is an alarm."""
     return CATALOGUE[code].level if code in CATALOGUE else "alarm"

@@ -1,10 +1,8 @@
-"""Every warning about a measurement: when it applies. It is saved with the result.
+"""When each warning about a measurement applies. Warnings are saved with the result.
 
-`judge` is pure: summary, workload and facts about the host go in, warnings come out. An unknown fact raises
-nothing, except where not knowing is itself the point
-(`write-cache-unknown`).
-
-The thresholds are named below with their reasons; what each warning says is in `warning_texts`.
+`judge` is pure: from summary, workload and facts about the host to warnings. An unknown fact raises no
+warning, except `write-cache-unknown`. The thresholds are below with their reasons; the texts are in
+`warning_texts`.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ if TYPE_CHECKING:
     from ssdlab.model.telemetry import Mark, StepTelemetry
 
 RATE_REACHED = 0.995
-"""Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
+"""Minimum share of the requested rate: Aerospike ACT's users require 99.5 % in each slice."""
 
 DEPTH_REACHED = 0.95
-"""Share of the I/Os in flight asked for that must be there on average; start and end cost the rest."""
+"""Minimum share of the requested I/Os in flight on average; start and end cost the rest."""
 
 DEPTH_HELD = 0.5
-"""The same at the device where less than one I/O was due there: no depth is lower, times alone tell."""
+"""The same at the device for less than one I/O in flight, where only times can tell."""
 
 CPU_BUSY = 0.9
 """Share of all CPUs' time beyond which threads queue for a CPU: at 90 % load an M/M/1 queue is nine deep."""
@@ -52,13 +50,13 @@ QUEUE_DELAY_OF_P99 = 0.1
 """Mean wait for a CPU, as a share of p99, from which the host is visible in the tail."""
 
 LATE_SHARE = 0.001
-"""Share of I/Os submitted over 1 ms late from which p99.9 is the host's as well."""
+"""Share of I/Os submitted over 1 ms late from which p99.9 is also the host's."""
 
 P99_SAMPLES = 1000
-"""Samples that p99 needs: ten must lie beyond it."""
+"""Samples needed for p99, with ten beyond it."""
 
 MIN_FILLS = 2.0
-"""User capacities that must be written before a steady window is believed: as many as SNIA preconditions."""
+"""Drive writes before a steady window is accepted, as in SNIA's preconditioning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class Warning:
 
     @classmethod
     def of(cls, code: str, words: Mapping[str, str] | None = None, /, **facts: object) -> Self:
-        """Return the catalogue's warning `code` with its facts; `words` say some of them in other terms."""
+        """Return the catalogue's warning `code` with its facts; `words` replace some of them."""
         if code not in CATALOGUE:
             raise KeyError(f"there is no warning {code!r}; {nearest(code, CATALOGUE)!r} exists")
         entry = CATALOGUE[code]
@@ -87,7 +85,7 @@ class Warning:
         return CATALOGUE[self.code].cause if self.code in CATALOGUE else ""
 
     def in_step(self, *, simulated: bool) -> str:
-        """Return what to do if a step of a run raised it, which has no option of `ssdlab measure`.
+        """Return the advice for a step of a run, without options of `ssdlab measure`.
 
         The host's CPUs do not affect a simulated drive.
         """
@@ -97,26 +95,26 @@ class Warning:
         return (entry.simulated if simulated else "") or entry.in_step or self.advice
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a result holds it."""
+        """Return it for a result."""
         return {"code": self.code, "what": self.what, "advice": self.advice, "facts": self.facts}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what `as_dict` gave."""
+        """Return the warning from `as_dict`'s output."""
         return cls(stored["code"], stored["what"], stored.get("advice", ""), dict(stored.get("facts", {})))
 
 
 def judge(summary: Summary, workload: Workload, around: HostContext) -> list[Warning]:
-    """Return what could make a measurement misleading.
+    """Return the warnings about a measurement.
 
     Parameters
     ----------
     summary
         `Measurement.summary()`.
     workload
-        What was asked for.
+        The requested workload.
     around
-        The facts around it.
+        Facts about the host.
     """
     found: list[Warning] = []
     for rule in _RULES:
@@ -132,7 +130,7 @@ def judge_fills(what: str, fills: float) -> list[Warning]:
 
 
 def judge_pauses(pauses: Sequence[Pause], zero_ns: int) -> list[Warning]:
-    """Warn of the pauses of a time that began at `zero_ns` on their clock."""
+    """Warn of pauses since `zero_ns` on their clock."""
     if not pauses:
         return []
     length_ns, after_ns = sum(each.length_ns for each in pauses), pauses[0].start_ns - zero_ns
@@ -415,9 +413,9 @@ def judge_telemetry(telemetry: StepTelemetry | None, known: Collection[str] = ()
     Parameters
     ----------
     telemetry
-        Of one step; None of a drive that tells nothing.
+        Telemetry of one step; None if the drive reports nothing.
     known
-        Codes that were raised already, by what the measurement itself holds.
+        Codes already raised by the measurement.
     """
     return [] if telemetry is None else [each for each in _judged(telemetry) if each.code not in known]
 

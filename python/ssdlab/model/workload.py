@@ -2,9 +2,9 @@
 
 A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
 SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
-``"zipf:1.1"``, ``"0..25%"``) is understood wherever a value is given and becomes the exact number at once.
-`Workload.resolve` maps the workload onto a drive of a given capacity and returns the JSON that the native
-runner takes, which refuses fields it does not know.
+``"zipf:1.1"``, ``"0..25%"``) is accepted everywhere and converted to exact numbers at once.
+`Workload.resolve` maps the workload onto a drive of a given capacity and returns the JSON for the native
+runner, which refuses unknown fields.
 
 A contradiction raises `UsageError` on construction, with what to use instead.
 """
@@ -88,7 +88,7 @@ def _apart(parts: list[str]) -> str:
 
 
 Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
-"""Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
+"""Block sizes, or text such as ``"4k"`` or ``"4k:70,128k:30"``."""
 
 
 __all__ = [
@@ -128,14 +128,14 @@ class Mix(Frozen):
 
 
 class Ratio(Frozen):
-    """Reads and writes in a ratio, drawn for each I/O: what percent cannot say."""
+    """Reads and writes in an exact ratio, drawn for each I/O."""
 
     read_weight: int = Field(ge=1, lt=2**32, description="reads per number of writes")
     write_weight: int = Field(ge=1, lt=2**32, description="writes per number of reads")
 
 
 class RecordedOps(Frozen):
-    """The operations of a recording, counted; they are in its records."""
+    """The counts of a recording's operations, which are in its records."""
 
     reads: int = Field(ge=0, description="reads")
     writes: int = Field(ge=0, description="writes")
@@ -143,13 +143,13 @@ class RecordedOps(Frozen):
 
 
 class Stop(Frozen):
-    """When a stream ends: at the first of those that are set."""
+    """When a stream ends: at the first of the set conditions."""
 
     time_ns: Nanoseconds | None = Field(
-        None, gt=0, description="time since the start, the ramp included, in ns"
+        None, gt=0, description="time since the start, including the ramp, in ns"
     )
-    bytes: Bytes | None = Field(None, gt=0, description="bytes of the stream as a whole")
-    ios: int | None = Field(None, gt=0, description="I/Os of the stream as a whole")
+    bytes: Bytes | None = Field(None, gt=0, description="bytes of the whole stream")
+    ios: int | None = Field(None, gt=0, description="I/Os of the whole stream")
     span_once: bool = Field(False, description="after covering the span exactly once (sequential only)")
 
     @property
@@ -186,7 +186,7 @@ AnyOps = Annotated[
     Discriminator(_kind_of_ops),
     BeforeValidator(_ops),
 ]
-"""The operations of a stream; text such as ``"write"`` is understood."""
+"""The operations of a stream, or text such as ``"write"``."""
 
 
 def parse_cpus(value: object) -> object:
@@ -203,7 +203,7 @@ def parse_cpus(value: object) -> object:
 
 
 Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
-"""CPU numbers; text such as ``"0-3,8"`` is understood."""
+"""CPU numbers, or text such as ``"0-3,8"``."""
 
 
 Flush = Literal["fdatasync", "fsync"]
@@ -272,7 +272,7 @@ class Stream(Frozen):
 
     @property
     def in_flight(self) -> int:
-        """I/Os in flight that the stream asks for (of an open loop: at most)."""
+        """Requested I/Os in flight (the maximum in an open loop)."""
         return self.workers * self.depth
 
     @property
@@ -306,12 +306,12 @@ class Stream(Frozen):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All block sizes: those of reads, and those that writes have of their own."""
+        """All block sizes: of reads, and of writes if different."""
         return (*self.block, *(self.write_block or ()))
 
     @property
     def patterns(self) -> tuple[AnyPattern, ...]:
-        """The pattern of all I/Os; of reads and of writes where these have one of their own."""
+        """The pattern of all I/Os, or of reads and of writes if different."""
         return (self.pattern,) if self.write_pattern is None else (self.pattern, self.write_pattern)
 
     @property
@@ -321,7 +321,7 @@ class Stream(Frozen):
 
     @property
     def unit_bytes(self) -> int:
-        """What a span in percent is a multiple of: the smallest block of reads, and of writes."""
+        """Unit of a span in percent: the smallest block of reads and writes."""
         sides = (self.block, self.write_block or self.block)
         return lcm(*(min(block.bytes for block in side) for side in sides))
 
@@ -336,7 +336,7 @@ class Stream(Frozen):
         return first, max(0, start + length - first) // unit * unit
 
     def places(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[tuple[int, int], ...]:
-        """Return start and length in bytes of what it may touch: the span, without what gets no I/O."""
+        """Return start and length in bytes of the parts of its span with I/O."""
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
         if self.pattern.kind == "segments":
             return self.pattern.places_from(start)
@@ -432,7 +432,7 @@ class Stream(Frozen):
                 )
             if isinstance(pattern, Sequential) and pattern.cursors is not None:
                 raise UsageError(
-                    "writes with their own pattern start at the beginning of the span",
+                    "writes with their own pattern start at the start of the span",
                     "leave out the cursors",
                 )
 
@@ -544,12 +544,12 @@ class Workload(Frozen):
         return any(stream.writes or stream.trims for stream in self.streams)
 
     def resolve(self, capacity_bytes: int, logical_block_bytes: int) -> str:
-        """Return the JSON that the native runner takes, for a drive of that capacity and logical block.
+        """Return the JSON for the native runner, for a drive of that capacity and logical block.
 
         Raises
         ------
         UsageError
-            A block or span that the drive cannot address, or that lies beyond its end.
+            A block or span that the drive cannot address, or beyond its end.
         """
         streams = [stream._resolved(capacity_bytes, logical_block_bytes) for stream in self.streams]
         return json.dumps({**self.model_dump(mode="json", exclude={"streams"}), "streams": streams})
@@ -574,7 +574,7 @@ _SHORTEST_ROW_NS = 100_000_000
 
 
 def row_ns(time_ns: int) -> int:
-    """Return the length of a row for a measurement of so long: short enough to see it vary."""
+    """Return the row length for a measurement's duration: short enough to see variation."""
     return min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
 
 
@@ -585,7 +585,7 @@ FILL_BLOCK_BYTES = 128 * 1024
 def fill_stream(
     block_bytes: int, stop: Stop, *, name: str = "fill", span: Span | None = None, depth: int = 1
 ) -> Stream:
-    """Return what a fill is made of: sequential writes, incompressible, by io_uring above a depth of 1."""
+    """Return the stream of a fill: sequential, incompressible writes, by io_uring above depth 1."""
     stream = Stream(
         name=name,
         ops=Mix(read_pct=0),
@@ -600,10 +600,10 @@ def fill_stream(
 
 
 def fill_workloads(capacity_bytes: int, seed: int) -> tuple[Workload, ...]:
-    """Return one sequential pass of incompressible writes over every byte of a drive, one after the other.
+    """Return workloads for one sequential pass of incompressible writes over every byte of a drive.
 
-    A capacity need not be a multiple of the block; what is left of it is written last. Written beside the
-    others it would come among the first, and every block behind it would lie across two pages of the flash.
+    A remainder after the last whole block is written last. Written in parallel it would come early, and
+    misalign all later blocks to flash pages.
     """
     whole = capacity_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
     rest = capacity_bytes - whole

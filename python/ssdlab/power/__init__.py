@@ -1,1 +1,1 @@
-"""Power meters: what one is, those that are known, and what they say while a run goes on."""
+"""Power meters: their interface, the supported kinds, and reading them during a run."""

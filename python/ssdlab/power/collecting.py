@@ -1,7 +1,7 @@
-"""Reads a meter during a run, in its own thread; samples that come too fast are averaged.
+"""Reads a meter during a run, in its own thread; fast samples are averaged.
 
-What streams faster than `KEPT_HZ` is kept as means over equal bins; beyond `MAX_KEPT` of them for one step
-the bins become twice as wide, so that the memory does not grow with the length of a step.
+Streams faster than `KEPT_HZ` are kept as means over equal bins. Beyond `MAX_KEPT` bins in a step their width
+doubles, which bounds the memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Bins:
-    """Means over bins of equal width, each dated at its middle; a bin without a sample is left out.
+    """Means over bins of equal width, each dated at its middle; empty bins are left out.
 
     Parameters
     ----------
     width_ns
-        Of a bin.
+        Width of a bin.
     """
 
     def __init__(self, width_ns: int) -> None:
@@ -38,7 +38,7 @@ class Bins:
         self._count = 0
 
     def put(self, time_ns: Array, watts: Array) -> tuple[Array, Array]:
-        """Take samples in order, shape (n,) and (n, rails), and return the bins that are complete now."""
+        """Add samples in order, shape (n,) and (n, rails), and return the newly completed bins."""
         if not len(time_ns):
             return time_ns, watts
         numbers = time_ns // self.width_ns
@@ -60,7 +60,7 @@ class Bins:
 
 
 def halved(time_ns: Array, watts: Array) -> tuple[Array, Array]:
-    """Return equal bins as half as many of twice the width; an odd one at the end is left out."""
+    """Merge pairs of bins into bins of twice the width; an odd one at the end is left out."""
     pairs = len(time_ns) // 2
     times = time_ns[: 2 * pairs].reshape(pairs, 2)
     return times[:, 0] + (times[:, 1] - times[:, 0]) // 2, watts[: 2 * pairs].reshape(pairs, 2, -1).mean(
@@ -69,27 +69,27 @@ def halved(time_ns: Array, watts: Array) -> tuple[Array, Array]:
 
 
 KEPT_HZ = 100.0
-"""Samples a second that are kept: what load steps and bursts of 100 ms need, 2 MB an hour for each rail."""
+"""Kept samples a second: enough for load steps and bursts of 100 ms, 2 MB an hour per rail."""
 MAX_KEPT = 1 << 20
 """Samples of one step; at 100 Hz three hours."""
 _WAIT_S = 0.2
 """For a stream, before it is asked whether the run is over."""
 SILENT_S = 5.0
-"""A meter that says nothing for so long is gone."""
+"""A meter silent for this long is gone."""
 
 
 def hangs(use: str) -> HostError:
-    """Return the error of a meter that does not come back from a reading."""
+    """Return the error of a meter whose reading does not finish."""
     return silent(use, f"a reading did not finish within {SILENT_S:g} s")
 
 
 def read_once(meter: Meter) -> Samples:
-    """Return what a meter says now.
+    """Return a meter's present reading.
 
     Raises
     ------
     HostError
-        It does not come back from the reading.
+        The reading does not finish.
     """
     found: list[Samples | Exception] = []
 
@@ -110,7 +110,7 @@ def read_once(meter: Meter) -> Samples:
 
 
 class Collector(Closing):
-    """Collects what a meter says, from now until `close`.
+    """Collects a meter's samples from now until `close`.
 
     Parameters
     ----------
@@ -121,11 +121,11 @@ class Collector(Closing):
     def __init__(self, meter: Meter) -> None:
         self.info: MeterInfo = meter.info
         self.lost = 0
-        """Samples that were lost on the way."""
+        """Number of lost samples."""
         self.disordered = 0
-        """Samples that came after later ones, and were left out."""
+        """Number of out-of-order samples, which were left out."""
         self.died: LabError | None = None
-        """Why it does not answer any more."""
+        """Why it no longer answers."""
         self._meter = meter
         fast = self.info.rate_hz > KEPT_HZ
         self._bins = Bins(round(1e9 / KEPT_HZ)) if fast else None
@@ -150,9 +150,9 @@ class Collector(Closing):
         return self._meter.drift_ppm
 
     def trace(self, start_ns: int, end_ns: int) -> PowerTrace:
-        """Return what was drawn between two times of CLOCK_MONOTONIC.
+        """Return the samples between two times of CLOCK_MONOTONIC.
 
-        Waits for the sample after the end, if the meter is to have one: two periods and `_WAIT_S` at most.
+        Waits for the sample after the end, at most two periods and `_WAIT_S`.
         """
         limit = time.monotonic() + 2 * self.period_ns / 1e9 + _WAIT_S
         with self._news:
@@ -163,7 +163,7 @@ class Collector(Closing):
         return PowerTrace.of_points(times, watts).window(start_ns, end_ns)
 
     def forget(self, before_ns: int) -> None:
-        """Keep no sample from before a time, but the last two."""
+        """Discard samples before a time, except the last two."""
         with self._news:
             times, watts = self._all()
             first = max(int(np.searchsorted(times, before_ns)) - 2, 0)
@@ -171,7 +171,7 @@ class Collector(Closing):
             self._count = len(times) - first
 
     def close(self) -> None:
-        """End the thread and close the meter; what was measured stands, even where that fails."""
+        """End the thread and close the meter; errors do not affect the samples."""
         self._ended.set()
         self._thread.join(SILENT_S)
         if self._thread.is_alive():  # what hangs in a reading cannot be closed either

@@ -2,8 +2,8 @@
 
 Source: Documentation/hwmon/sysfs-interface in the kernel: `powerN_input` in microwatts, `currN_input` in mA,
 `inN_input` in mV, `*_label`, `update_interval` in ms. Sensors inside drives (`nvme`, `drivetemp`) are never
-looked at, since reading them sends a command to the drive; chips of the host (a processor, a power supply, a
-battery) meter the host, and are refused.
+read, as that sends a command to the drive. Chips that measure the host (CPU, power supply, battery) are
+refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IN_A_CABLE = re.compile(r"(ina\d+|isl28022|ltc29\d\d|ltc42\d\d|max3440\d|lm2506
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip with a rail or more: folder, the driver's name, and readers of its rails in W."""
+    """A chip with one or more rails: folder, driver name, and readers of its rails in W."""
 
     folder: Path
     name: str
@@ -39,18 +39,18 @@ class Chip:
 
     @property
     def in_a_cable(self) -> bool:
-        """Whether it can be put into a drive's supply."""
+        """Whether it can be in a drive's supply."""
         return _IN_A_CABLE.fullmatch(self.name) is not None
 
     @property
     def rate_hz(self) -> float:
-        """How often it has something new to say, at most `POLL_HZ`."""
+        """Its update rate, at most `POLL_HZ`."""
         interval_ms = number(self.folder / "update_interval")
         return min(POLL_HZ, 1e3 / interval_ms) if interval_ms else POLL_HZ
 
 
 def chips(files: HostFiles) -> Iterator[Chip]:
-    """Yield every chip of hwmon that meters power, those inside drives left alone."""
+    """Yield every hwmon chip that measures power, except sensors inside drives."""
     for folder in within(files.sys / "class" / "hwmon", "hwmon*"):
         name = text(folder / "name") or ""
         if name in _INSIDE_DRIVES:
@@ -89,7 +89,7 @@ def _product(volts: Callable[[], float], amperes: Callable[[], float]) -> Callab
 
 
 class HwmonMeter(Polled):
-    """A chip of hwmon, asked `POLL_HZ` times a second.
+    """A hwmon chip, polled `POLL_HZ` times a second.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class HwmonMeter(Polled):
     UsageError
         There is no such chip, or several.
     Refused
-        It meters the host, not a drive.
+        It measures the host, not a drive.
     """
 
     def __init__(self, text: MeterText, files: HostFiles | None = None) -> None:
@@ -125,7 +125,7 @@ class HwmonMeter(Polled):
         return Samples(np.array([(began + time.monotonic_ns()) // 2]), np.array([watts]))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 def _chip(text: MeterText, files: HostFiles) -> Chip:

@@ -1,4 +1,4 @@
-"""The kinds of meters: how each is opened, and what of them is found on this host."""
+"""The kinds of meters: how each is opened, and the meters found on this host."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ KINDS = {
     "scpi": ("ssdlab.power.scpi:ScpiMeter", "an instrument that speaks SCPI over TCP: scpi:10.0.0.7:5025"),
     "ppk2": (
         "ssdlab.power.ppk2:Ppk2Meter",
-        "a Nordic PPK2 as ammeter in a supply of known voltage: ppk2:/dev/ttyACM0@5V",
+        "a Nordic PPK2 as an ammeter at a known supply voltage: ppk2:/dev/ttyACM0@5V",
     ),
     "quarch": (
         "ssdlab.power.quarch:QuarchMeter",
         "a Quarch module, through its server QIS: quarch:10.0.0.8:9722",
     ),
 }
-"""Kinds that are read while a run goes on: where the class is, and what stands for it in a list."""
+"""Kinds read during a run: their class, and their description in a list."""
 RECORDED = {"csv": "a recording by any other meter, given after the steps: csv:FILE"}
-"""Kinds that are read afterwards."""
+"""Kinds read after the run."""
 OF_THE_DRIVE = {"nvme": "the drive's own power reading, once a second, if its SMART log has one: nvme:smart"}
-"""Kinds that are a drive's telemetry."""
+"""Kinds from a drive's telemetry."""
 NOT_TRIED = {"joulescope": "not tested: its driver needs the instrument; give its recording as csv:FILE"}
-"""What could meter a drive, and is not read: nothing of it could be tested without the hardware."""
+"""Known meters that are not supported, as their hardware was not available for tests."""
 OF_THE_HOST = {
     "rapl": "RAPL measures the processor",
     "ipmi": "a BMC measures the whole host",
@@ -43,26 +43,26 @@ OF_THE_HOST = {
     "shelly": "a plug measures the whole host",
     "tasmota": "a plug measures the whole host",
 }
-"""What is asked for and is no drive's power."""
+"""Meters of the host, which do not measure a drive."""
 GROUP = "ssdlab.meters"
-"""Entry points of packages that bring a meter: its kind, and the class that opens it."""
+"""Entry point group of packages with a meter: its kind, and the class that opens it."""
 _KIND = re.compile(r"[a-z0-9]{1,40}")
 
 
 def kinds_of_others() -> dict[str, EntryPoint]:
-    """Return the kinds that other packages bring; nothing is imported, and a kind of ours stays ours."""
+    """Return the kinds of other packages, without importing them or overriding ours."""
     ours = {*KINDS, *RECORDED, *OF_THE_DRIVE, *NOT_TRIED, *OF_THE_HOST, "none"}
     found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, package_of(entry)), reverse=True)
     return {entry.name: entry for entry in found if entry.name not in ours and _KIND.fullmatch(entry.name)}
 
 
 def package_of(entry: EntryPoint) -> str:
-    """Return name and version of the package that an entry point is of."""
+    """Return name and version of an entry point's package."""
     return "unknown" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
 
 
 def described_kinds() -> dict[str, str]:
-    """Return every kind with what stands for it in a list; those of packages after ours."""
+    """Return every kind with its description; packages' kinds after ours."""
     found = {kind: words for kind, (_, words) in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
     used = {kind: package_of(entry) for kind, entry in kinds_of_others().items()}
     for kind, package in sorted((entry.name, package_of(entry)) for entry in entry_points(group=GROUP)):
@@ -77,14 +77,14 @@ def described_kinds() -> dict[str, str]:
 
 
 def check_kind(text: MeterText) -> None:
-    """Refuse what is no meter of a drive.
+    """Refuse what is not a meter of a drive.
 
     Raises
     ------
     UsageError
         There is no such kind.
     Refused
-        It meters the host.
+        It measures the host.
     """
     if text.kind in OF_THE_HOST:
         raise Refused(
@@ -109,14 +109,14 @@ def check_kind(text: MeterText) -> None:
 
 
 def open_meter(text: MeterText) -> Meter:
-    """Open a meter that is read while a run goes on.
+    """Open a live meter.
 
     Raises
     ------
     UsageError, Refused
-        There is none of that kind and name, or it meters no drive.
+        There is none of that kind and name, or it does not measure a drive.
     HostError
-        It does not answer, or the package that brings it failed.
+        It does not answer, or its package failed.
     """
     check_kind(text)
     if text.kind in kinds_of_others():
@@ -130,7 +130,7 @@ def open_meter(text: MeterText) -> Meter:
 
 
 def found_here(files: HostFiles | None = None) -> tuple[str, ...]:
-    """Return the text of every meter that this host shows by itself; those on a network it cannot."""
+    """Return the text of every meter found on this host, without network meters."""
     from ssdlab.power.hwmon import chips
 
     return tuple(f"hwmon:{chip.folder.name}" for chip in chips(files or HostFiles()) if chip.in_a_cable)

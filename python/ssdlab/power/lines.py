@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
 
 ANSWER_S = 2.0
-"""For an answer: an instrument that integrates over 0.1 s or a network takes far less."""
+"""Timeout for an answer: integrating over 0.1 s, or a network, takes far less."""
 _MAX_BYTES = 1 << 24
 """Of one answer; a quarter of an hour of text at 100 kS/s is never asked for at once."""
 
 
 def address(text: MeterText, port: int) -> tuple[str, int]:
-    """Return host and port of ``KIND:HOST`` or ``KIND:HOST:PORT``; an IPv6 address stands in brackets.
+    """Return host and port of ``KIND:HOST`` or ``KIND:HOST:PORT``; an IPv6 address is in brackets.
 
     Raises
     ------
     UsageError
-        It is none.
+        It is not an address.
     """
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]/]+))(?::(\d{1,5}))?", text.place)
     if found is None or not 0 < (number := int(found[3] or port)) < 65536:
@@ -36,7 +36,7 @@ def address(text: MeterText, port: int) -> tuple[str, int]:
 
 
 class Lines(Closing):
-    """A connection; whatever goes wrong with it is a `HostError` that names the meter.
+    """A connection; its errors are `HostError`s that name the meter.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Lines(Closing):
     place
         Host and port.
     end
-        What ends each line that is sent.
+        End of each sent line.
     """
 
     def __init__(self, use: str, place: tuple[str, int], end: bytes) -> None:
@@ -65,12 +65,12 @@ class Lines(Closing):
             raise silent(self._use, error.strerror or str(error)) from error
 
     def until(self, mark: bytes, seconds: float = ANSWER_S) -> bytes:
-        """Return what comes before a mark; what comes after it is kept for the next call.
+        """Return the input up to a mark; the rest is kept for the next call.
 
         Raises
         ------
         HostError
-            It does not come in time.
+            The mark does not come in time.
         """
         limit = time.monotonic() + seconds
         searched = 0
@@ -104,9 +104,9 @@ _BLOCKS = 64
 
 
 class DeviceClock:
-    """Maps times of a meter's clock to CLOCK_MONOTONIC, from when each block of samples came.
+    """Maps times of a meter's clock to CLOCK_MONOTONIC, by the arrival of each block of samples.
 
-    What is left over is the way itself: at least the least delay of a network, some 0.1 ms on a wire.
+    The minimum network delay remains, about 0.1 ms on a wire.
     """
 
     def __init__(self) -> None:
@@ -114,10 +114,10 @@ class DeviceClock:
         self._first: tuple[int, int] | None = None
         self._offset_ns = 0
         self.drift_ppm = 0.0
-        """How fast it runs away from the host's, over all blocks so far; 0 before there are `_BLOCKS`."""
+        """Drift against the host's clock over all blocks so far; 0 before `_BLOCKS` blocks."""
 
     def put(self, latest_ns: int, came_ns: int) -> int:
-        """Take a block by the time of its last sample and when it came; return the offset to be added."""
+        """Add a block by the time of its last sample and its arrival; return the offset to add."""
         self._delays.append(came_ns - latest_ns)
         self._offset_ns = min(self._delays)
         if len(self._delays) == _BLOCKS:

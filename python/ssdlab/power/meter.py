@@ -1,4 +1,4 @@
-"""A power meter as a run sees it: it describes itself, gives samples on the host's clock, and is closed."""
+"""The interface of a power meter: its description, samples on the host's clock, and closing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
 
 MAX_DRIFT_PPM = 500.0
-"""Five times what a cheap quartz does: such a clock does not count its samples right either."""
+"""Five times a cheap quartz: beyond it, the sample rate is not reliable either."""
 _EVER = -(1 << 62)
 POLL_HZ = 10.0
-"""Readings a second of what has to be asked: half a per cent of a core at most, and windows of 1 s count."""
+"""Readings a second of polled meters: at most half a per cent of a core, enough for windows of 1 s."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class MeterInfo:
     use
         Kind and place, as in ``--meter``.
     name
-        What it calls itself.
+        Its own name.
     rails
-        Supplies that it meters and that feed the drive; their sum is the drive's power.
+        Measured supplies of the drive; their sum is the drive's power.
     rate_hz
         Samples a second.
     streamed
-        It sends samples by itself; else it is asked for each.
+        It streams samples; else it is polled.
     accuracy, offset_w
-        Error as a share of the reading, and beside it in W; None is not known.
+        Error as a share of the reading, plus a constant error in W; None: unknown.
     calibrated
-        Day of the last calibration; None is not known.
+        Day of the last calibration; None: unknown.
     bound_ns
-        How far its clock may be off the run's.
+        Maximum offset of its clock from the run's.
     """
 
     use: str
@@ -59,7 +59,7 @@ class MeterInfo:
     bound_ns: int = 0
 
     def as_described(self, text: MeterText, today: datetime.date | None = None) -> Self:
-        """Return it with what its owner says of it.
+        """Return it with its owner's statements.
 
         Raises
         ------
@@ -81,13 +81,13 @@ class MeterInfo:
         )
 
     def error_w(self, mean_w: float) -> float | None:
-        """Return the meter's error of a mean, in W; None where its accuracy is not known."""
+        """Return the meter's error of a mean, in W; None if unknown."""
         if self.accuracy is None:
             return None
         return self.accuracy * mean_w + (self.offset_w or 0.0)
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """Return it as a manifest keeps it."""
+        """Return it for a manifest."""
         return {
             "use": self.use,
             "name": self.name,
@@ -101,68 +101,68 @@ class MeterInfo:
 
 
 class Samples(NamedTuple):
-    """Samples that came together: times in ns of CLOCK_MONOTONIC, shape (n,), and W, shape (n, rails)."""
+    """Samples received together: times in ns of CLOCK_MONOTONIC, shape (n,), and W, shape (n, rails)."""
 
     time_ns: Array
     watts: Array
     lost: int = 0
-    """How many the meter, or the way to it, has dropped since the last ones."""
+    """Number of samples dropped by the meter or its connection since the last ones."""
     disordered: int = 0
-    """How many were no later than one before them by the meter's own clock, and were left out."""
+    """Number of samples not later than an earlier one by the meter's clock, which were left out."""
 
 
 def in_order(time_ns: Array, after_ns: int | None) -> Array:
-    """Return which of some times, shape (n,), are later than a given one and than all of them before."""
+    """Return which times, shape (n,), are later than a given one and all before them."""
     before = np.maximum.accumulate(np.concatenate([[_EVER if after_ns is None else after_ns], time_ns]))
     found: Array = time_ns > before[:-1]
     return found
 
 
 class Meter(Protocol):
-    """A meter that is open. What it raises is a `HostError`: it does not answer any more."""
+    """An open meter. It raises `HostError` if it no longer answers."""
 
     @property
     def info(self) -> MeterInfo:
-        """What it is."""
+        """Its description."""
 
     @property
     def drift_ppm(self) -> float:
-        """How fast its clock runs away from the host's, so far; its samples are dated with that taken out."""
+        """Drift of its clock against the host's so far, which is corrected in its samples."""
 
     def read(self, timeout_s: float) -> Samples:
-        """Return what it says now; one that streams waits for samples for that time at most."""
+        """Return its present samples; a streaming meter waits for them at most that time."""
 
     def close(self) -> None:
-        """Leave it as it was."""
+        """Restore and close it."""
 
 
 class Polled(Closing):
-    """A meter that is asked for each reading: the host dates it, so that no clock runs away."""
+    """A polled meter: the host dates each reading, so there is no drift."""
 
     drift_ppm = 0.0
     _info: MeterInfo
 
     @property
     def info(self) -> MeterInfo:
-        """What it is."""
+        """Its description."""
         return self._info
 
     def describe(self, text: MeterText, name: str, rails: tuple[str, ...], rate_hz: float) -> None:
-        """Keep what it is: a reading is off by the time between two at most."""
+        """Store its description; a reading's time error is at most one interval."""
         bound_ns = round(1e9 / rate_hz)
         info = MeterInfo(use=text.use, name=name, rails=rails, rate_hz=rate_hz, bound_ns=bound_ns)
         self._info = info.as_described(text)
 
 
 def chosen_rails(text: MeterText, offered: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the places of the rails that feed the drive among those that a meter offers.
+    """Return the indexes of the drive's rails among a meter's rails.
 
     Raises
     ------
     UsageError
         It has no rail of that name.
     Refused
-        It meters nothing.
+        It measures nothing.
     """
     if not offered:
         raise Refused(

@@ -32,7 +32,7 @@ class MeterOfAPackage(Closing):
     Raises
     ------
     HostError
-        The package fails, here or in any call; a `LabError` of its own passes as it is.
+        The package fails, here or in any call; its own `LabError` passes unchanged.
     """
 
     def __init__(self, entry: EntryPoint, package: str, text: MeterText) -> None:
@@ -52,7 +52,7 @@ class MeterOfAPackage(Closing):
             return float(self._meter.drift_ppm)
 
     def read(self, timeout_s: float) -> Samples:
-        """Return what it says now."""
+        """Return its present samples."""
         with self._naming():
             samples = self._meter.read(timeout_s)
             if not isinstance(samples, Samples):

@@ -1,14 +1,13 @@
-"""Nordic's Power Profiler Kit II in a drive's supply line: a client of our own that only reads it.
+"""Nordic's Power Profiler Kit II in a drive's supply: our own read-only client.
 
-It is a serial device (CDC ACM): bytes go as they are. Of its commands three are used: Get Meta Data (19h,
-lines of text up to ``END``, its calibration in them), Average Start and Stop (06h, 07h). Its mode, voltage
-and switch stay as their owner has set them: changing them would take the drive's power away. While it runs
-100,000 samples a second come, four bytes each, least first: 14 bits of the converter, 3 of its range, one
-unused, 6 of a counter that shows losses, 8 of logic inputs. It measures amperes alone, so the volts of the
-supply are its owner's word: ``ppk2:/dev/ttyACM0@5V``.
+It is a serial device (CDC ACM) without framing. Three commands are used: Get Meta Data (19h, text with the
+calibration up to ``END``), Average Start and Stop (06h, 07h). Mode, voltage and switch are never changed, as
+that would cut the drive's power. It streams 100,000 samples a second, four bytes each, little-endian: 14 bits
+of the converter, 3 of its range, one unused, 6 of a loss counter, 8 of logic inputs. It measures only
+current; the user gives the supply voltage: ``ppk2:/dev/ttyACM0@5V``.
 
-Source: Nordic's nRF Connect Power Profiler (pc-nrfconnect-ppk, its serial device). Its filter of spikes at
-changes of the range is left out: that carries energy from one moment to another.
+Source: Nordic's nRF Connect Power Profiler (pc-nrfconnect-ppk, its serial device). Its spike filter at range
+changes is left out, as it shifts energy in time.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ _PLACE = re.compile(r"(/.+)@(\d{1,2}(?:\.\d{1,4})?)V")
 
 
 class Calibration:
-    """How values of the converter become amperes, for each of five ranges.
+    """The conversion of converter values to amperes, for each of five ranges.
 
     Parameters
     ----------
     values
-        What a kit says of itself, by name and range (``R0`` to ``R4``; GS, GI, O, S, I and UG likewise).
+        A kit's metadata, by name and range (``R0`` to ``R4``; GS, GI, O, S, I and UG likewise).
     """
 
     def __init__(self, values: dict[str, float]) -> None:
@@ -77,12 +76,12 @@ class Calibration:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return that of a kit's meta data, lines of ``name: value``.
+        """Return the calibration from a kit's metadata, lines of ``name: value``.
 
         Raises
         ------
         ValueError
-            There is none in it, or a value is no number.
+            It has none, or a value is not a number.
         """
         found = re.findall(r"^(R|GS|GI|O|S|I|UG)([0-4]): *(\S+)\s*$", text, re.MULTILINE)
         values = {name + number: float(value) for name, number, value in found}
@@ -91,7 +90,7 @@ class Calibration:
         return cls(values)
 
     def amperes(self, words: Array, volts: float) -> Array:
-        """Return the current of samples as they came, shape (n,), in A."""
+        """Return the current of raw samples, shape (n,), in A."""
         ranges = np.minimum(words >> 14 & 7, _RANGES - 1)
         plain = ((words & 0x3FFF) - self._offset[ranges]) * self._volts_to_amperes[ranges]
         curved = plain * (self._square[ranges] * plain + self._gain[ranges])
@@ -100,7 +99,7 @@ class Calibration:
 
 
 class Ppk2Meter(Closing):
-    """A kit that streams.
+    """A streaming PPK2.
 
     Parameters
     ----------
@@ -110,16 +109,16 @@ class Ppk2Meter(Closing):
     Raises
     ------
     UsageError
-        The text says no device and volts.
+        The text lacks device or volts.
     HostError
-        It cannot be opened, or does not answer as such a kit does.
+        It cannot be opened, or does not answer as a PPK2.
     """
 
     def __init__(self, text: MeterText) -> None:
         place = _PLACE.fullmatch(text.place)
         if place is None or not 0 < float(place[2]) <= 12:
             raise UsageError(
-                f"{text.use} does not give its device and its supply voltage",
+                f"{text.use} lacks the device or the supply voltage",
                 "give it as ppk2:/dev/ttyACM0@5V",
             )
         chosen_rails(text, ("DUT",))
@@ -149,11 +148,11 @@ class Ppk2Meter(Closing):
 
     @property
     def drift_ppm(self) -> float:
-        """How fast its clock, which is the count of its samples, runs away from the host's."""
+        """Drift of its clock, the count of its samples, against the host's."""
         return self._clock.drift_ppm
 
     def read(self, timeout_s: float) -> Samples:
-        """Return what came within a tenth of a second."""
+        """Return the samples of a tenth of a second."""
         limit = time.monotonic() + timeout_s
         due = min(self._asked + _ASK_S, limit)
         came_ns = time.monotonic_ns()

@@ -1,10 +1,10 @@
-"""Quarch power modules, by their server QIS: a client of our own for the few lines that are needed.
+"""Quarch power modules through their server QIS: our own minimal client.
 
-Commands end in CRLF, answers in CRLF and ``>``. A command to a module has its name in front. Used are
+Commands end in CRLF, answers in CRLF and ``>``. A module's name precedes its commands. The client uses
 ``$list``, ``rec stream``, ``stream text header`` (XML: period, and name, group and units of each channel),
 ``stream text all`` (a line for each sample: its time in the period's unit, then a value for each channel;
-``eof`` after the last that there is), ``stream?`` and ``rec stop``. Written from how Quarch's own client
-quarchpy 2.2 talks to it; that client, too, reads all samples of the server that the tests have.
+``eof`` after the last that there is), ``stream?`` and ``rec stop``. It follows Quarch's own client, quarchpy
+2.2, which also reads all samples from the tests' server.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UNITS = {unit.lower(): amount for unit, amount in AMOUNTS.items()}
 
 
 class Header(NamedTuple):
-    """What a stream holds."""
+    """The description of a stream."""
 
     period_ns: int
     tick_ns: int
@@ -49,12 +49,12 @@ class Header(NamedTuple):
 
 
 def parse_header(text: str) -> Header:
-    """Return what the XML of ``stream text header`` says.
+    """Parse the XML of ``stream text header``.
 
     Raises
     ------
     ValueError
-        It is no header with a period and channels.
+        It is not a header with a period and channels.
     """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError("a header has no document type")
@@ -84,12 +84,12 @@ def parse_header(text: str) -> Header:
 
 
 class QuarchMeter(Closing):
-    """A module that streams through QIS.
+    """A module streaming through QIS.
 
     Parameters
     ----------
     text
-        ``quarch:HOST:PORT`` of QIS, and ``/MODULE`` where it has several: ``quarch:lab:9722/TCP:QTL1999``.
+        ``quarch:HOST:PORT`` of QIS, and ``/MODULE`` if it has several: ``quarch:lab:9722/TCP:QTL1999``.
 
     Raises
     ------
@@ -136,11 +136,11 @@ class QuarchMeter(Closing):
 
     @property
     def drift_ppm(self) -> float:
-        """How fast the module's clock runs away from the host's."""
+        """Drift of the module's clock against the host's."""
         return self._clock.drift_ppm
 
     def read(self, timeout_s: float) -> Samples:
-        """Return all samples that QIS holds."""
+        """Return all samples buffered in QIS."""
         time.sleep(max(min(self._asked + _ASK_S - time.monotonic(), timeout_s), 0))
         self._asked = time.monotonic()
         text = self._ask("stream text all")
@@ -163,7 +163,7 @@ class QuarchMeter(Closing):
         return Samples(device_ns + offset, watts, lost, disordered)
 
     def close(self) -> None:
-        """Stop the stream and leave."""
+        """Stop the stream and disconnect."""
         with suppress(HostError):  # it is left either way
             if self._module:
                 self._ask("rec stop")

@@ -1,8 +1,7 @@
 """Which columns of a meter are the rails of one drive: disjoint and complete, or refused by name.
 
-A rail is a column in W, or one in V and one in A. Totals of rails are left out, and so are the minimum and
-maximum of what has a mean. What would else be added twice or be missing is refused, and the owner says which
-rails feed the drive.
+A rail is a column in W, or one in V and one in A. Totals are left out, and also minimum and maximum of a rail
+with a mean. Double or missing rails are refused; the user then names the drive's rails.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ AMOUNTS = {
         ("n", 1e-9),
     )
 }
-"""Units of volts, amperes and watts, with both signs that stand for micro."""
+"""Units of volts, amperes and watts, with both signs for micro."""
 TOTAL_OFF = 0.02
-"""A total that is further off the sum of the rails, as a share, is of something else: columns are rounded."""
+"""Maximum deviation of a total from the sum of the rails, as a share, for rounding."""
 
 _WORDS = re.compile(r"[\s_/:;#-]+|(?<=[a-z])(?=[A-Z])")
 _MEASURED = frozenset(
@@ -84,7 +83,7 @@ _FOREIGN = frozenset(
 
 
 class Column(NamedTuple):
-    """A column with a unit: its place, its name without the unit, V, A or W, the unit in those, its head."""
+    """A column with a unit: index, name without unit, V, A or W, scale, heading."""
 
     at: int
     name: str
@@ -94,7 +93,7 @@ class Column(NamedTuple):
 
 
 class Rail(NamedTuple):
-    """A supply: the columns whose product is its power, times the volts where it has amperes alone."""
+    """A supply: the columns whose product is its power, times given volts if only amperes are measured."""
 
     name: str
     columns: tuple[Column, ...]
@@ -109,18 +108,18 @@ class Rail(NamedTuple):
 
 
 class Rails(NamedTuple):
-    """Rails of a drive, and the total that the meter gives of them, if it does."""
+    """Rails of a drive, and the meter's total, if any."""
 
     rails: tuple[Rail, ...]
     total: Rail | None
 
     def check_total(self, use: str, values: Array) -> None:
-        """Refuse rails that are not what the total is of.
+        """Refuse rails that contradict the total.
 
         Raises
         ------
         Refused
-            They add up to something else: one of them is missing, or is none of this drive.
+            They do not add up to it: a rail is missing, or belongs to another consumer.
         """
         if self.total is None:
             return
@@ -163,7 +162,7 @@ class _Found:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Columns with the same are of one supply, and all the value, its mean or its least."""
+        """Columns with the same key belong to one supply, and all are values, means or minima."""
         return self.rail, self.statistic
 
     @property
@@ -172,7 +171,7 @@ class _Found:
 
     @property
     def used(self) -> tuple[Column, ...]:
-        """The columns whose product is the power; none where there are volts alone."""
+        """The columns whose product is the power; none with only volts."""
         if "W" in self.by_sort:
             return (self.by_sort["W"],)
         if "A" in self.by_sort:
@@ -184,7 +183,7 @@ class _Found:
         return self.by_sort.keys() == {"A"}
 
     def named(self, name: str) -> bool:
-        """Whether a user who writes this name means it: of the rail, or of one of its columns."""
+        """Whether a user's name means it: the rail, or one of its columns."""
         return name in (self.name, *(each.name for each in self.columns))
 
 
@@ -194,18 +193,18 @@ def rails_of(text: MeterText, columns: Iterable[Column], *, of_one_drive: bool =
     Parameters
     ----------
     text
-        The meter; its owner may have chosen rails, and said which volts those have that tell amperes alone.
+        The meter, with the user's chosen rails, and the volts of rails with only amperes.
     columns
-        All that it gives in V, A or W.
+        Its columns in V, A or W.
     of_one_drive
-        The meter stands in the supply of one drive: whatever else its rails are called, they are the drive's.
+        The meter is in the supply of one drive, so all its rails are the drive's.
 
     Raises
     ------
     UsageError
-        It has no rail of a name that was chosen.
+        It lacks a chosen rail.
     Refused
-        It meters nothing, or its rails overlap or lack something; with the columns.
+        It measures nothing, or its rails overlap or are incomplete; with the columns.
     """
     found: dict[tuple[str, str], _Found] = {}
     for column in columns:

@@ -5,9 +5,9 @@ the same name (`rails`)::
 
     time [s],12V [V],12V [A],3V3 [W]
 
-A unit stands in brackets of either kind, or behind the last underscore or blank (`power_mW`, `12V current
+A unit is in brackets of either kind, or after the last underscore or blank (`power_mW`, `12V current
 uA`). Values are separated by commas, semicolons or tabs. Nothing is guessed: a column without a unit is left
-out if it is no rail, and a file without a clock or a rail is refused.
+out, and a file without a clock or a rail is refused.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _LATEST_NS = float(1 << 62)
 
 @dataclass(frozen=True)
 class Recording:
-    """What a file holds: samples on the clock of whoever recorded it, beginning at its first sample."""
+    """The content of a file: samples on the recorder's clock, from its first sample."""
 
     info: MeterInfo
     trace: PowerTrace
     began: float
     """Time of the first sample, in s of that clock."""
     longest_gap_ns: int
-    """Longest time that no sample stands for; 0 without any."""
+    """Longest gap between samples; 0 without one."""
 
 
 def read_recording(text: MeterText) -> Recording:
@@ -58,9 +58,9 @@ def read_recording(text: MeterText) -> Recording:
     Raises
     ------
     UsageError
-        It cannot be read, has no units or no clock, or a line of it is no sample or out of order.
+        It cannot be read, has no units or clock, or a line is invalid or out of order.
     Refused
-        Its rails add up to nothing on average, or less.
+        Its mean power is zero or negative.
     """
     path = user_path(text.place)
     try:

@@ -1,7 +1,7 @@
 """Instruments that speak SCPI over TCP: power analysers, source meters, supplies, multimeters.
 
 Source: SCPI-99, volume 2 (MEASure, FETCh) and IEEE 488.2 (`*IDN?`). A query and its answer are a line each.
-Power is asked for by ``MEAS:POW?``; an instrument that does not know it says so in `SYST:ERR?`, and is then
+Power is asked for by ``MEAS:POW?``; an instrument without that query reports it in `SYST:ERR?`, and is then
 asked for voltage and current. With rails, each is a channel: ``rails=CH1+CH2`` appends ``(@1)`` and ``(@2)``.
 """
 
@@ -28,12 +28,12 @@ _NO_NUMBER = 9.9e37
 
 
 class ScpiMeter(Polled):
-    """An instrument, asked `POLL_HZ` times a second.
+    """An instrument, polled `POLL_HZ` times a second.
 
     Parameters
     ----------
     text
-        ``scpi:HOST:PORT``; the port is 5025 where it is left out.
+        ``scpi:HOST:PORT``; the default port is 5025.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class ScpiMeter(Polled):
         self.describe(text, name, text.rails or ("power",), text.rate or POLL_HZ)
 
     def read(self, timeout_s: float) -> Samples:
-        """Ask once for each rail; the time is the middle between question and answer."""
+        """Query each rail once; the time is the middle between query and answer."""
         del timeout_s
         began = time.monotonic_ns()
         watts = []

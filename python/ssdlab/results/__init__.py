@@ -1,1 +1,1 @@
-"""What a run leaves behind: the run folder, its tables, and the library's catalogue."""
+"""The results of a run: the run folder, its tables, and the library's catalogue."""

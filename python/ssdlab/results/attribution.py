@@ -1,19 +1,17 @@
 """Whether the drive or the host caused the tail of a point.
 
-One thread for each I/O in flight is the reviews' engine, and beyond the number of cores its threads wait
-for each other: a completion that finds no free core is timed as if the drive had been slow. Three signs are
-looked at, each by itself enough to doubt a tail:
+Published reviews use one thread per I/O in flight. With more threads than cores, a completion that finds no
+free core looks like a slow drive. Each of three signs alone makes a tail doubtful:
 
 threads over cores
-    More threads that are ready to run than cores. Threads that sleep in the drive need no core, so this
-    alone counts only with a busy host.
+    More runnable threads than cores. Threads waiting for the drive need no core, so this counts only on a
+    busy host.
 CPU near saturation
-    Above 90 % busy, queueing for the CPU grows without bound (waiting goes with rho / (1 - rho), ten times
-    the service time at 0.91).
+    Above 90 % busy, waits for the CPU grow without bound: they follow rho / (1 - rho), ten times the service
+    time at 0.91.
 run-queue delay
-    The kernel's own account (schedstat) of time runnable but not running, as a share of the CPU time
-    needed; at 10 % each I/O's submission and completion are that much late on average, and its tail far
-    more.
+    The kernel's count (schedstat) of time runnable but not running, as a share of the CPU time needed. At 10
+    % submissions and completions are that much late on average, and far more in the tail.
 
 Sources: AnandTech, review of the Kingston DC500 series (2019), on software overhead at high thread counts;
 L. Kleinrock, "Queueing Systems" vol. 1 (1975), M/M/1; kernel Documentation/scheduler/sched-stats.rst.
@@ -37,11 +35,11 @@ RUN_QUEUE_DELAY_SHARE = 0.10
 
 
 CROWDED_BUSY_SHARE = 0.70
-"""With more threads than cores a host this busy already makes some of them wait."""
+"""With more threads than cores, a host this busy makes some of them wait."""
 
 
 def attribute(load: HostLoad | None) -> Attribution:
-    """Judge the host's part in a point; `unknown` where nothing was recorded."""
+    """Judge the host's influence on a point; `unknown` if nothing was recorded."""
     if load is None:
         return Attribution(limit="unknown", reasons=("the host's load was not recorded",))
     reasons = []

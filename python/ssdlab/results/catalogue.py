@@ -1,10 +1,10 @@
-"""How a run enters the library's catalogue, leaves it, and how the catalogue is rebuilt.
+"""Enters runs into the library's catalogue, removes them, and rebuilds the catalogue.
 
-Everything in it comes from the run folders, so it can be made anew at any time (`ssdlab library rebuild`). A
-run is entered after it was checked against its seals, and queries (`ssdlab.library`) trust that. To enter one
-is to write one small file, a *row*, under a name of its own and to rename it into place: that costs the same
-however many runs there are, and any number of processes may do it. `catalogue_files` puts rows together now
-and then. A run that is not finished has only an empty file in `open`, for its state changes.
+Everything in it comes from the run folders, so it can be rebuilt at any time (`ssdlab library rebuild`). A
+run is checked against its seals before it is entered, and queries (`ssdlab.library`) trust that. Entering
+writes one small file, a *row*, and renames it into place: the cost is constant, and any number of processes
+may do it. `catalogue_files` merges rows from time to time. An unfinished run has only an empty file in
+`open`, as its state changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What a rebuild found."""
+    """The result of a rebuild."""
 
     runs: int
     figures: int
@@ -52,7 +52,7 @@ class Rebuilt:
 
 
 def add(library: Path | HeldFolder, folder: Path) -> None:
-    """Enter a finished run, checked against its seals, in place of what was there of it.
+    """Enter a finished run, checked against its seals, in place of its old entry.
 
     Parameters
     ----------
@@ -89,19 +89,19 @@ def remove(library: Path, name: str) -> None:
 
 
 def begun(library: Path, name: str) -> None:
-    """Say that a run was begun; a library that cannot be written is the run's own to find out."""
+    """Mark a run as started; ignores a library that cannot be written, as the run will report that."""
     with suppress(LabError, OSError), _written(library) as catalogue:
         mark_open(catalogue, name)
 
 
 def mark_open(catalogue: HeldFolder, name: str) -> None:
-    """Say that a run folder holds a run that is not finished."""
+    """Mark a run folder as unfinished."""
     with catalogue.folder(OPEN, make=True) as unfinished:
         unfinished.replace(name, b"", durable=False)
 
 
 def enter(folder: Path) -> None:
-    """Enter a run in the library that it lies in, as it now is, finished or not.
+    """Enter a run into its library in its present state, finished or not.
 
     Raises
     ------
@@ -117,10 +117,10 @@ def enter(folder: Path) -> None:
 
 
 def verified(folder: Path, *, damaged: bool) -> None:
-    """Keep a run that was found damaged out of rankings until it is whole again, and enter it then.
+    """Keep a damaged run out of rankings until it is intact again, and enter it then.
 
-    Such a run is listed as one without an end is, from its folder. A library that cannot be written, or that
-    has no catalogue yet, stays as it is: one that is made is made of whole runs.
+    Until then it is listed from its folder, like an unfinished run. A library that cannot be written, or has
+    no catalogue yet, stays as it is.
     """
     library = folder.parent
     if not (library / FOLDER).is_dir():
@@ -134,14 +134,15 @@ def verified(folder: Path, *, damaged: bool) -> None:
 
 
 def rebuild(library: Path) -> Rebuilt:
-    """Make the catalogue anew from all runs, each checked against its seals; what is damaged is left out.
+    """Rebuild the catalogue from all runs, each checked against its seals; damaged ones are left out.
 
-    Runs that are entered meanwhile stay.
+    Runs entered meanwhile stay.
 
     Raises
     ------
     HostError
-        When the library cannot be written, or something is too short to read a run: the old one then stays.
+        The library cannot be written, or resources for reading a run are missing; the old catalogue then
+        stays.
     """
     found: list[Document] = []
     unreadable: list[str] = []

@@ -1,19 +1,17 @@
-"""The files of the catalogue: rows that were just entered, and segments that they were put together into.
+"""The files of the catalogue: newly entered rows, and the segments they are merged into.
 
-    rows/STAMP-TOKEN.json    one run each, under a name that is used once; whoever enters a run renames it in
+    rows/STAMP-TOKEN.json    one run each, under a unique name; entering a run renames it into place
     SEGMENT.parquet          many rows; never changed, only replaced by larger ones
     current.json             which segments count, oldest first, and their digests; replaced by a rename
     open/FOLDER              an empty file for each run that is not finished
-    changes/TOKEN            a change of several runs that is under way (`settling`)
-    lock                     held, opened for writing, by whoever puts rows together (on NFS a lock on a
-                             folder does not exclude another client; one on such a file does)
+    changes/TOKEN            an unfinished change of several runs (`settling`)
+    lock                     held, opened for writing, by the process that merges rows (on NFS a lock on a
+    folder does not exclude another client, but one on such a file does)
 
-Of several rows of one folder the one entered last counts. A reader takes the rows first and `current` after
-them: a row that vanished meanwhile is then in a segment. A segment holds a folder once, and marks with
-`again` the rows that stand for older ones in segments before it, so a query need not look for doubles.
-
-Rows and `current` are sealed as documents are (`seal`), and `current` has the digest of each segment: who
-reads holds what it takes against them, and so does who puts segments together.
+Of several rows of a folder the last one counts. A reader takes the rows first and then `current`, so that a
+row that vanished meanwhile is in a segment. A segment has a folder once, and marks rows that replace older
+ones in earlier segments with `again`, so that queries need not look for duplicates. Rows and `current` are
+sealed like documents (`seal`), and `current` has the digest of each segment; every reader checks them.
 
 Segments grow in tiers, as in a log-structured merge tree (O'Neil et al., 1996): `FAN` of about one size
 become one of the next, so a row is written again only log(n) times.
@@ -62,11 +60,11 @@ OPEN = "open"
 CURRENT = "current.json"
 
 
-CURRENT_SCHEMA = "ssdlab.catalogue/10"
+CURRENT_SCHEMA = "ssdlab.catalogue/11"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
 not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at.
 7 is sealed. 8 has the workload of a measurement that was saved. 9 has codes of what was not shown.
-10 has by how much figures vary."""
+10 has by how much figures vary, 11 host, rack and firmware."""
 
 
 CURRENT_SEALED_SINCE = 7
@@ -76,7 +74,7 @@ LOCK = "lock"
 
 
 COMPACT_AT = 256
-"""Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""
+"""Rows before they are merged: reading so many takes about 10 ms, and so does merging."""
 
 
 FAN = 8
@@ -109,28 +107,28 @@ class Segment:
 
     @property
     def tier(self) -> int:
-        """How often its rows have grown by `FAN`."""
+        """How often its rows have multiplied by `FAN`."""
         return max(0, int(math.log(max(self.rows, 1) / COMPACT_AT, FAN) + 1e-9))
 
 
 class Snapshot(Closing):
-    """The catalogue as it was at one moment: rows as JSON, segments open for reading.
+    """The catalogue at one moment: rows as JSON, segments open for reading.
 
     Parameters
     ----------
     catalogue
         Where it is.
     checked
-        Digests of segments that were checked against them before, and need not be again: they never change.
+        Digests of already checked segments, which never change.
 
     Attributes
     ----------
     rows
-        A JSON object for each row that is in no segment, oldest first, one for each folder.
+        A JSON object for each row outside segments, oldest first, one for each folder.
     paths
-        Where other code reads the segments, oldest first.
+        Paths for reading the segments, oldest first.
     mark
-        The same for two snapshots that hold the same.
+        Equal for two snapshots with the same content.
     """
 
     def __init__(self, catalogue: HeldFolder, checked: Collection[str] = ()) -> None:
@@ -190,7 +188,7 @@ def _older(catalogue: HeldFolder, schema: str) -> OlderCatalogue:
 
 
 def current(catalogue: HeldFolder) -> list[Segment]:
-    """Return the segments that count, oldest first.
+    """Return the valid segments, oldest first.
 
     Raises
     ------
@@ -216,7 +214,7 @@ def current(catalogue: HeldFolder) -> list[Segment]:
 
 
 def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
-    """Return the rows that are in no segment, by the names of their files, oldest first.
+    """Return the rows outside segments, by file name, oldest first.
 
     Raises
     ------
@@ -252,21 +250,21 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
 
 
 def newest(rows: dict[str, Document]) -> dict[str, Document]:
-    """Return of each folder the row that was entered last."""
+    """Return the last entered row of each folder."""
     return {row["folder"]: row for row in sorted(rows.values(), key=lambda row: row["entered"])}
 
 
 def table_of(
     connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Document], types: str = ""
 ) -> None:
-    """Make a temporary table of rows; `types` are more columns, as SQL."""
+    """Create a temporary table of rows; `types` are further columns, as SQL."""
     listed = ", ".join(f'"{column}" {kind}' for column, kind in COLUMNS.items())
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({listed}{types})")
     insert(connection, name, rows)
 
 
 def insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Document]) -> None:
-    """Put rows into a table."""
+    """Insert rows into a table."""
     names = ", ".join(f'"{column}"' for column in COLUMNS)
     for start in range(0, len(rows), _CHUNK):
         text = json.dumps([columns_of(row) for row in rows[start : start + _CHUNK]])
@@ -278,7 +276,7 @@ def insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Docu
 
 
 def compact_if_due(catalogue: HeldFolder) -> None:
-    """Put rows together when there are many, unless somebody else does; raises as `compact` does."""
+    """Merge rows if there are many, unless another process does; raises as `compact`."""
     try:
         with catalogue.folder(ROWS) as rows:
             due = len(rows.names()) > COMPACT_AT
@@ -293,7 +291,7 @@ def compact_if_due(catalogue: HeldFolder) -> None:
 
 @contextmanager
 def locked(catalogue: HeldFolder, *, wait: bool) -> Iterator[bool]:
-    """Hold the catalogue against others that would put rows together; give whether it is held."""
+    """Lock the catalogue for merging; yield whether the lock was taken."""
     descriptor = catalogue.lock_file(LOCK)
     try:
         try:
@@ -307,7 +305,7 @@ def locked(catalogue: HeldFolder, *, wait: bool) -> Iterator[bool]:
 
 
 def compact(catalogue: HeldFolder) -> None:
-    """Put the pending rows into a segment, and segments of one size into a larger one; under the lock."""
+    """Merge the pending rows into a segment, and segments of one size into a larger one, under the lock."""
     import duckdb
 
     pending = pending_rows(catalogue)
@@ -332,14 +330,14 @@ def compact(catalogue: HeldFolder) -> None:
 
 
 def replace_all(catalogue: HeldFolder, rows: Sequence[Document], superseded: Sequence[str]) -> None:
-    """Make the catalogue of these rows alone, under the lock; rows that came meanwhile stay.
+    """Replace the catalogue by these rows, under the lock; rows entered meanwhile stay.
 
     Parameters
     ----------
     catalogue, rows
-        Where, and what.
+        The catalogue, and its new rows.
     superseded
-        Files of rows that these stand for.
+        Files of rows that these replace.
     """
     import duckdb
 

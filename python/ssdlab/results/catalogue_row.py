@@ -1,4 +1,4 @@
-"""One run as the library's catalogue has it: the columns, and the row made of the run's manifest."""
+"""A run's row in the library's catalogue: the columns, and how a manifest becomes a row."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 # Queries import no more than this. Models check what is written (`catalogue_row.Row`), and to build those
 # takes longer than a query.
 
-ROW_SCHEMA = "ssdlab.row/9"
+ROW_SCHEMA = "ssdlab.row/10"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
 says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
 with it. 8: and by how much it varies; a run says which
 part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
-replaced; points that stand for themselves are no settings."""
+replaced; points that stand for themselves are no settings. 10: a run says host, rack and firmware."""
 ROW_SEALED_SINCE = 5
 REPLACED, WAITING = "replaced", "waiting"
-"""What stands as the status of a finished run that its suite has done again: it counts for nothing."""
+"""Status of a finished run that its suite has repeated: it no longer counts."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",
@@ -55,7 +55,7 @@ FIGURE_COLUMNS = {
     "marks": "VARCHAR",
     "varies": "DOUBLE",
 }
-"""What there is of each headline figure."""
+"""Columns of each headline figure."""
 COLUMNS = {
     "folder": "VARCHAR",
     "entered": "BIGINT",
@@ -79,6 +79,9 @@ COLUMNS = {
     "simulator": "VARCHAR",
     "software": "VARCHAR",
     "capacity_bytes": "BIGINT",
+    "host": "VARCHAR",
+    "rack": "VARCHAR",
+    "firmware": "VARCHAR",
     "seed": "VARCHAR",
     "tool": "VARCHAR",
     "created": "VARCHAR",
@@ -87,8 +90,8 @@ COLUMNS = {
     "tags": "VARCHAR[]",
     **{f"figure_{name}": f"{kind}[]" for name, kind in FIGURE_COLUMNS.items()},
 }
-"""The fields of `catalogue_row.Row` as SQL types. Figures are a list for each of their columns, side by side:
-of lists of records a query would read all to find one."""
+"""The fields of `catalogue_row.Row` as SQL types. Each figure column is a list: with a list of records, a
+query would read all to find one."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "VARCHAR": str,
     "BIGINT": int,
@@ -99,7 +102,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def is_row(stored: Document) -> bool:
-    """Whether all columns are there, each of its kind."""
+    """Whether all columns are present with the right types."""
     plain = all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in COLUMNS.items()
@@ -130,7 +133,7 @@ def columns_of(row: Document) -> Document:
 
 
 class RowFigure(Stored):
-    """A headline figure, with what must be the same of figures that are ranked together."""
+    """A headline figure, with what ranked figures must have in common."""
 
     name: str
     label: str
@@ -138,64 +141,67 @@ class RowFigure(Stored):
     unit: str
     better: Literal["higher", "lower"]
     unfit: str | None = Field(
-        None, exclude_if=absent, description="codes of qualifiers that forbid a rank, sorted"
+        None, exclude_if=absent, description="codes of qualifiers that forbid ranking, sorted"
     )
     meter: str | None = Field(
-        None, exclude_if=absent, description="of a figure of watts: see `MeterRecord.identity`"
+        None, exclude_if=absent, description="for power figures: see `MeterRecord.identity`"
     )
     load: str | None = Field(None, exclude_if=absent, description="see `Metric.load`")
     marks: str | None = Field(None, exclude_if=absent, description="codes of the other qualifiers, sorted")
     varies: float | None = Field(
-        None, exclude_if=absent, description="see `metric.varies_by`, in the unit; absent: nothing shows it"
+        None, exclude_if=absent, description="see `metric.varies_by`, in the unit; absent: unknown"
     )
 
 
 class Row(Stored):
-    """One finished run as the catalogue has it; where `gone` is set, that it has none of that folder."""
+    """One finished run in the catalogue; with `gone`, the folder has none."""
 
     schema_version: str = Field(default=ROW_SCHEMA, alias="schema")
     folder: str = Field(description="name of the run folder in the library")
-    entered: int = Field(description="when it was entered, ns since 1970: the newest row of a folder counts")
+    entered: int = Field(description="time of entry, ns since 1970: the newest row of a folder counts")
     gone: bool = False
     run_id: str = ""
     status: str = ""
     method: str = ""
     version: int = 0
-    settings: str = Field(default="", description="parameters that are not the method's own, name=value")
+    settings: str = Field(
+        default="", description="parameters that differ from the method's defaults, name=value"
+    )
     quick: bool = False
     engine: str = ""
     scale: int = 1
-    spare: float | None = Field(default=None, description="share asked for, 0 to 1; None: the drive's own")
+    spare: float | None = Field(default=None, description="requested share, 0 to 1; None: the drive's own")
     span: int | None = Field(
-        default=None, description="the drive's first bytes that the run was kept to; None: all of them"
+        default=None, description="the drive's first bytes that the run was limited to; None: all"
     )
     variant: str = ""
-    departures: str = Field(default="", description="their codes, sorted; what `span` says is none")
+    departures: str = Field(default="", description="their codes, sorted, without the one for `span`")
     warnings: int = 0
     drive_id: str = ""
     drive_name: str = ""
     drive_kind: str = ""
-    simulator: str = Field(
-        default="", description="see `simulator_of`; empty: a real drive, or it was not kept"
-    )
+    simulator: str = Field(default="", description="see `simulator_of`; empty: a real drive, or not recorded")
     software: str = Field(default="", description="see `software_of`")
     capacity_bytes: int = 0
+    host: str = Field(default="", description="host that it ran on first; empty: not kept")
+    rack: str = Field(default="", description="rack of that host; empty: not named")
+    firmware: str = Field(default="", description="the drive's; empty: not known, or of several drives")
     seed: str = ""
     tool: str = ""
     created: str = ""
-    suite: str = Field(default="", description="run id of the suite that it is part of")
+    suite: str = Field(default="", description="run id of its suite")
     seal: SealState = "sealed"
     tags: tuple[str, ...] = ()
     figures: tuple[RowFigure, ...] = ()
 
 
 def row_of(run: RunFolder, seal: SealState) -> Row:
-    """Return what the catalogue holds of a run.
+    """Return a run's row for the catalogue.
 
     Raises
     ------
     Refused
-        Its manifest fits its seal, and its result is none.
+        Its manifest matches its seal, but its result is invalid.
     """
     try:
         return _row_of(run, seal)
@@ -220,6 +226,9 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         drive_id="" if manifest.several_drives else manifest.drive.id,
         drive_name=manifest.drive_names,
         capacity_bytes=manifest.drive.capacity_bytes,
+        host=_place(manifest, "hostname"),
+        rack=_place(manifest, "rack"),
+        firmware="" if manifest.several_drives else str(manifest.drive.identity.get("firmware") or ""),
         seed=str(manifest.seed),
         tool=str(manifest.tool.get("version", "")),
         created=manifest.created,
@@ -228,6 +237,12 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         tags=read_tags(run.path),
         figures=tuple(figure_of(Metric.model_validate(each), meter) for each in figures),
     )
+
+
+def _place(manifest: Manifest, name: str) -> str:
+    place = manifest.environment.get("place")
+    found = place.get(name) if isinstance(place, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _status(run: RunFolder) -> str:
@@ -246,7 +261,7 @@ def _status(run: RunFolder) -> str:
 
 
 def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
-    """Return a headline figure as the catalogue has it; `meter` is its run's."""
+    """Return a headline figure for the catalogue; `meter` is its run's."""
     varies = varies_by(figure)
     return RowFigure(
         name=figure.name,
@@ -263,7 +278,7 @@ def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
 
 
 def kinship(manifest: Manifest) -> dict[str, Any]:
-    """Return what must be the same of runs whose figures are ranked together; see `kin`."""
+    """Return what runs must have in common to be ranked together; see `kin`."""
     scale, spare = size_of(manifest)
     variant = manifest.drive.variant
     return {
@@ -297,14 +312,14 @@ def _settings(manifest: Manifest) -> str:
 
 
 def simulator_of(manifest: Manifest) -> str:
-    """Return the model that simulated the drive, with a profile of the user's; empty: real, or not kept."""
+    """Return the simulation model, with a user's profile; empty: a real drive, or not recorded."""
     return str(manifest.tool.get("simulator") or "")
 
 
 def software_of(manifest: Manifest) -> str:
-    """Return what measured a run: ``ssdlab 0.2.0, Python 3.11, Linux 6.18, Debian GNU/Linux 12``.
+    """Return the software of a run: ``ssdlab 0.2.0, Python 3.11, Linux 6.18, Debian GNU/Linux 12``.
 
-    It makes no run unlike another, and is remarked where runs stand together.
+    Runs with different software stay comparable, with a remark.
     """
     if program := manifest.tool.get("imported_from"):
         return str(program).replace(",", "")
@@ -337,7 +352,7 @@ def _series(version: object) -> str:
 
 
 def size_of(manifest: Manifest) -> tuple[int, float | None]:
-    """Return the scale of a simulated drive, and the spare share that was asked for."""
+    """Return the scale of a simulated drive, and the requested spare share."""
     drive = manifest.drive
     if drive.text.startswith(SIMULATED_PREFIX):
         from ssdlab.drives.simulated.text import SimulatedText

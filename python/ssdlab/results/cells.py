@@ -1,4 +1,4 @@
-"""Tables: cells with three digits to show, and in full for the CSV made from the table."""
+"""Tables: cells with three digits for display, and the full value for CSV."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ssdlab.model.units import (
 )
 
 Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "capacity", "count", "plain", "text"]
-"""What a value is of, which says how it is written."""
+"""The quantity of a value, which sets its format."""
 NOTHING = "—"
-"""Printed where there is no value."""
+"""Printed for a missing value."""
 _EMPTY = ("", NOTHING)
 THIN_SPACE = "\u2009"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: what is shown, and the exact value behind it where the two differ."""
+    """One cell: the shown text, and the exact value if different."""
 
     text: str
     value: str | None = None
@@ -33,9 +33,9 @@ class Cell:
     run: int | None = None
     """Shows the marker of this run before the text."""
     span: int = 1
-    """Columns that it takes: a reason for missing numbers stands across all of them."""
+    """Number of columns; a reason for missing values spans all of them."""
     link: str | None = None
-    """Address that the text leads to."""
+    """Address of the text's link."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     brief: tuple[str, ...] = ()
-    """Titles of the columns that a terminal has room for; empty: all."""
+    """Titles of the columns for a terminal; empty: all."""
     marked: int | None = None
-    """The row that the method reports, pointed out in a terminal: on the page the chart does so."""
+    """The reported row, marked in a terminal; on the page the chart marks it."""
 
     @property
     def filled(self) -> Table:
-        """The table without its empty columns; without rows, if only the first column has values."""
+        """The table without empty columns; without rows if only the first column has values."""
         if any(cell.span > 1 for row in self.rows for cell in row):
             return self
         kept = [at for at in range(len(self.head)) if any(row[at].text not in _EMPTY for row in self.rows)]
@@ -91,7 +91,7 @@ def throughput(mb_s: float | None) -> Cell:
 
 
 def latency(value_ns: float | None) -> Cell:
-    """Return a latency by its size: ``388 µs``."""
+    """Return a latency with a fitting unit: ``388 µs``."""
     return Cell(NOTHING, "") if value_ns is None else Cell(latency_text(value_ns), repr(value_ns))
 
 
@@ -116,5 +116,5 @@ def block(value_bytes: int) -> Cell:
 
 
 def of_unit(value: float | None, unit: str) -> str:
-    """Return a headline figure in the words of its unit."""
+    """Return a headline figure with its unit."""
     return figure_text(value, unit)

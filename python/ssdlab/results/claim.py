@@ -1,7 +1,7 @@
-"""What a result claims, as an object: the figure, its bound and its evidence.
+"""A claim of a result: the figure, its bound and its evidence.
 
-A finding of a method is a `Claim`, as are the reasons of verdicts, of which results store the
-words. `clause` is the one place where words are made of it.
+Findings of methods are `Claim` objects, as are reasons of verdicts, whose words results store. Only `clause`
+turns a claim into words.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Bound:
         return f"{self.sense} {self.amount}"
 
     def kept_by(self, figure: Amount) -> bool | None:
-        """Whether a figure of the same unit keeps it; None where there is no value."""
+        """Whether a figure of the same unit keeps it; None without a value."""
         if figure.value is None or self.amount.value is None:
             return None
         match self.sense:
@@ -89,14 +89,14 @@ class Claim:
         The sentence without its full stop, with `{figure}`, `{bound}` and the names of `others` as
         placeholders.
     figure, bound
-        What was found, and its limit.
+        The result, and its limit.
     evidence
         Steps and rows that show it.
     others
-        Further amounts and words that the sentence names.
+        Further amounts and words for the sentence.
     columns
-        Of a table with a row for each of several runs: each heading with its text, which has placeholders as
-        `says` has. Empty: the claim is a sentence there too.
+        Columns for a table of several runs: each heading with its text, with placeholders as in `says`.
+        Empty: a sentence there too.
     """
 
     says: str
@@ -120,7 +120,7 @@ class Claim:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the figure keeps the bound; None where either is missing."""
+        """Whether the figure keeps the bound; None if either is missing."""
         if self.figure is None or self.bound is None:
             return None
         return self.bound.kept_by(self.figure)
@@ -142,12 +142,12 @@ class Claim:
 
 
 def clause(claim: Claim) -> str:
-    """Return a claim in words, as reasons are stored: without a capital or a full stop."""
+    """Return a claim in words, without a capital or a full stop, as reasons are stored."""
     return _with_amounts(claim, claim.says)
 
 
 def row(claim: Claim) -> dict[str, str]:
-    """Return what stands in the columns of a claim, by their headings."""
+    """Return a claim's cells by the headings of their columns."""
     return {heading: _with_amounts(claim, text) for heading, text in claim.columns.items()}
 
 
@@ -159,7 +159,7 @@ def _with_amounts(claim: Claim, text: str) -> str:
 
 
 def telling_digits(value: float, keeps: Callable[[float], bool], upper: int = _DIGITS_MAX) -> int:
-    """Return how many digits show on which side of a bound a value lies: as few as three, where they do.
+    """Return how many digits show on which side of a bound a value is: at least three.
 
     >>> telling_digits(489.975, lambda value: value >= 490), telling_digits(600.0, lambda value: value >= 490)
     (5, 3)
@@ -187,5 +187,5 @@ def sentence(claim: Claim) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return words that have neither a capital nor a full stop with both; of no words none."""
+    """Return words with a capital and a full stop; empty for empty."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -1,9 +1,8 @@
-"""Turns the step logs of a finished run into its tables, and the run into something immutable.
+"""Turns the step logs of a finished run into its tables, and makes the run immutable.
 
-`finishing` starts this module as a program of its own, because duckdb and whole tables would more than
-double the size of the runner. The logs are deleted only after the tables were read back and counted, and the
-manifest names them. Until then no reader takes a table: the run is one of `unwritten_tables`, and a crash
-costs nothing but another compaction.
+`finishing` starts this module as a separate process, because duckdb and whole tables would more than double
+the runner's memory. The logs are deleted only after the tables were read back and counted, and the manifest
+names them. Until then no reader uses a table (`unwritten_tables`), and a crash costs only another compaction.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     Raises
     ------
     HostError
-        A table could not be written, or does not hold what the logs hold.
+        A table could not be written, or does not match the logs.
     Refused
-        The logs are gone: it was compacted before, or it is damaged.
+        The logs are gone: it is already compacted, or damaged.
     """
     held = hold(folder, writing=True)
     path = held.path
@@ -96,30 +95,30 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
 def write_table(
     folder: HeldFolder, name: str, data: tables.Columns, columns: Mapping[str, str], order: str
 ) -> TableInfo:
-    """Write one table of a run, and see that it can be read.
+    """Write one table of a run, and check that it can be read.
 
     Raises
     ------
     HostError
-        It could not be written, or does not hold what it should.
+        It could not be written, or its content is wrong.
     """
     path = folder.path / name
     with library_errors(path):
         rows = tables.write(folder, name, data, columns, order)
     if rows != len(data["ordinal"]):
         raise HostError(
-            f"{path} holds {rows} lines, not {len(data['ordinal'])}", "check that disk", path=str(path)
+            f"{path} has {rows} lines, not {len(data['ordinal'])}", "check that disk", path=str(path)
         )
     return TableInfo(name=name, rows=rows, sha256=file_digest(folder, name))
 
 
 def rows_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
-    """Return the interval rows of a step from its logs, in order, as the series table will hold them.
+    """Return the interval rows of a step from its logs, in order, as in the series table.
 
     Raises
     ------
     LabError
-        A log of the step is missing or damaged; of the two below too.
+        A log of the step is missing or damaged; also for the two below.
     """
     parts = [part for attempt in _attempts_of(folder, step) for part in _series(attempt)]
     found = tables.concatenate(parts, tables.SERIES_COLUMNS)
@@ -136,8 +135,8 @@ def buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
 def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     """Return the histogram buckets of each interval row of a step, likewise.
 
-    A column more than the table has, `sum_ns`: the sum of a histogram beside its first bucket, 0 beside the
-    others, so that adding up the lines of whole histograms gives that of all their samples.
+    With an extra column `sum_ns`: a histogram's sum in its first bucket, 0 in the others, so that adding up
+    all lines gives the sum of all samples.
     """
     attempts = _attempts_of(folder, step, histograms=True)
     columns = {**tables.HIST_COLUMNS, "sum_ns": "DOUBLE"}
@@ -145,7 +144,7 @@ def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns
 
 
 def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
-    """Return the single I/Os of a step, as they were submitted, likewise."""
+    """Return the single I/Os of a step, in order of submission, likewise."""
     parts = [part for attempt in _attempts_of(folder, step) for part in _ios(attempt)]
     found = tables.concatenate(parts, tables.IO_COLUMNS)
     order = np.lexsort((found["submit_ns"], found["attempt"]))
@@ -153,7 +152,7 @@ def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
 
 
 def telemetry_of_logs(folder: Path | HeldFolder) -> tables.Columns:
-    """Return the samples of all attempts, as the table of telemetry will hold them."""
+    """Return the samples of all attempts, as in the telemetry table."""
     steps = hold(folder).folder(STEPS)
     found: list[tuple[int, int, Sample]] = [
         (ordinal, attempt, sample)
@@ -174,14 +173,14 @@ def telemetry_of_logs(folder: Path | HeldFolder) -> tables.Columns:
 
 @dataclass(frozen=True)
 class LogTables:
-    """The tables of steps that are finished while their run goes on."""
+    """The tables of finished steps in a run under way."""
 
     rows: Callable[[Step], tables.Columns]
     row_buckets: Callable[[Step], tables.Columns]
 
 
 def tables_of_logs(folder: Path | HeldFolder) -> LogTables:
-    """Return how the tables of finished steps are read before there are any."""
+    """Return a reader of finished steps' tables, before these are written."""
     return LogTables(partial(rows_of_logs, folder), partial(row_buckets_of_logs, folder))
 
 
@@ -213,16 +212,16 @@ class _Attempt:
         """Pauses of ssdlab; unknown for an attempt that was cut short."""
 
     def check_whole(self) -> None:
-        """Check that the log is complete: an attempt syncs it before it records the end of its step.
+        """Check that the log is complete, as an attempt syncs it before recording the step's end.
 
         Raises
         ------
         HostError
-            It is cut short or damaged.
+            It is truncated or damaged.
         """
         if self.log.torn:
             raise HostError(
-                f"{self.path} is damaged: step {self.ordinal + 1} is finished, but its log ends early",
+                f"{self.path} is damaged: step {self.ordinal + 1} is finished, but its log is truncated",
                 "check that disk; restore the file from a copy, or run the method again",
                 path=str(self.path),
                 ordinal=self.ordinal,
@@ -365,14 +364,14 @@ def _buckets(
 
 
 def bucket_width(low_ns: Any) -> Any:  # noqa: ANN401 - an array of integers in, one out
-    """Return the width of the histogram bucket that begins at each latency."""
+    """Return the width of the histogram bucket that starts at each latency."""
     _, exponent = np.frexp(np.maximum(low_ns, 1).astype(np.float64))
     shift = np.maximum(exponent - 1 - _SUB_BUCKET_BITS, 0).astype(np.uint64)
     return np.left_shift(np.uint64(1), shift)
 
 
 def rows_fault(step: Step, series: tables.Columns) -> str | None:
-    """Say how the rows of a finished step fall short of its record, if they do."""
+    """Return how the rows of a finished step contradict its record; None: they do not."""
     summary = step.summary
     if summary is None or step.result.segments:
         return None
@@ -410,9 +409,9 @@ def _check_steps(folder: HeldFolder, attempts: Sequence[_Attempt], series: table
 
 
 def check_logs(run: RunFolder) -> None:
-    """Check that the log of each finished step of an unfinished run is whole and adds up.
+    """Check that the log of each finished step of an unfinished run is complete and consistent.
 
-    The log of a step that was cut short counts up to its first torn frame, as a kill leaves one.
+    The log of an interrupted step counts up to its first torn frame.
 
     Raises
     ------
@@ -455,7 +454,7 @@ def _no_rows(folder: Path) -> Refused:
 
 
 def close_run(folder: HeldFolder, manifest: Manifest) -> None:
-    """Make a run immutable, and remove what its tables now hold."""
+    """Make a run immutable, and remove its logs."""
     with library_errors(folder.path):
         for name in (MANIFEST, JOURNAL, *(table.name for table in manifest.tables)):
             folder.set_mode(name, _READ_ONLY)
@@ -465,15 +464,15 @@ def close_run(folder: HeldFolder, manifest: Manifest) -> None:
 
 
 def main(descriptor: int, path: Path) -> int:
-    """Compact, say so in the manifest, enter the run and make it immutable; print JSON for the parent.
+    """Compact, update the manifest, enter the run and make it immutable; print JSON for the parent.
 
-    All of it is done here: a parent that is killed meanwhile leaves a run that is whole. Where the manifest
-    has the tables already, a kill came between: logs may be gone, and are not read again.
+    All is done here, so that the run is complete even if the parent is killed. If the manifest already has
+    the tables, a kill interrupted this: logs may be gone, and are not read again.
 
     Parameters
     ----------
     descriptor, path
-        The run folder, as the parent holds it, and how it is called.
+        The run folder, as opened by the parent, and its path.
     """
     from ssdlab.results import catalogue
 

@@ -1,4 +1,4 @@
-"""What shows the drive state that figures were taken in, as results keep it."""
+"""Evidence of the drive state of figures, as stored in results."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FULL_CAPACITIES = 2
-"""Overwritten so often before, a drive has hardly any fresh blocks left."""
+"""Drive writes after which hardly any fresh blocks are left."""
 
 PREPARED = "prepared, not written"
-"""What is said of a state that was placed into a simulated drive, wherever it is told."""
+"""Words for a state placed into a simulated drive."""
 
 
 class Doubted(Stored):
-    """A judgement of the drive's state, with what keeps it from being one."""
+    """A judgement of the drive's state, with doubts about it."""
 
     doubts: tuple[Qualifier, ...] = Field(
         default=(),
         exclude_if=not_,
-        description="heat, the host or failed I/O, in the steps judged or in those that prepared the drive",
+        description="heat, the host or failed I/O, in the judged or the preparing steps",
     )
 
     @property
@@ -39,7 +39,7 @@ class Doubted(Stored):
 def doubts(
     steps: Iterable[int], *, hot: bool = False, host: str = "", failed: str = ""
 ) -> tuple[Qualifier, ...]:
-    """Return what speaks against a judgement of steps: heat, why the host was the limit, what failed."""
+    """Return doubts about judging steps: heat, a limiting host, failed I/O."""
     own = tuple(steps)
     heat = (Qualifier(code="throttled", steps=own),) if hot else ()
     whys = (("failed-io", failed), ("host-limited", host))
@@ -47,12 +47,12 @@ def doubts(
 
 
 class StateCheck(Doubted):
-    """Two figures of one workload at two times, which one drive state would make alike.
+    """Two figures of one workload at two times, equal if the drive state held.
 
-    ``repeated``: the first point of a sweep that fell with rising depth, taken again after it. ``window``:
-    the point of a sweep that does what the writing before it did, beside the window of that writing.
-    ``throttled``: the last point of a sweep at which the drive was cool, and the reported one, at which it
-    throttled itself for heat: these two are of two states whatever their throughput.
+    ``repeated``: the first point of a sweep that dropped with rising depth, repeated afterwards. ``window``:
+    the point of a sweep with the same load as the writing before, compared with that writing's window.
+    ``throttled``: the last cool point of a sweep, and the reported, thermally throttled one: two states,
+    whatever their throughput.
     """
 
     kind: Literal["repeated", "window", "throttled"]
@@ -62,29 +62,25 @@ class StateCheck(Doubted):
     then: str = Field(description="the point that came later")
     after: float = Field(description="its throughput")
     fallen: str = Field(
-        default="", description="of `repeated`: the point that throughput fell to; empty: none was lower"
+        default="", description="for `repeated`: the point with the drop; empty: none was lower"
     )
     lowest: float | None = Field(default=None, description="its throughput")
     held: bool = Field(
-        description="whether both are within the fifth that SNIA's rule allows; of `throttled` never, nor "
-        "where the host was the limit"
+        description="whether both are within the 20 % of SNIA's rule; never for `throttled`, nor if the "
+        "host was the limit"
     )
     ordinals: tuple[int, ...]
 
 
 class SteadyProof(Doubted):
-    """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""
+    """The state reached by the writing before a measurement, judged by SNIA's rule over equal rounds."""
 
-    reached: bool = Field(
-        description="whether the window judged last was steady, after as much writing as shows anything"
-    )
+    reached: bool = Field(description="whether the last window was steady, after enough writing")
     ordinal: int = Field(description="the step that did the writing")
     round_s: float = Field(description="length of a round")
     rounds_mb_s: tuple[float, ...] = Field(description="mean throughput of each whole round, in order")
-    first: int | None = Field(
-        description="first round of the window judged last, from 0; None: too few rounds"
-    )
-    mean_mb_s: float | None = Field(description="of that window, as the three below")
+    first: int | None = Field(description="first round of the last window, from 0; None: too few rounds")
+    mean_mb_s: float | None = Field(description="mean of that window, as for the next three")
     range_share: float | None = Field(description="largest minus smallest / mean; at most 0.20 is steady")
     rise_share: float | None = Field(
         description="rise or fall of the fitted line / mean; at most 0.10 is steady"
@@ -94,93 +90,92 @@ class SteadyProof(Doubted):
     capacities: float = Field(description="bytes written / bytes of the span")
     seconds: float
     since: Literal["purge", "trim", "beginning"] = Field(
-        default="beginning", description="from when on what was written before counts"
+        default="beginning", description="start of the counted earlier writing"
     )
     since_capacities: float | None = Field(
-        default=None, description="bytes written since then / bytes of the span, this writing included"
+        default=None, description="bytes written since then / bytes of the span, including this writing"
     )
     in_full: bool | None = Field(
         default=None,
         exclude_if=absent,
-        description="whether writing as in full brought it about, where less was asked for; absent: no",
+        description="whether full preconditioning was needed although less was requested; absent: no",
     )
 
     @property
     def how(self) -> str:
-        """Code of the qualifier that tells of a state which SNIA's preconditioning did not bring about."""
+        """Code of the qualifier for a state not reached by SNIA's preconditioning."""
         return ""
 
     @property
     def fills_enough(self) -> bool:
-        """Whether so much was written that hardly any fresh blocks can be left."""
+        """Whether enough was written that hardly any fresh blocks are left."""
         return self.capacities >= FULL_CAPACITIES
 
     @property
     def judged(self) -> bool:
-        """Whether rounds and writing were enough, and there is no doubt."""
+        """Whether rounds and writing were enough, without doubts."""
         return self.first is not None and self.capacities >= MIN_CAPACITIES and not self.doubts
 
 
 class OnePassProof(SteadyProof):
-    """Of a drive that was prepared by one random pass, and not by SNIA's preconditioning.
+    """The proof for a drive prepared by one random pass instead of SNIA's preconditioning.
 
-    `written_bytes`, `capacities` and `seconds` are those of the pass and of the writes after it.
+    `written_bytes`, `capacities` and `seconds` cover the pass and the writes after it.
     """
 
     preparation: Literal["one-pass"] = "one-pass"
     pass_bytes: int
-    spare: float = Field(description="share of the flash that the pass took for spare")
+    spare: float = Field(description="spare share that the pass assumed")
     spare_from: str = Field(description="who says so")
-    spare_found: float | None = Field(description="share that the fall of the speed shows; None: no fall")
+    spare_found: float | None = Field(description="share that the drop in speed shows; None: no drop")
     agreed: bool = Field(
-        description="whether the pass has left what it should: both are the same, or it was for so much that "
-        "no fall need show"
+        description="whether the pass worked: both agree, or the share is so large that no drop is expected"
     )
 
     @property
     def overwritten(self) -> bool:
-        """Whether writing as in full brought the state about; without `in_full`, where the pass did not."""
+        """Whether full preconditioning reached the state; without `in_full`, if the pass did not."""
         return self.reached and (self.in_full is True or not self.agreed)
 
     @property
     def how(self) -> str:
-        """By one pass, or by more than that."""
+        """One pass, or more."""
         return "one-pass"
 
     @property
     def fills_enough(self) -> bool:
-        """After a pass that left what it should nothing fresh is left; else as ever."""
+        """True after a successful pass; else as usual."""
         return self.agreed or super().fills_enough
 
 
 class PlacedProof(SteadyProof):
-    """Of a simulated drive whose steady state was placed into its map: prepared, not written."""
+    """The proof for a simulated drive whose steady state was placed into its map, not written."""
 
     preparation: Literal["analytic"] = "analytic"
-    spare: float = Field(description="effective spare share, by the profile")
+    spare: float = Field(description="effective spare share of the profile")
 
     @property
     def how(self) -> str:
-        """By theory."""
+        """Code of a placed state."""
         return "placed"
 
     @property
     def fills_enough(self) -> bool:
-        """Nothing fresh was placed."""
+        """True: a placed state has no fresh blocks."""
         return True
 
     @property
     def judged(self) -> bool:
-        """Whether there were rounds enough, of a drive that heat did not hold back, to tell."""
+        """Whether there were enough rounds without thermal throttling."""
         return self.first is not None and "throttled" not in {each.code for each in self.doubts}
 
 
 AnyProof = OnePassProof | PlacedProof | SteadyProof
-"""A proof, as it is read back: by what stands in it."""
+"""A proof, read back by its fields."""
 
 
 def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
-    """Return what stands with figures that are named after steady state; none where writing showed it."""
+    """Return the qualifier of steady-state figures; none if writing proved the state."""
     if steady is None:
         return (Qualifier(code="state-unproven", why="the drive was not preconditioned to steady state"),)
     steps = (steady.ordinal,)
@@ -196,9 +191,9 @@ def _why_unproven(steady: SteadyProof) -> str:
 
 
 def moved(checks: Iterable[StateCheck]) -> tuple[Qualifier, ...]:
-    """Return what stands with the figures of a sweep, by the checks of its state; none where all held.
+    """Return the qualifier of a sweep's figures, by the checks of its state; none if all held.
 
-    A check in doubt shows no move; the state is not proven either.
+    A doubtful check shows no change, but the state is not proven either.
     """
     found = [check for check in checks if not check.held]
     steps = tuple(dict.fromkeys(ordinal for check in found for ordinal in check.ordinals))

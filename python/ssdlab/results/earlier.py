@@ -1,7 +1,6 @@
-"""Results of 0.2.0, from before figures carried their evidence, converted to today's form.
+"""Converts results of 0.2.0, whose figures had no evidence, to today's form.
 
-Converted is what is in memory: files and seals stay as they are. A text that is not known is read as a state
-that was not proven, never as good.
+Only in memory: files and seals stay as they are. An unknown text counts as an unproven state.
 """
 
 from __future__ import annotations
@@ -66,13 +65,13 @@ _TRIED = {
 
 
 def tried_by(label: str) -> tuple[str, int] | None:
-    """Return search and value of a step, which its label alone told; None where it was of no search."""
+    """Return search and value of a step from its label; None if it is of no search."""
     found = ((search, form.fullmatch(label)) for search, form in _TRIED.items())
     return next(((search, int(match[1])) for search, match in found if match), None)
 
 
 def manifest_as_of_now(manifest: Document) -> Document:
-    """Return a stored manifest in the form of today; the caveats of its result are warnings of the run."""
+    """Return a stored manifest in today's form; its result's caveats become warnings."""
     manifest = _with_points(manifest)
     result = as_of_now(manifest.get("result"))
     if not isinstance(result, dict) or "caveats" not in result:
@@ -100,7 +99,7 @@ def _with_points(manifest: Document) -> Document:
 
 
 def as_of_now(result: Document | None) -> Document | None:
-    """Return a stored result in the form of today; one that has it is given back as it is."""
+    """Return a stored result in today's form; unchanged if it already has it."""
     if not isinstance(result, dict):
         return result
     if "caveats" in result:

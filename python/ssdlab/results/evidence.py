@@ -1,10 +1,8 @@
-"""What one step shows, and what of that stands with the figures of it: decided here, while a run goes on too.
+"""Evidence of steps, and the qualifiers of figures that follow from it.
 
-Heat, the host's part, I/O that failed and pauses are facts of steps (`evidence_of`). A run that is concluded
-gives each of its figures the qualifiers that follow (`qualified`); a method adds what it alone knows.
-
-A failed I/O is in no latency and in no rate, so what is left looks like a healthy drive's. An error that the
-kernel or the drive repaired took time that stands in the figures of others.
+Heat, the host's influence, failed I/O and pauses are facts of steps (`evidence_of`). A concluded run gives
+its figures the resulting qualifiers (`qualified`); a method adds its own. A failed I/O is in no latency or
+rate, so the remaining figures look healthy. An error that the kernel or drive repaired delays other I/Os.
 """
 
 from __future__ import annotations
@@ -29,13 +27,13 @@ if TYPE_CHECKING:
 
 
 PREPARING = ("fill", "one-pass", "precondition")
-"""Verbs whose steps bring a state about, and measure what is no figure of the method."""
+"""Verbs whose steps prepare a state, and measure no figure of the method."""
 PAUSED_SHARE = 0.01
-"""Of the time that is judged: SNIA's rule lets rounds differ by twenty times that."""
+"""Tolerated share of the judged time: SNIA's rule lets rounds differ by twenty times that."""
 HIDDEN = frozenset({"drive-reset", "drive-error", "media-errors", "link-errors", "link-changed"})
-"""Marks of a step's telemetry that tell of what no failed I/O need show."""
+"""Telemetry marks of faults that need not fail an I/O."""
 BUFFERED = "buffered"
-"""Code of the warning about I/O through the page cache, and of the qualifier that follows."""
+"""Code of the warning about I/O through the page cache, and of its qualifier."""
 _NAMED = 2
 """So many of them are told in full."""
 _PERCENTILE = re.compile(r"_p\d+")
@@ -44,16 +42,16 @@ _PERCENTILE = re.compile(r"_p\d+")
 
 @dataclass(frozen=True)
 class IoFaults:
-    """What went wrong with the I/O of one step.
+    """The I/O faults of one step.
 
     Attributes
     ----------
     failed, asked
-        I/Os that failed, of how many that were done or failed.
+        Failed I/Os, and all I/Os done or failed.
     first
-        The first of them in words: operation, place, why; empty: not recorded.
+        The first failure in words: operation, place, reason; empty: not recorded.
     hidden
-        What the kernel or the drive told of beside them.
+        Further faults that the kernel or drive reported.
     """
 
     failed: int
@@ -72,20 +70,20 @@ class IoFaults:
 
 @dataclass(frozen=True)
 class StepEvidence:
-    """What a step shows beside its figures.
+    """Evidence of a step besides its figures.
 
     Attributes
     ----------
     step
-        Which it is.
+        The step.
     hot
-        Whether the drive throttled itself for heat: as measured, or by its own counters.
+        Whether the drive throttled thermally, as measured or by its counters.
     by_host
         Why the host, not the drive, was the limit; empty: it was not.
     faults
-        What went wrong with its I/O, ramp and earlier attempts included; None: nothing.
+        Faults of its I/O, including ramp and earlier attempts; None: none.
     paused_s
-        For how long ssdlab was paused in it.
+        How long ssdlab was paused during it.
     buffered
         Whether its I/O went through the page cache.
     """
@@ -99,12 +97,12 @@ class StepEvidence:
 
     @property
     def prepares(self) -> bool:
-        """Whether it brings a state about; figures are of no such step unless they say so."""
+        """Whether it prepares a state; figures come from no such step unless stated."""
         return self.step.verb in PREPARING
 
     @property
     def measures(self) -> bool:
-        """Whether figures can be of it."""
+        """Whether figures can come from it."""
         return self.step.result.measurement is not None and not self.prepares
 
     @property
@@ -115,39 +113,39 @@ class StepEvidence:
 
     @property
     def failed_writes(self) -> bool:
-        """Whether it left blocks as they were that it should have written."""
+        """Whether writes failed, so that blocks kept old data."""
         return self.prepares and self.faults is not None and self.faults.failed > 0
 
     @property
     def why_faulty(self) -> str:
-        """What went wrong with its I/O, with its label; empty: nothing."""
+        """The faults of its I/O, with its label; empty: none."""
         return "" if self.faults is None else f"{self.step.label}: {self.faults.words}"
 
     @property
     def disturbance(self) -> str:
-        """Why its load says nothing about the drive: failed I/O, or a pause of ssdlab; empty: neither."""
+        """Why its load proves nothing about the drive: failed I/O, or a pause of ssdlab; empty: neither."""
         if self.faults is not None:
             return self.faults.words
         return f"ssdlab was paused for {span_text(self.paused_s)}" if self.paused_s else ""
 
     @property
     def disturbed(self) -> Claim | None:
-        """The same as why what the load was to show is not shown; None: nothing disturbed it."""
+        """The same as a qualifier; None: undisturbed."""
         why = self.disturbance
         return Claim("{why}", evidence=Evidence((self.step.ordinal,)), others={"why": why}) if why else None
 
     def hot_by(self, at_ns: int | None) -> bool:
-        """Whether heat had begun to slow the drive by a time; where nothing tells when, by any."""
+        """Whether heat had slowed the drive by a time; by any time if that is unknown."""
         telemetry = self.step.result.telemetry
         marks = () if telemetry is None else telemetry.marks
         times = [mark.at_ns for mark in marks if mark.code == "throttled"]
         return self.hot if at_ns is None or not times else any(time <= at_ns for time in times)
 
     def not_the_drive(self, last_s: float = math.inf) -> str:
-        """Return why its last seconds say nothing of how steady the drive is; empty: they do.
+        """Return why its last seconds prove nothing about steady state; empty: they do.
 
-        The host was the limit, or ssdlab was paused for long. A shorter pause does not matter to a rule of
-        steady state, which allows more; figures of the step are still marked for it.
+        The host was the limit, or ssdlab was paused for long. Shorter pauses are within the tolerance of the
+        steady-state rule, but still mark the step's figures.
         """
         summary = self.step.summary
         if summary is None or not self.paused_s:
@@ -162,7 +160,7 @@ class StepEvidence:
 
 
 def evidence_of(step: Step) -> StepEvidence:
-    """Return what a step shows beside its figures."""
+    """Return the evidence of a step besides its figures."""
     return StepEvidence(
         step=step,
         hot=any(each.code == "throttled" for each in step.result.warnings),
@@ -202,12 +200,12 @@ def _faults(step: Step) -> IoFaults | None:
 
 
 def why_faulty(steps: Iterable[Step]) -> str:
-    """Return what went wrong in the first of some steps of which anything did; empty: nothing."""
+    """Return the faults of the first faulty step; empty: none."""
     return next((why for step in steps if (why := evidence_of(step).why_faulty)), "")
 
 
 def unprepared(steps: Iterable[Step], before: int) -> str:
-    """Return why the drive was not prepared before a step of that ordinal; empty where it was."""
+    """Return why the drive was not prepared before the step with that ordinal; empty: it was."""
     own = [evidence_of(step) for step in steps if step.ordinal < before]
     return (list(_unprepared(own)) or [""])[-1]
 
@@ -227,12 +225,12 @@ def _unprepared(found: Iterable[StepEvidence]) -> Iterator[str]:
 
 
 def not_proven(steps: Sequence[Step], step: Step) -> str:
-    """Return why a step proves no state of the drive: what failed in it, or in what prepared it."""
+    """Return why a step proves no drive state: failures in it or in its preparation."""
     return why_faulty([step]) or unprepared(steps, step.ordinal)
 
 
 def qualified(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
-    """Return a result whose figures say of themselves what their steps show."""
+    """Return a result whose figures have the qualifiers from their steps."""
     found = [evidence_of(step) for step in steps]
     unready = dict(zip([each.step.ordinal for each in found[1:]], _unprepared(found), strict=False))
     figures = (each.qualified(_qualifiers(each, found, unready)) for each in result.scalars)

@@ -1,4 +1,4 @@
-"""The last that is done to a finished run: its tables are written, by a program of its own (`compaction`)."""
+"""The last work on a finished run: a separate process (`compaction`) writes its tables."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     folder, manifest
         The run.
     lock
-        The caller's hold of the folder. The child shares it, so that nobody resumes the run beside a child
-        whose parent was killed.
+        The caller's lock of the folder. The child shares it, so that the run cannot be resumed while the
+        child of a killed parent still works.
 
     Raises
     ------
     HostError
-        When the library's file system is full or fails; the result and the step logs are kept, and `ssdlab
-        resume` does the rest later. Or a log is damaged.
+        The library's file system is full or fails; result and step logs are kept for `ssdlab resume`. Or a
+        log is damaged.
     Refused
         The run is damaged.
     Interrupted
@@ -61,7 +61,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     if "tables" not in answer:
         raise HostError(
             answer["what"],
-            f"the result and all rows are kept: remove the cause, then {continue_words(folder)}",
+            f"the result and all rows are kept: fix the cause, then {continue_words(folder)}",
             path=str(folder),
         )
     return read_manifest(folder)
@@ -69,7 +69,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
 
 @contextmanager
 def explaining_stops(folder: Path, manifest: Manifest) -> Iterator[None]:
-    """Say of a signal that comes after the last step what is kept, and how to go on.
+    """Explain a signal after the last step: what is kept, and how to continue.
 
     Raises
     ------

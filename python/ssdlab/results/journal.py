@@ -1,9 +1,8 @@
 """The durable record of a run's steps.
 
-The journal is a file of JSON lines that is only ever appended to. Each record is on the disk (fsync) before
-anything is done that relies on it: `begin` before a step touches the drive, `end` after the step's own log
-is durable. What a kill can leave is a torn last line, which nobody was promised; opening the journal cuts
-it off.
+The journal is an append-only file of JSON lines. Each record is on the disk (fsync) before anything relies on
+it: `begin` before a step touches the drive, `end` after the step's log is durable. A kill can leave a torn
+last line; opening the journal cuts it off.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def now() -> str:
-    """Return the time as the records hold it: ISO 8601, UTC, to the millisecond."""
+    """Return the time for records: ISO 8601, UTC, in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def boot_id() -> str:
-    """Return the kernel's name for this boot; empty where there is none."""
+    """Return the kernel's id of this boot; empty if there is none."""
     try:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
@@ -48,14 +47,14 @@ def boot_id() -> str:
 
 
 def step_hash(verb: str, args: dict[str, JsonValue]) -> str:
-    """Hash what a step is: its verb and arguments, whatever order the arguments came in."""
+    """Return the hash of a step: its verb and arguments, in any order."""
     canonical = json.dumps([verb, args], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 @dataclass
 class StepHistory:
-    """What the journal knows of one ordinal."""
+    """The journal's records of one ordinal."""
 
     begins: list[BeginRecord] = field(default_factory=list)
     ended: EndRecord | None = None
@@ -64,11 +63,11 @@ class StepHistory:
     voided: set[int] = field(default_factory=set)
     parts: list[PartRecord] = field(default_factory=list)
     boots: dict[int, str] = field(default_factory=dict)
-    """Under which boot of the host each attempt was begun."""
+    """Boot of the host at the start of each attempt."""
 
     @property
     def open_attempt(self) -> BeginRecord | None:
-        """The attempt that was cut short: begun, but not ended, voided or continued by another."""
+        """The interrupted attempt: started, but not ended, voided or continued by another."""
         if not self.begins:
             return None
         last = self.begins[-1]
@@ -78,12 +77,12 @@ class StepHistory:
 
     @property
     def standing_parts(self) -> list[PartRecord]:
-        """The parts that a next attempt goes on from, in order."""
+        """The parts that the next attempt continues, in order."""
         return [part for part in self.parts if part.attempt not in self.voided]
 
     @property
     def next_attempt(self) -> int:
-        """Number of the attempt that would come next."""
+        """Number of the next attempt."""
         return self.begins[-1].attempt + 1 if self.begins else 1
 
 
@@ -95,11 +94,11 @@ class Journal(Closing):
     folder
         The run folder; the caller holds its `RunLock`.
     run_id
-        What its seals are bound to.
+        Bound into its seals.
     check
-        Asked before each record whether the run is still ours; see `results.lease`.
+        Called before each record to check that the run is still ours; see `results.lease`.
     anew
-        Go on in a copy: who wrote it before may still have it open.
+        Continue in a copy, as an earlier writer may still have it open.
 
     Raises
     ------
@@ -124,7 +123,7 @@ class Journal(Closing):
         self._records = 0
         self.boot = ""
         self.sessions = 0
-        """How often it was opened, this time included."""
+        """How often it was opened, including now."""
         with library_errors(self.path):
             if anew and held.exists(JOURNAL):
                 held.replace(JOURNAL, held.read_bytes(JOURNAL))
@@ -150,7 +149,7 @@ class Journal(Closing):
         return found.records
 
     def history(self, ordinal: int) -> StepHistory:
-        """Return the recorded history of the step with that number; an empty one if it never began."""
+        """Return the recorded history of the step with that number; empty if it never started."""
         return self.steps.get(ordinal, StepHistory())
 
     def begin(self, record: BeginRecord) -> None:
@@ -160,7 +159,7 @@ class Journal(Closing):
     def end(
         self, ordinal: int, attempt: int, result: StepResult, drive_state: str | None = None
     ) -> EndRecord:
-        """Record, durably, that a step is finished, and in which state it left a simulated drive."""
+        """Record, durably, that a step is finished, with the resulting state of a simulated drive."""
         record = EndRecord(ordinal=ordinal, attempt=attempt, result=result, drive_state=drive_state, at=now())
         self._append(record)
         return record
@@ -170,7 +169,7 @@ class Journal(Closing):
         self._append(VoidRecord(ordinal=ordinal, attempt=attempt, why=why, at=now()))
 
     def part(self, ordinal: int, attempt: int, done: dict[str, int]) -> None:
-        """Record, durably, how far an attempt came that a later one goes on from."""
+        """Record, durably, the progress of an attempt that a later one continues."""
         self._append(PartRecord(ordinal=ordinal, attempt=attempt, done=done, at=now()))
 
     def close(self) -> None:

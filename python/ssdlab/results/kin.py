@@ -1,10 +1,10 @@
 """What makes two figures comparable: one definition for rankings, comparisons, pages, fleets and claims.
 
-Each figure is of a run and has what `OF_RUNS` and `OF_FIGURES` name, as the catalogue's columns have it.
-Where two differ in any of it, one is no rank beside the other, and `apart` says in what. Of that,
-`OF_AN_ENTRY` makes a drive another entry, which is ranked beside the others; another spare area is remarked
-there, and so is other software (`software_apart`). What is the matter with a figure itself is no relation of
-two: that is its qualifiers, of which only the codes that forbid a rank count here.
+Each figure has the properties of its run (`OF_RUNS`) and its own (`OF_FIGURES`), as in the catalogue's
+columns. Figures that differ in one are not ranked together; `apart` returns the difference. Properties in
+`OF_AN_ENTRY` make a drive another entry, which is ranked with the others; different spare area or software
+(`software_apart`) gets a remark. A figure's own problems are its qualifiers, of which only the codes that
+forbid ranking count here.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ OF_RUNS = (
     *("method", "version", "settings", "quick", "engine", "drive_kind", "simulator"),
     *("scale", "spare", "span", "variant", "departures"),
 )
-"""What must be the same of runs; `span` are the drive's first bytes that a run was kept to, None: all."""
+"""Properties that runs must share; `span` is the number of first bytes used, None: all."""
 UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
-"""What must be the same of their figures besides; None where there is nothing to say."""
+"""Properties that figures must share besides; None: not applicable."""
 MARKS = "marks"
-"""Qualifiers that do not forbid a rank: they are shown, and do not decide whether figures are comparable."""
+"""Qualifiers that do not forbid ranking: they are shown, but do not affect comparability."""
 VARIES = "varies"
-"""How far a figure varies by its own evidence, in its unit: figures closer than that are tied."""
+"""Variation of a figure by its own evidence, in its unit: closer figures are tied."""
 OF_AN_ENTRY = ("spare", "variant")
-"""What makes the same drive another entry: entries are ranked, so it may differ there."""
+"""Properties that make a drive another entry; entries are ranked, so these may differ."""
 ALIKE = tuple(name for name in (*OF_RUNS, *OF_FIGURES) if name not in OF_AN_ENTRY)
-"""What separates groups of figures that are ranked together."""
+"""Properties that separate groups of figures for ranking."""
 CHOSEN_UNIT = "I/Os"
-"""Unit of a depth that a run chose itself, which is no measured quantity."""
+"""Unit of a depth that a run chose itself, which is not a measured quantity."""
 _WORDS = {
     "method": "method",
     "version": "method version",
@@ -61,7 +61,7 @@ _UNTOLD_SOFTWARE = "unknown software"
 
 @dataclass(frozen=True)
 class Incomparable:
-    """In what two figures are unlike: `code` is a name of `OF_RUNS` or `OF_FIGURES`."""
+    """A difference of two figures: `code` is a name of `OF_RUNS` or `OF_FIGURES`."""
 
     code: str
     theirs: Any
@@ -83,28 +83,28 @@ class Incomparable:
 def apart(
     one: Mapping[str, Any], other: Mapping[str, Any], *, but: Collection[str] = ()
 ) -> tuple[Incomparable, ...]:
-    """Return in what two figures are unlike; empty: they are comparable.
+    """Return how two figures differ; empty: they are comparable.
 
     Parameters
     ----------
     one, other
-        Each with all of `OF_RUNS`, and with `OF_FIGURES` unless only their runs are asked about.
+        Each with all of `OF_RUNS`, and with `OF_FIGURES` unless only runs are compared.
     but
-        What does not count.
+        Properties to ignore.
     """
     names = [name for name in (*OF_RUNS, *OF_FIGURES) if name in one and name in other and name not in but]
     return tuple(Incomparable(name, one[name], other[name]) for name in names if one[name] != other[name])
 
 
 def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> str:
-    """Say how figures of one set differ from the first; empty: all are comparable.
+    """Return how the figures of a set differ from the first; empty: all are comparable.
 
     Parameters
     ----------
     found
-        What each of them and its run is, as of `apart`.
+        Properties of each figure and its run, as of `apart`.
     but
-        What does not count.
+        Properties to ignore.
     """
     if not found:
         return ""
@@ -115,7 +115,7 @@ def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) 
 
 
 def taken_apart(loads: Iterable[str]) -> str:
-    """Say that figures were taken at different loads, so none is ranked; empty: one load.
+    """Return that figures were taken at different loads, so none is ranked; empty: one load.
 
     >>> taken_apart(["depth 16", "depth 4", "depth 4"])
     'taken at depths 4 and 16'
@@ -135,9 +135,9 @@ def taken_apart(loads: Iterable[str]) -> str:
 
 
 def unfit_of(codes: Iterable[str]) -> str | None:
-    """Return codes, sorted, as the catalogue keeps them; an unknown code becomes that of an unproven state.
+    """Return codes, sorted, for the catalogue; an unknown code becomes the code of an unproven state.
 
-    None: there are none.
+    None: no codes.
 
     >>> unfit_of(["", "throttled"])
     'state-unproven, throttled'
@@ -146,13 +146,13 @@ def unfit_of(codes: Iterable[str]) -> str | None:
 
 
 def counted_codes(found: Iterable[str | None]) -> dict[str, int]:
-    """Return in how many figures each code stands, as the catalogue keeps them, the gravest first."""
+    """Return how many figures have each code in the catalogue, the gravest first."""
     counts = Counter(code for each in found for code in set(codes_of(each)))
     return {code: counts[code] for code in sorted(counts, key=lambda code: ORDER.get(code, ORDER[UNKNOWN]))}
 
 
 def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> str:
-    """Return the labels of counted codes, each with its count unless it stands in all.
+    """Return the labels of counted codes, each with its count unless all have it.
 
     >>> counted_words({"not-fresh": 1, "placed": 3}, 3)
     'not fresh in 1 of 3 runs, prepared, not written'
@@ -164,9 +164,9 @@ def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> 
 
 
 def meanings(codes: Iterable[str], whys: Mapping[str, str] | None = None) -> list[str]:
-    """Return a sentence for each code, the gravest first: its label, what it means, and what to do.
+    """Return a sentence for each code, the gravest first: label, meaning and advice.
 
-    `whys` are clauses by code: what was found.
+    `whys` are the findings by code, as clauses.
     """
     lines = []
     for code in codes_of(unfit_of(codes)):
@@ -177,7 +177,7 @@ def meanings(codes: Iterable[str], whys: Mapping[str, str] | None = None) -> lis
 
 
 def codes_of(unfit: str | None) -> list[str]:
-    """Return the codes again, the gravest first."""
+    """Return the codes, the gravest first."""
     found = (unfit or "").split(", ") if unfit else []
     return [
         *(code for code in CATALOGUE if code in found),
@@ -186,12 +186,12 @@ def codes_of(unfit: str | None) -> list[str]:
 
 
 def labels_of(unfit: str | None) -> str:
-    """Return the labels of such codes."""
+    """Return the labels of codes."""
     return ", ".join(dict.fromkeys(kind_of(code).label for code in codes_of(unfit)))
 
 
 def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
-    """Return how much of the drive a run used: ``the first 512 MB of the drive``.
+    """Return the part of the drive that a run used: ``the first 512 MB of the drive``.
 
     >>> span_text(None)
     'the whole drive'
@@ -200,12 +200,12 @@ def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
 
 
 def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
-    """Remark which entries were given more spare area than the others; empty: none was.
+    """Return a remark on entries with more spare area than the others; empty: none.
 
     Parameters
     ----------
     entries
-        Each by its name, with the share that was asked for; None: the drive's own.
+        Names, each with the requested share; None: the drive's own.
 
     >>> more_spare([("DC500M", None), ("DC500M, 25 % spare", 0.25)])
     'DC500M, 25 % spare has a different spare area from the other drives'
@@ -220,12 +220,12 @@ def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
 
 
 def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the software that differs, each with the entries it measured; empty: it is the same for all.
+    """Return software that differs, with the entries it measured; empty: the same for all.
 
     Parameters
     ----------
     found
-        Names of entries, each with its software, separated by commas. What all share is left out.
+        Names of entries, each with its software, separated by commas. Common software is left out.
 
     >>> software_apart([("A", "ssdlab 0.1.0, Linux 6.18"), ("B", "ssdlab 0.2.0, Linux 6.18")])
     {'ssdlab 0.1.0': ('A',), 'ssdlab 0.2.0': ('B',)}
@@ -241,7 +241,7 @@ def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...
 
 
 def measured_with(found: Iterable[tuple[str, str]]) -> str:
-    """Say the same in a sentence; empty: all were measured by the same software."""
+    """Return the same in a sentence; empty: all used the same software."""
     apart = software_apart(found)
     return "; ".join(f"{and_listed(list(names))} measured with {words}" for words, names in apart.items())
 

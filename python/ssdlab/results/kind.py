@@ -1,7 +1,7 @@
-"""A kind of Result: the model that it is stored as, who shows what of it, and whether that can be shown.
+"""A kind of Result: its stored model, its display, and checks of what is displayed.
 
-A method names its kind (`Method.result`); those of ssdlab itself are in `lab.kinds`. What is
-named by a text, `module:function`, is loaded when it is asked for, so that reading a run loads no page.
+A method names its kind (`Method.result`); ssdlab's kinds are in `lab.kinds`. Functions named by text,
+`module:function`, are loaded on demand, so that reading a run loads no page.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class ResultKind(Generic[R]):
     model
         The class of its results.
     section
-        `(runs: Sequence[Shown]) -> Section`: the part of the page for all runs of one method.
+        `(runs: Sequence[Shown]) -> Section`: the section of the page for all runs of one method.
     findings
-        `(result) -> Iterable[Claim]`: what it says, as objects (`results.claim`).
+        `(result) -> Iterable[Claim]`: its findings, as objects (`results.claim`).
     tables
-        `(result) -> Iterable[Table]`: what it shows, in the terminal and on the page alike.
+        `(result) -> Iterable[Table]`: its tables, for terminal and page.
     terminal
-        `(result) -> None`: prints it in another way than by findings and tables; None: it needs none.
+        `(result) -> None`: prints it differently from findings and tables; None: not needed.
     read
-        `(stored) -> result`: reads a stored one; None: as its model does.
+        `(stored) -> result`: reads a stored result; None: by its model.
     """
 
     name: str
@@ -66,12 +66,12 @@ class ResultKind(Generic[R]):
         return loaded(self.model)
 
     def holds(self, result: ResultBase) -> TypeGuard[R]:
-        """Whether a result is of this kind, without loading what models it."""
+        """Whether a result is of this kind, without loading its model."""
         return result.kind == self.name
 
 
 def loaded(place: T | str) -> T:
-    """Return what is named by a text, `module:name`; anything else is there already."""
+    """Return the object named by a text, `module:name`; other objects are returned as they are."""
     if not isinstance(place, str):
         return place
     module, _, name = place.partition(":")
@@ -83,7 +83,7 @@ _SCHEMES = ("https://", "http://", "#")
 
 
 def claim_fault(claim: object) -> str | None:
-    """Return why a finding cannot be made a sentence; None: it can."""
+    """Return why a finding cannot become a sentence; None: it can."""
     fault = misfit(claim, Claim)
     if fault is None and isinstance(claim, Claim):
         try:

@@ -1,17 +1,15 @@
 """Which process works on a run: a lock and a lease in one file of the run folder (`.lease`).
 
 On one host the *lock* decides. It is on a file opened for writing, since a lock on a folder does not exclude
-two clients of an NFS server; it belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the child that
-compacts goes on holding it when its parent is killed. While the holder lives, even stopped, a successor is
-refused.
+two clients of an NFS server. It belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the compacting
+child keeps it when its parent is killed. While the holder lives, even stopped, a successor is refused.
 
-Between hosts a lock proves nothing: a client that lost its server has lost its locks too, and one that is
-stopped keeps them. There the *lease* decides. The file says who holds it, and on a file system that other
-hosts may have (`host.mounts`) it is renewed every `RENEWAL_S`. Who has not renewed it for `LEASE_S`, T,
-issues no more I/O: `_core.Deadline` is what the engine's workers look at, so that also a process that stood
-still as a whole does not go on when it wakes. A successor on another host waits until it has seen nothing
-renewed for 2 T by its own clock; clocks are not compared. It then puts a new file in the place of the old,
-so that what the old holder may still write into its own is read by nobody.
+Between hosts a lock proves nothing: a client that lost its server has lost its locks, and a stopped one keeps
+them. There the *lease* decides. The file names the holder, who renews it every `RENEWAL_S` on a file system
+that other hosts may use (`host.mounts`). A holder that has not renewed it for `LEASE_S`, T, issues no more
+I/O: the engine's workers check `_core.Deadline`, so that even a frozen process does not continue when it
+wakes. A successor on another host waits until it has seen no renewal for 2 T by its own clock; clocks are not
+compared. It then replaces the file, so that later writes of the old holder are never read.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ LEASE = ".lease"
 _NEXT = ".lease.next"
 """The lease of a successor from another host until it takes the place of the old one."""
 LEASE_S = 30.0
-"""T: so long after its last renewal a lease counts. Two renewals may fail, as when a server is restarted."""
+"""T: how long a lease is valid after a renewal. Two renewals may fail, as when a server restarts."""
 RENEWAL_S = 10.0
 _AGAIN_S = 1.0
 """After a renewal that failed; also how often a successor looks."""
@@ -57,23 +55,23 @@ _WHOLE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a run: what the file says."""
+    """The holder of a run, as in the file."""
 
     host: str
     boot_id: str
     process: int
     token: str
-    """Of this one hold: a process may hold a run twice."""
+    """Identifies this hold, as a process may hold a run twice."""
     renewed: int = 0
 
     @property
     def words(self) -> str:
-        """As a reader knows it."""
+        """The holder in words."""
         return f"process {self.process} on {self.host}"
 
 
 def host_name() -> str:
-    """Return what this host is called among others: the name of its node of Slurm, else its own."""
+    """Return the name of this host: its Slurm node name, else its host name."""
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
 
 
@@ -90,23 +88,23 @@ class RunLock:
     folder
         The run folder.
     on_wait
-        Told, before it waits for a lease of another host to run out, what it waits for.
+        Called with the reason before it waits for another host's lease to expire.
 
     Attributes
     ----------
     folder
         The run folder, open for writing.
     deadline
-        Until when its holder may issue I/O; None where the lock alone decides.
+        Until when its holder may issue I/O; None if the lock alone decides.
     taken_over
-        Whether it was taken from a holder on another host, who may only be standing still.
+        Whether it was taken from a holder on another host, which may only be frozen.
 
     Raises
     ------
     Refused
-        When another process holds it, or it belongs to somebody else.
+        Another process holds it, or it belongs to another user.
     HostError
-        When it cannot be written, or its file system keeps no locks.
+        It cannot be written, or its file system has no locks.
     """
 
     def __init__(self, folder: Path, *, on_wait: Callable[[str], object] | None = None) -> None:
@@ -114,7 +112,7 @@ class RunLock:
         self._me, self._until, self._lost = this_holder(), float("inf"), False
         self._left = threading.Event()
         self._renewal = threading.Lock()
-        """Held over a renewal: what it reads and writes by is not closed meanwhile."""
+        """Held during a renewal, so that its descriptors are not closed meanwhile."""
         with library_errors(folder):
             self.folder = HeldFolder(folder, writing=True)
             try:
@@ -129,16 +127,16 @@ class RunLock:
 
     @property
     def descriptors(self) -> tuple[int, int]:
-        """Folder and lock, for a child that goes on holding the run if this process is killed."""
+        """Folder and lock, for a child that keeps the run if this process is killed."""
         return self.folder.fileno(), self._file
 
     def check(self) -> None:
-        """Check that the run is still ours, before writing what a successor may hold by now.
+        """Check that the run is still ours before writing, as a successor may have it.
 
         Raises
         ------
         LeaseLost
-            It was not renewed in time, though no other process may have the run yet.
+            It was not renewed in time, even if no other process has the run yet.
         """
         if not self._lost and _now() < self._until:
             return
@@ -214,8 +212,8 @@ class RunLock:
                 f"{what}; nothing more is written", f"continue with: ssdlab resume {name}", run=name
             )
         return LeaseLost(
-            f"{what}; {successor.words} now works on it",
-            f"follow it there with ssdlab watch {name}; this process changes nothing more",
+            f"{what}; {successor.words} is now working on it",
+            f"follow it there with ssdlab watch {name}; this process writes nothing more",
             run=name,
             host=successor.host,
             process=successor.process,
@@ -255,7 +253,7 @@ class _Taking:
         """Return when the lease of another host has run out; or was given up; refuse if it is renewed."""
         if self._on_wait is not None:
             self._on_wait(
-                f"{self._folder.path.name} was begun by {holder.words}: waiting {2 * LEASE_S:g} s to see "
+                f"{self._folder.path.name} was started by {holder.words}: waiting {2 * LEASE_S:g} s to see "
                 "whether it is still running"
             )
         end = time.monotonic() + 2 * LEASE_S
@@ -335,7 +333,7 @@ class _Descriptor:
 
 
 def is_running(folder: Path) -> bool:
-    """Say whether a process holds the run folder now; asking keeps nobody from holding it."""
+    """Whether a process holds the run folder now, without affecting locks."""
     with HeldFolder(folder) as held:
         try:
             with held.opened(LEASE) as descriptor:

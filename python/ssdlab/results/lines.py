@@ -1,7 +1,6 @@
-"""The files of a run that are only ever appended to, line by line: its journal and its notes.
+"""The append-only files of a run: its journal and its notes.
 
-Both are chains of seals. What a crash can leave is a torn last line, which nobody was promised; anything else
-that is not what was sealed is damage.
+Both are chains of seals. A crash can leave a torn last line; any other deviation from the seals is damage.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RESTORE = "restore it from a copy"
-"""What to do about a damaged file."""
+"""Advice for a damaged file."""
 _SECTOR_BYTES = 512
 _UNWRITTEN = b"\0" * _SECTOR_BYTES
 """A sector that a power cut kept from the disk; no record contains one."""
@@ -39,18 +38,18 @@ _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(JournalRecord)
 
 @dataclass(frozen=True)
 class JournalText:
-    """What a journal holds.
+    """The content of a journal.
 
     Attributes
     ----------
     records
-        Its whole records, in order.
+        Its complete records, in order.
     chain
-        Of their seals: the next record goes on from there.
+        Their chain of seals, which the next record continues.
     good_bytes
-        Length of the whole records.
+        Length of the complete records.
     torn_bytes
-        Length of what a crash left of a record that was being written: it was promised to nobody.
+        Length of an incomplete record left by a crash.
     """
 
     records: list[AnyRecord]
@@ -62,9 +61,9 @@ class JournalText:
 def parse_journal(data: bytes, path: Path, run_id: str = "") -> JournalText:
     """Parse a journal and check its seals.
 
-    A last line without its newline is the torn end of a write that a crash cut short: it was never promised
-    to anybody and is left out. So is a last line with a sector that was never written and, in a journal from
-    before there were seals, one that is no record. Anything else that is not what was sealed is damage.
+    A last line without newline is an incomplete write of a crash, and left out. So is a last line with an
+    unwritten sector and, in a journal from before seals, one that is not a record. Any other deviation from
+    the seals is damage.
 
     Raises
     ------
@@ -94,7 +93,7 @@ def parse_journal(data: bytes, path: Path, run_id: str = "") -> JournalText:
 
 @dataclass(frozen=True)
 class NotesText:
-    """What a file of notes holds; the next note goes on from `chain`, behind `good_bytes`."""
+    """The content of a notes file; the next note continues `chain`, after `good_bytes`."""
 
     notes: list[Note]
     chain: seal.Chain
@@ -102,7 +101,7 @@ class NotesText:
 
 
 def parse_notes(data: bytes, path: Path) -> NotesText:
-    """Parse notes and check their seals; the torn end of a note that a crash cut short is left out.
+    """Parse notes and check their seals; an incomplete note left by a crash is left out.
 
     Raises
     ------
@@ -124,7 +123,7 @@ def parse_notes(data: bytes, path: Path) -> NotesText:
 
 
 def journal_bytes(records: Iterable[AnyRecord], run_id: str) -> bytes:
-    """Return the journal of a run that has these records."""
+    """Return the bytes of a journal with these records."""
     chain = seal.Chain(run_id)
     return b"".join(chain.write(_now(record).model_dump_json(by_alias=True)) for record in records)
 
@@ -147,6 +146,6 @@ def _record(text: bytes, path: Path, begun: set[tuple[int, int]], *, sealed: boo
         begun.add((record.ordinal, record.attempt))
     elif isinstance(record, EndRecord | PartRecord) and (record.ordinal, record.attempt) not in begun:
         raise seal.Broken(
-            f"it ends attempt {record.attempt} of step {record.ordinal + 1}, which was not begun"
+            f"it ends attempt {record.attempt} of step {record.ordinal + 1}, which was not started"
         )
     return record

@@ -1,4 +1,4 @@
-"""The power meter of a run, as its manifest keeps it: in words, and the error of its figures."""
+"""The power meter of a run, from its manifest: in words, and the error of its figures."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _RECORDED = ("csv",)
 """Kinds of `power.kinds.RECORDED`, a floor above."""
 
 LIMIT_S = 10.0
-"""Over so long a power state of NVMe keeps its most (Base 2.0c, 8.15): no limit is judged by less."""
+"""An NVMe power state's maximum applies over this time (Base 2.0c, 8.15): shorter means are not judged."""
 ENERGY = ("energy_j", "metered_s", "highest_w", "highest_over_s")
-"""Fields of `environment.meter` that say what was drawn."""
+"""Fields of `environment.meter` with energy and power."""
 
 
 class MeterRecord(Stored, extra="ignore"):
@@ -43,38 +43,38 @@ class MeterRecord(Stored, extra="ignore"):
     energy_j: float | None = None
     metered_s: float | None = None
     highest_w: float | None = None
-    """Highest mean over `LIMIT_S`, or of a whole step where none is as long."""
+    """Highest mean over `LIMIT_S`, or over a whole step if none is as long."""
     highest_over_s: float | None = None
-    """Over how long; None in runs that do not say it."""
+    """Its averaging time; None in runs that do not record it."""
 
     @property
     def drawn(self) -> tuple[float, float, float] | None:
-        """Energy, metered time and highest mean; None where they are not known."""
+        """Energy, metered time and highest mean; None if unknown."""
         if self.energy_j is None or self.metered_s is None or self.highest_w is None:
             return None
         return self.energy_j, self.metered_s, self.highest_w
 
     @property
     def short_of_a_limit(self) -> bool:
-        """Whether no step was so long that its highest mean says that a limit was passed."""
+        """Whether no step was long enough for its highest mean to show a limit exceeded."""
         return self.highest_over_s is not None and self.highest_over_s < LIMIT_S
 
     @property
     def model(self) -> bool:
-        """Whether it is a simulated drive's own account, which has no error."""
+        """Whether it is a simulated drive's own power model, without error."""
         return self.use == "model"
 
     def error_share(self, mean_w: float) -> float | None:
-        """Return the meter's error of a mean as a share of it, which efficiency has too; None: not known."""
+        """Return the relative error of a mean, and of an efficiency; None: unknown."""
         if self.accuracy is None or mean_w <= 0:
             return None
         return self.accuracy + (self.offset_w or 0.0) / mean_w
 
     @property
     def identity(self) -> str:
-        """Which meter it is, and on which rails: figures of two meters differ by the meters too.
+        """The meter and its rails, as figures of two meters also differ by the meters.
 
-        A recording does not say who made it: what was stated of its error stands for that, not its file.
+        A recording does not name its meter; its stated error identifies it, not its file.
         """
         if self.model:
             return self.name
@@ -86,7 +86,7 @@ class MeterRecord(Stored, extra="ignore"):
 
     @property
     def words(self) -> str:
-        """Who metered, and how well."""
+        """The meter and its error."""
         if self.model:
             return self.name
         if self.gone and not self.name:
@@ -107,13 +107,13 @@ class MeterRecord(Stored, extra="ignore"):
 
 
 def drawn(energy_j: float, metered_s: float, highest_w: float, over_s: float | None) -> dict[str, JsonValue]:
-    """Return what was drawn in all, as `environment.meter` has it."""
+    """Return the totals, from `environment.meter`."""
     found = zip(ENERGY, (energy_j, metered_s, highest_w, over_s), strict=True)
     return {name: value for name, value in found if value is not None}
 
 
 def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
-    """Return what several runs drew together; empty where it is not known of one."""
+    """Return the totals of several runs; empty if one is unknown."""
     known = [each.drawn for each in found if each.drawn is not None]
     if not known or len(known) < len(found):
         return {}
@@ -123,15 +123,15 @@ def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
 
 
 def of_watts(figure: Metric) -> bool:
-    """Say whether a figure rests on what was drawn: power, energy or efficiency."""
+    """Whether a figure depends on power readings: power, energy or efficiency."""
     return figure.unit in ("W", "J", "J/GB") or figure.unit.endswith("/W")
 
 
 def with_errors(figures: Sequence[Metric], meter: MeterRecord | None) -> tuple[Metric, ...]:
     """Return headline figures, those of power with the meter's error.
 
-    The error of an efficiency is that of its watts, the figure of power of the same steps. Where that is
-    missing, or several differ, the part of the error that is not proportional to the reading is unknown.
+    The error of an efficiency is the relative error of the power figure of the same steps. If that is
+    missing, or several differ, the non-proportional part of the error is unknown.
     """
     if meter is None or meter.accuracy is None:
         return tuple(figures)
@@ -153,7 +153,7 @@ def _with_error(figure: Metric, watts: Mapping[frozenset[int], float], meter: Me
 
 
 def energy_words(manifest: Manifest) -> str | None:
-    """Return what a run drew in all; None where nothing metered it."""
+    """Return a run's total energy in words; None without a meter."""
     found = meter_of(manifest)
     if found is None or found.energy_j is None or found.metered_s is None:
         return None
@@ -161,7 +161,7 @@ def energy_words(manifest: Manifest) -> str | None:
 
 
 def limit_words(manifest: Manifest) -> str | None:
-    """Return the limit that a variant set, beside what was drawn; None where there is no limit in watts."""
+    """Return a variant's power limit with the measured maximum; None without a limit in watts."""
     variant = manifest.drive.variant
     asked = None if variant is None else variant.asked.get("power_limit")
     limit = re.fullmatch(r"([\d.]+)\s*[wW]", str(asked))
@@ -185,13 +185,13 @@ def _over(found: MeterRecord) -> str:
 
 
 def meter_of(manifest: Manifest) -> MeterRecord | None:
-    """Return what metered a run; None where nothing did, or it was made before there were meters."""
+    """Return the meter of a run; None without one, or for runs from before meters."""
     kept = manifest.environment.get("meter")
     return MeterRecord.model_validate(kept) if isinstance(kept, dict) else None
 
 
 def meter_words(manifest: Manifest) -> str | None:
-    """Return who metered a run; None of a suite, whose runs say it, and of simulated drives without power."""
+    """Return the meter of a run in words; None for a suite, and for simulated drives without power."""
     found = meter_of(manifest)
     if found is not None:
         return found.words

@@ -1,6 +1,6 @@
 """A headline figure with its evidence: its steps, its load, its variation and its qualifiers.
 
-Whatever shows, ranks or compares a figure needs no more than this.
+This suffices to show, rank or compare a figure.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ _OF = {
 
 
 class Qualifier(Stored):
-    """A qualifier of a figure: what is wrong with it, or must be known about it."""
+    """A qualifier of a figure: a fault, or a caveat."""
 
     code: str
-    steps: tuple[int, ...] = Field(
-        default=(), description="ordinals it was found in; empty: of the whole run"
-    )
-    why: str = Field(default="", description="what was found, as a clause; empty: the catalogue says all")
+    steps: tuple[int, ...] = Field(default=(), description="ordinals of its steps; empty: the whole run")
+    why: str = Field(default="", description="the finding, as a clause; empty: the catalogue suffices")
 
     @property
     def kind(self) -> Kind:
@@ -45,7 +43,7 @@ class Qualifier(Stored):
 
     @property
     def label(self) -> str:
-        """Of its kind."""
+        """Label of its kind."""
         return self.kind.label
 
 
@@ -69,94 +67,96 @@ def forbidding(found: Iterable[Qualifier], use: Use) -> tuple[Qualifier, ...]:
 
 
 def labels(found: Iterable[Qualifier]) -> str:
-    """Return the labels in one line; empty where there is nothing to tell."""
+    """Return the labels in one line; empty without qualifiers."""
     return ", ".join(dict.fromkeys(each.label for each in found))
 
 
 class Load(Stored):
-    """The load that a run chose itself, and that a figure depends on: beside another it is no rank."""
+    """The load that a run chose itself: figures at different loads are not ranked."""
 
     threads: int | None = Field(default=None, ge=1, exclude_if=absent)
-    depth: int = Field(ge=1, description="I/Os in flight; of several threads of each")
+    depth: int = Field(ge=1, description="I/Os in flight; with several threads, of each")
     options: str = Field(
-        "", exclude_if=not_, description="of an imported job: those of its program that make its load"
+        "", exclude_if=not_, description="for an imported job: its options that define the load"
     )
 
     @property
     def words(self) -> str:
-        """As methods write it: ``depth 4``, or SNIA's ``TC4 QD8``; of an imported job its options."""
+        """In the methods' notation: ``depth 4``, or SNIA's ``TC4 QD8``; for an imported job its options."""
         if self.options:
             return self.options
         return f"depth {self.depth}" if self.threads is None else f"TC{self.threads} QD{self.depth}"
 
 
 class Variation(Stored):
-    """How far a figure varies by its own evidence."""
+    """The variation of a figure by its own evidence."""
 
     amount: float = Field(ge=0, description="in the unit of the figure")
     of: Literal["rows", "rounds", "writing", "search", "meter", "repeats", "interval"]
 
     def words(self, share: str) -> str:
-        """Return what shows it, `share` being how much of the figure it is."""
+        """Return its source in words; `share` is relative to the figure."""
         return _OF[self.of].format(share=share)
 
 
 class Metric(Stored):
-    """A headline figure: what the catalogue ranks by."""
+    """A headline figure, which the catalogue ranks."""
 
     name: str = Field(description="stable key, e.g. random_read_iops")
     label: str
     value: float | None
     unit: str
     better: Literal["higher", "lower"]
-    error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
+    error: float | None = Field(None, exclude_if=absent, description="error of the meter, in the unit")
     bound: Literal["at least"] | None = Field(
-        None, exclude_if=absent, description="of a search in which nothing failed"
+        None, exclude_if=absent, description="bound of a search without failures"
     )
-    steps: tuple[int, ...] = Field((), exclude_if=not_, description="ordinals of those that it is of")
+    steps: tuple[int, ...] = Field((), exclude_if=not_, description="ordinals of its steps")
     ends_ns: int | None = Field(
-        None, exclude_if=absent, description="when in its step it ends, on that step's clock; absent: with it"
+        None,
+        exclude_if=absent,
+        description="end within its step, on that step's clock; absent: the step's end",
     )
     chosen_among: tuple[int, ...] = Field(
-        (), exclude_if=not_, description="ordinals of those that decided which steps these are"
+        (), exclude_if=not_, description="ordinals of the steps that selected these"
     )
     load: Load | None = Field(
-        None, exclude_if=absent, description="absent: the method sets it for all drives"
+        None, exclude_if=absent, description="load that the run chose; absent: the method sets it"
     )
-    varies: Variation | None = Field(None, exclude_if=absent, description="absent: nothing shows it")
-    qualifiers: tuple[Qualifier, ...] = Field((), exclude_if=not_, description="what is the matter with it")
+    varies: Variation | None = Field(None, exclude_if=absent, description="absent: unknown")
+    qualifiers: tuple[Qualifier, ...] = Field((), exclude_if=not_, description="its qualifiers")
 
     @classmethod
     def more(cls, name: str, label: str, value: float | None, unit: str, **evidence: Any) -> Self:  # noqa: ANN401
-        """Return a figure of which more is better; `evidence` are further fields."""
+        """Return a figure where more is better; `evidence` are further fields."""
         return cls(name=name, label=label, value=value, unit=unit, better="higher", **evidence)
 
     @classmethod
     def less(cls, name: str, label: str, value: float | None, unit: str, **evidence: Any) -> Self:  # noqa: ANN401
-        """Return a figure of which less is better; `evidence` are further fields."""
+        """Return a figure where less is better; `evidence` are further fields."""
         return cls(name=name, label=label, value=value, unit=unit, better="lower", **evidence)
 
     def resting(self, **evidence: Any) -> Self:  # noqa: ANN401
-        """Return the figure with fields of its evidence."""
+        """Return the figure with evidence fields."""
         return self.model_copy(update=evidence)
 
     def qualified(self, found: Iterable[Qualifier]) -> Self:
-        """Return the figure with more qualifiers."""
+        """Return the figure with further qualifiers."""
         own = united((*self.qualifiers, *found))
         return self if own == self.qualifiers else self.model_copy(update={"qualifiers": own})
 
     def withheld(self, found: Iterable[Qualifier]) -> Self:
-        """Return the figure without its value, and with what keeps that back; as it is where nothing does."""
+        """Return the figure without its value, with the withholding qualifiers; unchanged without any."""
         why = tuple(found)
         return self.model_copy(update={"value": None, "error": None}).qualified(why) if why else self
 
     def sampled(self) -> Self:
-        """Return the figure of a percentile: without a value too few I/Os were measured for it."""
+        """Return the figure of a percentile; without a value, too few I/Os were measured."""
         few = [] if self.value is not None else [Qualifier(code="few-samples", steps=self.steps)]
         return self.qualified(few)
 
     def unfit(self, use: Use) -> tuple[Qualifier, ...]:
-        """Return what forbids a use of it; empty: nothing does."""
+        """Return the qualifiers that forbid a use; empty: none."""
         return forbidding(self.qualifiers, use)
 
     @property
@@ -166,12 +166,12 @@ class Metric(Stored):
 
     @property
     def state(self) -> str:
-        """The labels of its qualifiers; empty: there is nothing to tell."""
+        """The labels of its qualifiers; empty: none."""
         return labels(self.qualifiers)
 
     @property
     def words(self) -> str:
-        """Its value in the words of its unit, as a bound where it is one."""
+        """Its value with its unit, or as a bound."""
         text = figure_text(self.value, self.unit)
         return text if self.bound is None or self.value is None else f"{self.bound} {text}"
 
@@ -187,24 +187,24 @@ def labelled(label: str, state: str) -> str:
 
 
 def largest(found: Iterable[Variation | None]) -> Variation | None:
-    """Return the one that a figure varies most by; None where nothing shows any."""
+    """Return a figure's largest variation; None if unknown."""
     return max((each for each in found if each is not None), key=lambda each: each.amount, default=None)
 
 
 def of_rows(value: float | None, spread: Spread | None) -> Variation | None:
-    """Return how far a figure varies by the standard deviation of its rows."""
+    """Return a figure's variation by the standard deviation of its rows."""
     return None if spread is None else of_deviation(value, spread.mean, spread.sd)
 
 
 def of_deviation(value: float | None, mean: float, deviation: float) -> Variation | None:
-    """Return how far a figure varies as rows of this mean and this standard deviation do."""
+    """Return a figure's variation by rows of this mean and standard deviation."""
     if value is None or not mean:
         return None
     return Variation(amount=deviation / mean * abs(value), of="rows")
 
 
 def of_rounds(value: float | None, rounds: Sequence[float]) -> Variation | None:
-    """Return how far a figure varies by the rounds that it is the mean of: by all of their range."""
+    """Return a figure's variation by its rounds: their full range."""
     mean = sum(rounds) / len(rounds) if rounds else 0.0
     if value is None or not mean:
         return None
@@ -212,24 +212,24 @@ def of_rounds(value: float | None, rounds: Sequence[float]) -> Variation | None:
 
 
 def of_writing(value: float | None, range_share: float | None) -> Variation | None:
-    """Return how far a figure varies by the window of the writing that brought its drive state about."""
+    """Return a figure's variation by the preconditioning window."""
     if value is None or range_share is None:
         return None
     return Variation(amount=range_share * abs(value), of="writing")
 
 
 def of_search(held: float | None, failed: float | None) -> Variation | None:
-    """Return how far a figure may lie above what held: up to the lowest that did not."""
+    """Return how far a figure may exceed the highest pass: up to the lowest failure."""
     return None if held is None or failed is None else Variation(amount=abs(failed - held), of="search")
 
 
 def of_meter(figure: Metric) -> Variation | None:
-    """Return how far a figure varies by the error of its meter."""
+    """Return a figure's variation by the error of its meter."""
     return None if figure.error is None else Variation(amount=figure.error, of="meter")
 
 
 def varies_by(figure: Metric, repeats: Sequence[float] = ()) -> Variation | None:
-    """Return how far a figure varies by all of its evidence: its own, its meter's, and its repeats' range."""
+    """Return a figure's total variation: its own, its meter's, and its repeats' range."""
     between = Variation(amount=spread_of(repeats), of="repeats") if repeats else None
     return largest((figure.varies, of_meter(figure), between))
 
@@ -245,7 +245,7 @@ def of_points(
     range_share: float | None = None,
     **evidence: Any,  # noqa: ANN401
 ) -> Metric:
-    """Return a figure with the points that it is of; power and depth vary by other things than throughput."""
+    """Return a figure with its points; power and depth vary by other things than throughput."""
     steps = tuple(each.ordinal for each in points if each.ordinal is not None)
     if figure.unit in ("W", "I/Os"):
         return figure.resting(steps=steps, **evidence)

@@ -1,4 +1,4 @@
-"""Measured points, of which results are made, with what limited them."""
+"""Measured points of results, with what limited them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     pass
 
 Latencies = dict[str, float | None]
-"""`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
+"""`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None with fewer than 10 samples beyond."""
 
 
 class Spread(Stored):
-    """How a figure varied over the full interval rows of one step."""
+    """The variation of a figure over the full interval rows of one step."""
 
     n: int
     min: float
@@ -29,7 +29,7 @@ class Spread(Stored):
 
 
 class Attribution(Stored):
-    """Whether host or drive made the tail of a point."""
+    """Whether host or drive caused the tail of a point."""
 
     limit: Literal["drive", "link", "host", "unknown"]
     reasons: tuple[str, ...] = Field(default=(), description="each a sentence with its figures")
@@ -41,21 +41,21 @@ class FlushPoint(Stored):
     label: str
     ordinal: int
     call: Literal["fdatasync", "fsync"]
-    every: int = Field(description="one after so many writes of a worker")
+    every: int = Field(description="number of a worker's writes per flush")
     flushes: int
     failed: int
     latency_ns: Latencies
 
 
 class Point(Stored):
-    """One measured point: a row of a result's table, a dot of its chart."""
+    """One measured point: a row of a result's table, and a dot of its chart."""
 
     label: str = Field(description="e.g. 'depth 8' or 'random read'")
     direction: Direction
     pattern: Literal["random", "sequential"]
     block_bytes: int
     workers: int
-    depth: int = Field(description="per worker; I/Os in flight asked for = workers x depth")
+    depth: int = Field(description="per worker; requested I/Os in flight = workers x depth")
     engine: str
     missing: str | None = Field(
         default=None, description="why there is no measurement; all below is then None"
@@ -67,9 +67,9 @@ class Point(Stored):
     iops: float | None = None
     mb_s: float | None = None
     spread_iops: Spread | None = Field(default=None, description="over the interval rows")
-    in_flight: float | None = Field(default=None, description="mean I/Os in flight that was reached")
+    in_flight: float | None = Field(default=None, description="mean I/Os in flight")
     little_ratio: float | None = Field(
-        default=None, description="IOPS x mean service time / I/Os in flight; 1 when the bookkeeping is right"
+        default=None, description="IOPS x mean service time / I/Os in flight; 1 if consistent (Little's law)"
     )
     service_ns: Latencies | None = None
     response_ns: Latencies | None = None
@@ -80,10 +80,10 @@ class Point(Stored):
 
     @property
     def in_flight_asked(self) -> int:
-        """I/Os in flight that the point asked for."""
+        """Requested I/Os in flight."""
         return self.workers * self.depth
 
     @property
     def efficiency(self) -> Efficiency | None:
-        """Work for each watt: kIOPS/W of random I/O, MB/s/W of sequential; None without a meter."""
+        """Work per watt: kIOPS/W for random I/O, MB/s/W for sequential; None without a meter."""
         return efficiency(self.pattern, self.iops, self.mb_s, self.mean_w)

@@ -1,4 +1,7 @@
-"""How far a run is, for its observers: the terminal, tests, and `live.json`, which `ssdlab watch` reads."""
+"""The progress of a run, for its observers.
+
+The terminal, tests, and `live.json`, which `ssdlab watch` reads.
+"""
 
 from __future__ import annotations
 
@@ -44,38 +47,38 @@ class Progress:
     p99_ns: int | None = None
     p999_ns: int | None = None
     slowest_of: int = 1
-    """Of how many streams and directions the percentiles are the slowest's: they cannot be added."""
+    """Number of streams and directions; the percentiles are the slowest one's, as they cannot be added."""
     failed: int = 0
     own_steps: int = 0
-    """Of the steps so many at the beginning are the run's own: a job's first is the second of the run."""
+    """Number of leading steps that are the run's own; a job's first step may be the run's second."""
     outlook: str = ""
-    """What the procedure expects beyond the step, such as when steady state is likely."""
+    """The procedure's expectation beyond the step, such as when steady state is likely."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as `live.json` holds it."""
+        """Return it for `live.json`."""
         return asdict(self)
 
     @classmethod
     def of(cls, live: Mapping[str, Any]) -> Self:
-        """Return it from what `live.json` holds, with what else stands there."""
+        """Return it from `live.json`, with the other content."""
         known = {each.name for each in fields(cls)}
         return cls(**{name: value for name, value in live.items() if name in known})
 
 
 class Observer(Protocol):
-    """Observes a run; it must not fail the run and decides itself how often it shows something."""
+    """Observes a run; it must not fail the run, and decides itself how often to show something."""
 
     def began(self, progress: Progress) -> None:
-        """Take note that a step starts."""
+        """Note the start of a step."""
 
     def tick(self, progress: Progress) -> None:
-        """Take a look, about every 50 ms while a step goes on."""
+        """Note the progress, about every 50 ms during a step."""
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
-        """Take note that a step is finished, or was read back from the journal."""
+        """Note that a step is finished, or was read back from the journal."""
 
     def ended(self, status: Status) -> None:
-        """Take note that the run ended, for good or for now."""
+        """Note that the run ended, finally or for now."""
 
 
 # `live.json`: what `ssdlab watch` reads while a run goes on; renamed into place about once a second.
@@ -114,7 +117,7 @@ class LiveFile:
             self._write(progress)
 
     def ended(self, status: Status) -> None:
-        """Leave the last state; the manifest tells the end."""
+        """Keep the last state; the manifest records the end."""
 
     def _write(self, progress: Progress) -> None:
         self._next = time.monotonic() + _EVERY_S
@@ -124,7 +127,7 @@ class LiveFile:
 
 
 def read_live(folder: Path) -> dict[str, Any] | None:
-    """Return the last state that a run wrote; None before the first, of a damaged one and of a newer one."""
+    """Return the last state that a run wrote; None before the first, or if damaged or newer."""
     path = folder / LIVE
     try:
         with HeldFolder(folder) as held:

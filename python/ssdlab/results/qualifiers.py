@@ -1,8 +1,7 @@
-"""The catalogue of qualifiers: what is wrong with a figure, or must be known about it.
+"""The catalogue of qualifiers: faults and caveats of figures.
 
-A warning is about a step while it runs, a departure about the method against its source. A qualifier is about
-a figure (`metric.Qualifier`) and is stored with it. Every surface shows its label, and none does what it
-forbids.
+A warning is about a step while it runs, a departure about the method and its source. A qualifier is about a
+figure (`metric.Qualifier`), and stored with it. Every output shows its label, and avoids what it forbids.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 Use = Literal["ranking", "ratings", "claims"]
-"""What a figure is used for: a place among drives or a shift, a share of a rating, a bound."""
+"""Uses of a figure: ranking or a shift, a share of a rating, a bound."""
 ALL_USES: frozenset[Use] = frozenset(get_args(Use))
 _NONE: frozenset[Use] = frozenset()
 
@@ -21,13 +20,13 @@ class Kind(NamedTuple):
     Attributes
     ----------
     label
-        What is shown with the figure, at most three words.
+        Shown with the figure, at most three words.
     sentence
         What it means.
     advice
-        What to do; empty: nothing is wrong.
+        What to do; empty: nothing.
     forbids
-        What such a figure is not used for.
+        Forbidden uses of the figure.
     """
 
     label: str
@@ -131,12 +130,12 @@ CATALOGUE: dict[str, Kind] = {
         _NONE,
     ),
 }
-"""By code, the gravest first: surfaces show them in this order."""
+"""Kinds by code, the gravest first, which is the display order."""
 ORDER = {code: at for at, code in enumerate(CATALOGUE)}
 UNKNOWN = "state-unproven"
-"""What an unknown code is read as: it is never ignored."""
+"""Meaning of an unknown code, which is never ignored."""
 
 
 def kind_of(code: str) -> Kind:
-    """Return the entry of a code; a code of a later ssdlab counts as an unproven state."""
+    """Return the entry of a code; an unknown code counts as an unproven state."""
     return CATALOGUE.get(code, CATALOGUE[UNKNOWN])

@@ -1,6 +1,6 @@
-"""The models of a run's journal: each line of `journal.jsonl` is one `JournalRecord`; and its finished steps.
+"""The models of a run's journal, whose lines in `journal.jsonl` are each a `JournalRecord`.
 
-Units and the rule about schema numbers are those of `schema`.
+And its finished steps. For units and schema numbers see `schema`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Policy = Literal["continue", "restart", "re-precondition", "from-purge"]
 
 
 class OpenRecord(Stored):
-    """Begins a session on the journal."""
+    """Starts a session on the journal."""
 
     t: Literal["open"] = "open"
     schema_version: str = Field(default=JOURNAL_SCHEMA, alias="schema")
@@ -42,7 +42,7 @@ class OpenRecord(Stored):
 
 
 class Tried(Stored):
-    """What a search tries in a step: a conclusion finds the tries of the search, and their values, by it."""
+    """What a search tries in a step, by which a conclusion finds the tries and their values."""
 
     search: str
     value: int
@@ -64,12 +64,12 @@ class BeginRecord(Stored):
 
 
 class RestRecord(Stored):
-    """A time at which the drive was left alone, on the clock that meters are read by."""
+    """A rest of the drive, on the clock of the meter."""
 
     start_ns: int
     end_ns: int
     power: dict[str, JsonValue] | None = Field(
-        default=None, description="as that of a measurement; None: not metered"
+        default=None, description="as for a measurement; None: not metered"
     )
 
     @property
@@ -80,7 +80,7 @@ class RestRecord(Stored):
 
 
 class StepResult(Stored):
-    """What a finished step yielded: enough to conclude from without the rows."""
+    """The result of a finished step: enough for a conclusion without rows."""
 
     seconds: float = Field(description="wall time of the step")
     measurement: dict[str, JsonValue] | None = Field(
@@ -88,7 +88,7 @@ class StepResult(Stored):
     )
     spread_iops: Spread | None = None
     host: HostLoad | None = None
-    facts: dict[str, JsonValue] = Field(default={}, description="what a verb without I/O found or set")
+    facts: dict[str, JsonValue] = Field(default={}, description="findings or settings of a verb without I/O")
     warnings: tuple[Warned, ...] = ()
     segments: tuple[int, ...] = Field(
         default=(), description="attempts that make up a continued step, in order"
@@ -96,27 +96,29 @@ class StepResult(Stored):
     written_bytes: int | None = Field(
         None,
         exclude_if=absent,
-        description="of a step that wrote more than it measured: with its ramp, and parts before it",
+        description="bytes written, with ramp and earlier parts, if more than measured",
     )
-    rest: RestRecord | None = Field(None, exclude_if=absent, description="of a drive that was left alone")
+    rest: RestRecord | None = Field(None, exclude_if=absent, description="rests of the drive")
     pauses: tuple[Pause, ...] = Field(
         (),
         exclude_if=operator.not_,
-        description="in which ssdlab was paused: in the step, or before it where the drive's state counts",
+        description="pauses of ssdlab in the step, or before it if the drive's state matters",
     )
     telemetry: StepTelemetry | None = Field(
-        default=None, description="what the drive told of itself meanwhile; None: it tells nothing"
+        default=None, description="the drive's telemetry meanwhile; None: it reports nothing"
     )
 
 
 class EndRecord(Stored):
-    """A step finished; nothing takes this back but a `void`."""
+    """A step finished; only a `void` revokes this."""
 
     t: Literal["end"] = "end"
     ordinal: int
     attempt: int
     result: StepResult
-    drive_state: str | None = Field(default=None, description="digest of a simulated drive's state then")
+    drive_state: str | None = Field(
+        default=None, description="digest of a simulated drive's state at the end"
+    )
     at: str
 
 
@@ -131,14 +133,12 @@ class VoidRecord(Stored):
 
 
 class PartRecord(Stored):
-    """An attempt was cut short and a later one goes on where it stopped (policy `continue`)."""
+    """An attempt was interrupted, and a later one continues it (policy `continue`)."""
 
     t: Literal["part"] = "part"
     ordinal: int
     attempt: int
-    done: dict[str, int] = Field(
-        description="how far it came: bytes, ios, ns; bytes written; I/Os that failed, if any did"
-    )
+    done: dict[str, int] = Field(description="progress: bytes, ios, ns; bytes written; failed I/Os, if any")
     at: str
 
 
@@ -148,7 +148,7 @@ JournalRecord = Annotated[AnyRecord, Field(discriminator="t")]
 
 @dataclass(frozen=True)
 class Step:
-    """A finished step that counts: what was asked and what came of it."""
+    """A finished step that counts: its request and its result."""
 
     ordinal: int
     attempt: int
@@ -157,13 +157,13 @@ class Step:
     args: dict[str, object]
     result: StepResult
     place: int = field(default=0, compare=False)
-    """In the journal: what an interruption has done again came after later steps."""
+    """Position in the journal: steps repeated after an interruption come after later ones."""
     tried: Tried | None = None
 
     # A page asks each step ten times, and to read one back takes as long as to write its lines.
     @cached_property
     def workload(self) -> Workload | None:
-        """What the step ran; None of a step without a workload."""
+        """The step's workload; None: none."""
         from ssdlab.model.workload import Workload
 
         stored = self.args.get("workload")
@@ -171,7 +171,7 @@ class Step:
 
     @property
     def ran(self) -> Workload:
-        """The workload that the step ran, for a step that runs one.
+        """The step's workload, which must exist.
 
         Raises
         ------
@@ -187,13 +187,13 @@ class Step:
 
     @cached_property
     def summary(self) -> Summary | None:
-        """What the step measured, in all; None of one that measured nothing."""
+        """The step's measurement; None: none."""
         stored = self.result.measurement
         return None if stored is None else Summary.model_validate(stored)
 
     @property
     def measured(self) -> Summary:
-        """What the step measured, of one that did.
+        """The step's measurement, which must exist.
 
         Raises
         ------
@@ -209,26 +209,26 @@ class Step:
 
     @property
     def written_bytes(self) -> int:
-        """Bytes that the step wrote, with its ramp and the segments that it goes on from.
+        """Bytes that the step wrote, with its ramp and earlier segments.
 
-        What was measured alone counts where a run of an earlier version does not tell of these.
+        Runs of older versions record only measured bytes.
         """
         if self.result.written_bytes is not None:
             return self.result.written_bytes
         return 0 if self.summary is None else self.summary.written_bytes
 
     def asked(self, verb: type[Model]) -> Model:
-        """Return the arguments, as the model of the step's verb has them: ``step.asked(Run).workload``.
+        """Return the arguments as the model of the step's verb: ``step.asked(Run).workload``.
 
         Raises
         ------
         UsageError, pydantic.ValidationError
-            They are not those of that verb.
+            The step has another verb.
         """
         return verb.model_validate(self.args)
 
     def found(self, facts: type[Model]) -> Model:
-        """Return what the step found or set, as a model of facts has it: ``step.found(TrimFacts).trim``."""
+        """Return the step's findings or settings, as a model of facts: ``step.found(TrimFacts).trim``."""
         return facts.model_validate(self.result.facts)
 
 
@@ -241,15 +241,15 @@ class VoidedAttempt:
     label: str
     why: str
     place: int = 0
-    """In the journal, of its beginning: steps of a lower place were finished before."""
+    """Position of its start in the journal; steps with a lower one were finished before."""
 
 
 @dataclass(frozen=True)
 class VoidedWrites:
-    """What an attempt that does not count has left on the drive all the same."""
+    """What a voided attempt wrote to the drive."""
 
     place: int
-    """That of the attempt."""
+    """Position of the attempt."""
     written_bytes: int
 
 
@@ -259,13 +259,13 @@ def _tried_by(label: str) -> Tried | None:
 
 
 def pauses_of(records: Iterable[AnyRecord]) -> dict[tuple[int, int], tuple[Pause, ...]]:
-    """Return the pauses of each attempt that came to its end, also of one that does not count."""
+    """Return the pauses of each completed attempt, including voided ones."""
     ended = (record for record in records if isinstance(record, EndRecord))
     return {(record.ordinal, record.attempt): record.result.pauses for record in ended}
 
 
 def finished_steps(records: list[AnyRecord]) -> list[Step]:
-    """Work out from journal records which steps are finished and count."""
+    """Return the finished steps that count, from journal records."""
     begun: dict[tuple[int, int], BeginRecord] = {}
     ended: dict[int, Step] = {}
     for place, record in enumerate(records):

@@ -1,4 +1,4 @@
-"""A run's warnings and departures as terminal, card and page show them; and how much of its drive it used."""
+"""A run's warnings and departures for terminal, card and page; and the part of the drive it used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Worded:
-    """One wording of a warning, with the steps that raised it; none: it is of the whole run."""
+    """One wording of a warning, with its steps; none: the whole run."""
 
     what: str
     advice: str
@@ -37,28 +37,28 @@ class Worded:
 
     @property
     def place(self) -> str:
-        """Where it holds."""
+        """Where it applies."""
         return _names(self.steps) if self.steps else "whole run"
 
 
 @dataclass(frozen=True)
 class WarnedSteps:
-    """All that a run warns of under one code."""
+    """All warnings of a run with one code."""
 
     code: str
     worded: tuple[Worded, ...]
     measured: int
-    """Steps of the run that measured anything."""
+    """Number of measuring steps of the run."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that it holds for, each once, in their order."""
+        """Its steps, each once, in order."""
         found = {step.ordinal: step for each in self.worded for step in each.steps}
         return tuple(found[ordinal] for ordinal in sorted(found))
 
     @property
     def line(self) -> str:
-        """One line: the warning where all steps say the same, else the first one with its place."""
+        """One line: the warning if all steps agree, else the first one with its place."""
         first = self.worded[0]
         if len({each.place for each in self.worded}) == 1:  # of one step, or of the whole run
             alike = "; ".join(each.what for each in self.worded)
@@ -67,7 +67,7 @@ class WarnedSteps:
 
     @property
     def share(self) -> str:
-        """In how many of the steps; empty of what is of the whole run, or of the only step of it."""
+        """In how many of the steps; empty for the whole run, or for its only step."""
         steps = self.steps
         if not steps or self.measured <= 1:
             return ""
@@ -77,7 +77,7 @@ class WarnedSteps:
 
     @property
     def where(self) -> str:
-        """In how many of the steps and in which; all of them are not named."""
+        """In how many steps, and in which, unless all."""
         steps = self.steps
         if not self.share or len(steps) == self.measured:
             return self.share
@@ -85,7 +85,7 @@ class WarnedSteps:
 
 
 def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[WarnedSteps]:
-    """Gather the warnings of a run by their code, in the order in which they were raised."""
+    """Group the warnings of a run by code, in the order they were raised."""
     measured = sum(step.result.measurement is not None for step in steps)
     raised: dict[tuple[str, str], list[Step]] = {}
     for step in steps:
@@ -99,7 +99,7 @@ def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[Warn
 
 
 def heat_after(step: Step) -> float | None:
-    """Return the drive's temperature when a step had ended, in °C; None where it does not tell."""
+    """Return the drive's temperature at the end of a step, in °C; None if not reported."""
     summary, telemetry = step.summary, step.result.telemetry
     if summary is not None and summary.drive is not None and summary.drive.temperature_c is not None:
         return float(summary.drive.temperature_c)
@@ -108,7 +108,7 @@ def heat_after(step: Step) -> float | None:
 
 
 def label_in_job(number: int, do: str) -> str:
-    """Return the label of a step that its job gives none: its number there, which is not that of the run."""
+    """Return the label of an unlabelled job step: its number in the job, not in the run."""
     return f"step {number} of the job: {do}"
 
 
@@ -140,14 +140,14 @@ _LENGTHS = frozenset({"s", "B", "spans", "times"})
 
 
 def departure_text(departure: Departure) -> str:
-    """Return what and why in one, in the form of warnings: without a capital or a full stop."""
+    """Return a departure and its reason in one text, without a capital or a full stop."""
     return f"{departure.what}: {departure.why}" if departure.why else departure.what
 
 
 def gathered_departures(manifest: Manifest) -> tuple[Departure, ...]:
-    """Return the departures to show; the manifest keeps each by itself.
+    """Return the departures to show; the manifest keeps each one.
 
-    What `--quick` shortened is one choice of the user, and says in many lines only what "quick" says.
+    All shortening by `--quick` is one user's choice, so it is one departure.
     """
     quick = {each.name: each.quick for each in manifest.method.parameters} if manifest.quick else {}
     kept: list[Departure] = []
@@ -162,12 +162,12 @@ def gathered_departures(manifest: Manifest) -> tuple[Departure, ...]:
     if not shorter:
         return tuple(kept)
     code = "quick" if manifest.quick else "shorter"
-    what = "quick" if manifest.quick else "shorter than the method asks for"
+    what = "quick" if manifest.quick else "shorter than the method requires"
     return (*kept, Departure(code=code, what=f"{what}: {', '.join(shorter)}"))
 
 
 def is_shortened(manifest: Manifest) -> bool:
-    """Say whether a run is shorter than its method asks for, or than `--quick` makes it."""
+    """Whether a run is shorter than its method requires, or than `--quick` makes it."""
     return any(value < _expected(each, manifest) for each, value in _undeclared(manifest))
 
 
@@ -197,7 +197,7 @@ def _expected(each: ParameterInfo, manifest: Manifest) -> float:
 
 
 def label_of(name: str) -> str:
-    """Return what a parameter is called in a sentence: its value has the unit, its name need not.
+    """Return a parameter's name in a sentence, without the unit.
 
     >>> label_of("ramp_seconds"), label_of("test_duration_sec"), label_of("overwrites")
     ('ramp time', 'test duration', 'overwrites')
@@ -218,22 +218,22 @@ def _amount(each: ParameterInfo, value: JsonValue) -> str:
 
 
 FIRST_BYTES = "first-bytes"
-"""Code of the departure; the catalogue has the bytes themselves instead."""
+"""Code of the departure; the catalogue has the bytes instead."""
 
 
 def span_of(manifest: Manifest) -> int | None:
-    """Return how many of the drive's first bytes a run was kept to; None: it had the whole drive."""
+    """Return the number of first bytes that a run was limited to; None: the whole drive."""
     asked = None if manifest.member is None else manifest.member.span_bytes
     return span_within(asked, manifest.drive.capacity_bytes)
 
 
 def span_within(asked: int | None, capacity_bytes: int) -> int | None:
-    """Return so many of the first bytes of a drive; None where that is all of them, or nothing was asked."""
+    """Return a number of first bytes of a drive; None if that is all, or not requested."""
     return None if asked is None or asked >= capacity_bytes else asked
 
 
 def first_bytes(span_bytes: int | None) -> tuple[Departure, ...]:
-    """Say that only the drive's first bytes were used; empty for the whole drive."""
+    """Return that only the drive's first bytes were used; empty for the whole drive."""
     if span_bytes is None:
         return ()
     return (

@@ -23,7 +23,7 @@ _NEARLY = 0.99
 def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]:
     """Return energy, metered time and the highest mean over `LIMIT_S` of the steps that count.
 
-    Where no step is as long it is the highest of whole steps. Empty where nothing was metered.
+    If no step is as long, it is the highest mean of a whole step. Empty without a meter.
     """
     there = {name for name in folder.names() if name.endswith(POWER_SUFFIX)}
     energy_j, metered_s = 0.0, 0.0
@@ -55,9 +55,9 @@ def _as_long_as_a_limit(highest: tuple[float, float]) -> tuple[bool, float]:
 
 
 def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:
-    """Return the highest mean over a time, of whole samples, or over all of them where that is higher.
+    """Return the highest mean over a time, in whole samples, or over all if that is higher.
 
-    A step that draws most at both its ends has a higher mean than any ten seconds of it.
+    A step with its peaks at both ends has a higher mean than any ten seconds of it.
     """
     watts = power.watts.sum(axis=1)
     lengths_s = (power.end_ns - power.start_ns) / 1e9

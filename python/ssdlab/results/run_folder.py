@@ -1,7 +1,7 @@
-"""A run folder as its readers see it: manifest, steps, rows, histograms, notes.
+"""Reads a run folder: manifest, steps, rows, histograms, notes.
 
-Reading needs no lock and changes nothing, so a report or `watch` may look at a run that is still going on.
-What is read is checked against its seal first.
+Reading needs no lock and changes nothing, so that a report or `watch` may read a running run. Every file is
+first checked against its seal.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TAGS = "tags.jsonl"
 _STEP_LOG = re.compile(r"\d{4,}-\d+\.log")
 """A name of `step_log.log_name`: beside them may lie what a killed run was still working out."""
 APART = frozenset({MANIFEST, JOURNAL, NOTES, TAGS, LIVE, CONDITIONS, CONSENT})
-"""Sealed by themselves, or gone when the run is finished: the seals of a manifest do not tell of them."""
+"""Files sealed separately, or removed when the run is finished; the manifest's seals do not cover them."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -54,13 +54,13 @@ def read_manifest(folder: Path) -> Manifest:
     Raises
     ------
     Refused
-        When there is none, it is damaged, or a newer ssdlab wrote it.
+        There is none, it is damaged, or a newer ssdlab wrote it.
     """
     return read_sealed_manifest(folder)[0]
 
 
 def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
-    """Read `manifest.json` and its seal; None in one that was written before there were seals.
+    """Read `manifest.json` and its seal; None in one from before seals.
 
     Raises
     ------
@@ -117,17 +117,17 @@ class RunFolder:
         self._journal: JournalText | None = None
 
     def journal(self) -> list[AnyRecord]:
-        """Every whole record of the journal, in order.
+        """Every complete record of the journal, in order.
 
         Raises
         ------
         Refused
-            It is damaged, or of a finished run and not whole.
+            It is damaged, or incomplete in a finished run.
         """
         return self.read_journal().records
 
     def read_journal(self) -> JournalText:
-        """Read the journal, that of a finished run once; raises as `journal` does."""
+        """Read the journal, once for a finished run; raises as `journal`."""
         if self._journal is None or self.manifest.status != "finished":
             path = self.path / JOURNAL
             self._journal = parse_journal(self._content(JOURNAL), path, self.manifest.run_id)
@@ -154,12 +154,12 @@ class RunFolder:
         )
 
     def read_table(self, name: str, columns: Mapping[str, str], where: str, order: str) -> tables.Columns:
-        """Read lines of a table that was checked against its seal; `where` and `order` are SQL.
+        """Read lines of a sealed and checked table; `where` and `order` are SQL.
 
         Raises
         ------
         Refused
-            There is none that was sealed with the run, or it is damaged.
+            The run has no such sealed table, or it is damaged.
         """
         from ssdlab.results import tables  # numpy, which most readers of a run do without
 
@@ -171,7 +171,7 @@ class RunFolder:
             return tables.read(held, name, columns, where, order)
 
     def power_by_second(self) -> tables.Columns:
-        """Return power by the second, as `tables.power_by_second`; its seal was checked before.
+        """Return power by the second, as `tables.power_by_second`, after checking its seal.
 
         Raises
         ------
@@ -230,12 +230,12 @@ class RunFolder:
 
     @property
     def seal_state(self) -> SealState:
-        """How far the run is sealed; its tables belong to it."""
+        """How far the run is sealed, including its tables."""
         return "unfinished" if self.lacks_tables else self.manifest.seal_state
 
     @property
     def lacks_tables(self) -> bool:
-        """Whether its tables are not written yet, though it has its result; see `unwritten_tables`."""
+        """Whether it has a result but no tables yet; see `unwritten_tables`."""
         return lacks_tables(self.path, self.manifest)
 
     def _check_conditions(self) -> None:
@@ -304,7 +304,7 @@ class RunFolder:
         return self._lines(SERIES, SERIES_COLUMNS, ordinal, attempt, "true", "row, stream, direction")
 
     def histograms(self, ordinal: int, attempt: int | None = None, *, by_row: bool = False) -> tables.Columns:
-        """Return histogram buckets of a step (`tables.HIST_COLUMNS`): of all of it or by row."""
+        """Return histogram buckets of a step (`tables.HIST_COLUMNS`): in total or by row."""
         from ssdlab.results.tables import HIST, HIST_COLUMNS, TOTAL_ROW
 
         chosen = "row >= 0" if by_row else f"row = {TOTAL_ROW}"

@@ -1,10 +1,10 @@
-"""The models of what a run folder holds, its journal apart, which is in `records`.
+"""The models of a run folder's files; the journal is in `records`.
 
 One definition for writer and reader: `manifest.json` (`Manifest`, with a drive's variant and a suite's runs),
-how runs belong together, what all results share, those of measurements and jobs, and dated notes (`Note`).
-Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0 to 1. A
-folder whose schema number is greater than ours was written by a newer ssdlab and is refused, so after a
-release no field is added without a new number.
+relations of runs, the base of results, results of measurements and jobs, and dated notes (`Note`). Units are
+in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0 to 1. A folder with a
+higher schema number is from a newer ssdlab and refused, so after a release every new field needs a new
+number.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ from ssdlab.results.points import Spread as Spread
 
 
 class Member(Stored):
-    """What a run that is part of a suite says of that."""
+    """A run's place in its suite."""
 
     suite: str = Field(description="run id of the suite")
     part: str = Field(description="its name within the suite")
     preparation_seed: int = Field(
-        description="seed of fills and preconditioning; the same for parts that begin in the same state"
+        description="seed of fills and preconditioning; the same for parts that start in the same state"
     )
     span_bytes: int | None = Field(
-        default=None, description="the suite uses no more of the drive than this; None: all of it"
+        default=None, description="largest part of the drive that the suite uses; None: all"
     )
     written_by: str | None = Field(
         default=None,
-        description="run that wrote the whole span before, since when the suite has only read",
+        description="run that wrote the whole span; since then the suite has only read",
     )
     spent_bytes: int = Field(default=0, description="written by the suite's runs before this one")
     prepared_by: str | None = Field(
         default=None,
-        description="run whose first steps this one began with, on a fork of its drive",
+        description="run whose first steps this one shares, on a fork of its drive",
     )
-    prepared_steps: int = Field(default=0, description="how many steps that are")
+    prepared_steps: int = Field(default=0, description="number of shared steps")
 
 
 NOT_ASKED_FOR = "only others were asked for (--only)"
-"""Why a part is left out that its user did not want done."""
+"""Why a part not requested is left out."""
 
 
 class Child(Stored):
-    """One run of a suite, as the suite's manifest names it before anything is done."""
+    """One run of a suite, as planned in the suite's manifest."""
 
     part: str = Field(description="name within the suite")
     run_id: str
@@ -66,15 +66,15 @@ class Child(Stored):
     quick: bool
     seed: int = Field(description="drawn from the suite's seed and the part's name")
     preparation_seed: int
-    drive: str = Field(description="text of the drive, at the scale that the part needs")
-    state: str = Field(description="drive state that the part begins in")
+    drive: str = Field(description="text of the drive, at the scale for the part")
+    state: str = Field(description="drive state at the start of the part")
     span_bytes: int | None = None
-    left_out: str | None = Field(default=None, description="why it is not done on this drive")
+    left_out: str | None = Field(default=None, description="why it is left out on this drive")
     variant: dict[str, JsonValue] = Field(
-        default={}, description="what the drive is made for this run alone, as the options of `run` say it"
+        default={}, description="variant of the drive for this run, as options of `run`"
     )
-    standing: bool = Field(default=False, description="done before, and taken from the library as it stands")
-    suite: bool = Field(default=False, description="a suite of its own: one drive of a comparison")
+    standing: bool = Field(default=False, description="an earlier run, reused from the library")
+    suite: bool = Field(default=False, description="a suite: one drive of a comparison")
 
     @property
     def label(self) -> str:
@@ -86,10 +86,10 @@ RUN_SCHEMA = "ssdlab.run/2"
 """2: the manifest carries seals."""
 
 SealState = Literal["sealed", "unfinished", "not sealed"]
-"""Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
+"""State of a run's seals: finished and sealed; journal and manifest sealed so far; from before seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
 ActualStatus = Status | Literal["not begun", "tables not written"]
-"""Not begun: a suite on record that waits for its turn, as those of a comparison do. Tables not written: see
+"""Not begun: a recorded suite that waits for its turn in a comparison. Tables not written: see
 `unwritten_tables`."""
 
 
@@ -114,23 +114,23 @@ class ParameterInfo(Stored):
 
     name: str
     unit: str = Field(description="unit of the value; empty for a plain number or a name")
-    reason: str = Field(description="what it is and why the default is what it is")
+    reason: str = Field(description="what it is, and the reason for the default")
     default: JsonValue
     quick: JsonValue = Field(description="its value under --quick")
     points: Literal["each", "all"] | None = Field(
         default=None,
         exclude_if=absent,
-        description="it lists points. each: a figure is of one of them, whatever the others are; all: "
-        "figures are chosen among them, or of all together. A run that has more than are wanted serves",
+        description="it lists points. each: a figure depends on one point only; all: figures are chosen "
+        "among the points, or combine all. A run with more points than needed can be reused",
     )
 
     def unit_of(self, value: object) -> str:
-        """Return the unit as it stands behind a value: ``span`` behind 1, ``spans`` behind 2."""
+        """Return the unit to print after a value: ``span`` behind 1, ``spans`` behind 2."""
         return _OF_ONE.get(self.unit, self.unit) if value == 1 else self.unit
 
 
 class MethodInfo(Stored):
-    """The method a run followed, described so fully that the folder explains itself."""
+    """The method of a run, described so fully that the folder explains itself."""
 
     name: str
     version: int
@@ -143,47 +143,47 @@ class MethodInfo(Stored):
 
 
 class Usable(Stored):
-    """How much of a drive a run uses."""
+    """The part of a drive that a run uses."""
 
     length: int = Field(description="bytes from its start, in whole blocks")
-    spare: float = Field(description="share of the raw or user capacity that is left, 0 to 1")
+    spare: float = Field(description="unused share of the raw or user capacity, 0 to 1")
     of: Literal["raw capacity", "user capacity"]
     by: Literal["LBA range"] = "LBA range"
-    free: bool = Field(description="whether what is left is trimmed before the run")
+    free: bool = Field(description="whether the unused part is trimmed before the run")
 
 
 class VariantInfo(Stored):
-    """What makes the drive of a run another entry than the drive as it is."""
+    """The variant that makes a run's drive another entry."""
 
     asked: dict[str, JsonValue] = Field(description="as on the command line")
-    words: tuple[str, ...] = Field(description="what the entry is called beside the drive's name")
-    made: bool = Field(description="the drive was made so: a simulated one")
-    demands: dict[str, str] = Field(default={}, description="what is set on a real drive")
+    words: tuple[str, ...] = Field(description="words of the entry after the drive's name")
+    made: bool = Field(description="the drive was made like this (simulated)")
+    demands: dict[str, str] = Field(default={}, description="settings on a real drive")
     usable: Usable | None = None
 
 
 class DriveInfo(Stored):
-    """The drive as it was when the run began."""
+    """The drive at the start of the run."""
 
     text: str = Field(description="as the user named it")
     kind: StoredKind
-    id: str = Field(
-        description="serial, WWID, kernel name or path: what consent and resume are checked against"
-    )
-    name: str = Field(description="what a reader calls it: the model, else the id")
+    id: str = Field(description="serial, WWID, kernel name or path, for consent and resume")
+    name: str = Field(description="its name for readers: the model, else the id")
     capacity_bytes: int
     logical_block_bytes: int
-    identity: dict[str, JsonValue] = Field(default={}, description="all that the drive reported about itself")
-    variant: VariantInfo | None = Field(default=None, description="what a run made of it: another entry")
+    identity: dict[str, JsonValue] = Field(
+        default={}, description="everything that the drive reported about itself"
+    )
+    variant: VariantInfo | None = Field(default=None, description="variant that makes it another entry")
 
     @property
     def words(self) -> str:
-        """What a reader calls its kind: what the kernel makes up is no real drive."""
+        """Its kind in words: devices made by the kernel are not real drives."""
         return words_of(self.capabilities, self.identity)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a drive of its kind can do; a partition is known by its identity."""
+        """Capabilities of its kind of drive; a partition is known by its identity."""
         return capabilities_of(self.identity.get("kind"), self.kind)
 
 
@@ -193,7 +193,7 @@ class Warned(Stored):
     code: str
     what: str
     advice: str = ""
-    ordinal: int | None = Field(default=None, description="its step; None: several alike, or the whole run")
+    ordinal: int | None = Field(default=None, description="its step; None: several, or the whole run")
 
 
 class Departure(Stored):
@@ -214,16 +214,16 @@ class Failure(Stored):
 
 
 class Session(Stored):
-    """One stretch of work on the run: the first start, or a resume."""
+    """One session of work on the run: the first start, or a resume."""
 
     started: str
     ended: str | None = None
     status: Status = "running"
     boot_id: str = ""
     drive_found: str | None = Field(
-        default=None, description="digest of the state that a simulated drive's file brought"
+        default=None, description="digest of the initial state from a simulated drive's file"
     )
-    drive_left: str | None = Field(default=None, description="the same of the state that it was left in")
+    drive_left: str | None = Field(default=None, description="digest of its final state")
 
 
 class TableInfo(Stored):
@@ -235,31 +235,34 @@ class TableInfo(Stored):
 
 
 class Sealed(Stored):
-    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
+    """Seals of a finished run's files besides manifest and tables."""
 
     journal_lines: int
     journal_seal: str = Field(description="seal of the journal's last line")
-    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
+    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by name")
     runs: dict[str, str] = Field(
-        default={}, description="of a suite: the seal of each run's manifest, by run id"
+        default={}, description="for a suite: the seal of each run's manifest, by run id"
     )
 
 
 class Replaced(Stored):
-    """A part of a suite that was done again, and stays in the library."""
+    """A part of a suite that was repeated, and is kept in the library."""
 
-    old: Child = Field(description="the part as it was done before")
-    run_id: str = Field(description="the run that stands in its place")
-    at: str = Field(description="when it was put there")
+    old: Child = Field(description="the earlier part")
+    run_id: str = Field(description="the run that replaced it")
+    at: str = Field(description="time of the replacement")
 
     @property
     def words(self) -> str:
-        """What was done, with both runs."""
-        return f"{self.old.part} was done again: run {self.run_id} replaces run {self.old.run_id}"
+        """The replacement in words, with both runs."""
+        return f"{self.old.part} was repeated: run {self.run_id} replaces run {self.old.run_id}"
 
 
 class Manifest(Stored):
-    """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
+    """`manifest.json`: what was run, on which drive, how it ended, and its result.
+
+    Times are ISO 8601, UTC.
+    """
 
     schema_version: str = Field(default=RUN_SCHEMA, alias="schema")
     run_id: str
@@ -282,24 +285,26 @@ class Manifest(Stored):
     )
     failure: Failure | None = None
     tables: tuple[TableInfo, ...] = Field(
-        default=(), description="after compaction; empty while step logs stand"
+        default=(), description="after compaction; empty while there are step logs"
     )
-    ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
-    member: Member | None = Field(default=None, description="the suite that the run is part of")
-    children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
+    ratings: tuple[Rated, ...] = Field(default=(), description="ratings of the drive")
+    member: Member | None = Field(default=None, description="place in a suite")
+    children: tuple[Child, ...] = Field(
+        default=(), description="the runs of a suite, which has no steps itself"
+    )
     redoing: tuple[Child, ...] = Field(
         default=(),
         exclude_if=operator.not_,
-        description="parts of a finished suite that are being done again; of a comparison suites with such",
+        description="parts of a finished suite being repeated; for a comparison, suites with such parts",
     )
     replaced: tuple[Replaced, ...] = Field(
-        default=(), exclude_if=operator.not_, description="parts of a suite before they were done again"
+        default=(), exclude_if=operator.not_, description="earlier parts of a suite, since repeated"
     )
     review: dict[str, JsonValue] = Field(
-        default={}, description="of a suite: chapters, tiles and drives of its declaration"
+        default={}, description="for a suite: chapters, tiles and drives of its declaration"
     )
     sealed: Sealed | None = Field(
-        default=None, description="of a finished run; None in one that was finished before there were seals"
+        default=None, description="for a finished run; None if finished before seals existed"
     )
 
     @field_validator("created")
@@ -318,18 +323,18 @@ class Manifest(Stored):
 
     @property
     def several_drives(self) -> bool:
-        """Whether it compares drives: each of its children is a suite."""
+        """Whether it compares drives, so that each child is a suite."""
         return any(child.suite for child in self.children)
 
     @property
     def drive_names(self) -> str:
-        """What a reader calls its drive, or each of those that it compares."""
+        """Name of its drive for readers, or of each compared drive."""
         names = [child.title for child in self.children if child.suite]
         return "; ".join(names) or self.drive.name
 
     @property
     def kept_beside(self) -> tuple[str, ...]:
-        """Ids of the runs that go with a suite beside its children: replaced ones, and those under way."""
+        """Ids of a suite's further runs: replaced ones, and replacements under way."""
         replaced = (each.old.run_id for each in self.replaced if not each.old.standing)
         return (*replaced, *(child.run_id for child in self.redoing))
 
@@ -349,33 +354,31 @@ def _check_once(names: list[str]) -> None:
 
 
 class Note(Stored):
-    """A line of `notes.jsonl`: kept next to a finished run, never changes it."""
+    """A line of `notes.jsonl`, next to a finished run, which it does not change."""
 
     at: str
     text: str
     day: str | None = Field(
-        default=None, exclude_if=absent, description="that it is of, where it was not written then"
+        default=None, exclude_if=absent, description="its day, if it was not written then"
     )
-    chapter: str | None = Field(
-        default=None, exclude_if=absent, description="of the review's page that it belongs to"
-    )
+    chapter: str | None = Field(default=None, exclude_if=absent, description="chapter of the review's page")
     run: str | None = Field(
-        default=None, exclude_if=absent, description="id of the run that it leads to, as of an update"
+        default=None, exclude_if=absent, description="id of a linked run, such as an update"
     )
 
     @property
     def when(self) -> str:
-        """Day or moment that it is of."""
+        """Its day or time."""
         return self.day or self.at
 
     @property
     def date(self) -> str:
-        """Day that it is of."""
+        """Its day."""
         return self.when[:10]
 
     @property
     def words(self) -> str:
-        """Its text, with the run that it leads to."""
+        """Its text, with the linked run."""
         return self.text if self.run is None else f"{self.text.removesuffix('.')}; see run {self.run}"
 
 
@@ -383,7 +386,7 @@ class Note(Stored):
 
 
 class ResultBase(Stored):
-    """What every Result has."""
+    """The base of every Result."""
 
     kind: str
     quick: bool
@@ -397,27 +400,27 @@ class ResultBase(Stored):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the method's verdict is a pass, if it gives one; a failed one makes exit status 1."""
+        """Whether the method's verdict, if any, is a pass; a fail gives exit status 1."""
         return None
 
 
 class MeasureResult(ResultBase):
-    """One workload taken by `ssdlab measure --save`."""
+    """One workload measured by `ssdlab measure --save`."""
 
     kind: Literal["measure"] = "measure"
-    measurement: dict[str, Any] = Field(description="as `measure --json` prints it, without the intervals")
+    measurement: dict[str, Any] = Field(description="as from `measure --json`, without the intervals")
 
     @property
     def summary(self) -> Summary:
-        """What was measured, as a model."""
+        """The measurement, as a model."""
         return Summary.model_validate(self.measurement)
 
 
 class JobResult(ResultBase):
-    """A user's own sequence of steps: one point for each stream direction of each `run` step."""
+    """A user's sequence of steps: one point for each stream direction of each `run` step."""
 
     kind: Literal["job"] = "job"
     points: tuple[Point, ...]
     flushes: tuple[FlushPoint, ...] = Field(
-        default=(), exclude_if=operator.not_, description="of the steps whose writes were flushed"
+        default=(), exclude_if=operator.not_, description="flushes of the steps with flushed writes"
     )

@@ -1,11 +1,11 @@
 """Seals: checksums that travel with a run folder, so that damage is detected and never shown as data.
 
 A *document* (`manifest.json` and others that are replaced whole) ends with a seal over all bytes before it.
-Of a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal
-over the line and the seal before it, so that no line can be changed, lost, doubled or moved without the next
-one telling. Seals are taken over bytes as they stand in the file, not over what they mean: a changed blank
-is damage too. They tell damage and careless edits; they are no signature, for whoever edits on purpose can
-seal anew. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the chance that damage goes unseen.
+In a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal
+over the line and the seal before it, so that the next line reveals any change, loss, duplicate or move. Seals
+cover the bytes of a file, not their meaning: a changed blank is damage too. They detect damage and careless
+edits, but are no signature, as an editor can reseal a file. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the
+chance that damage goes unseen.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _MAY_BE_NO_TEXT = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 
 
 class Broken(ValueError):
-    """Bytes are not those that were sealed; the text says how that shows."""
+    """Bytes differ from the sealed ones; the text says how that shows."""
 
 
 class Chain:
-    """Lines that are sealed one after another, being written or read.
+    """Lines sealed in sequence, being written or read.
 
     Parameters
     ----------
     of
-        What the first seal is bound to, such as the run's id: a chain of another run does not fit.
+        Bound into the first seal, such as the run's id, so that another run's chain does not fit.
 
     Attributes
     ----------
     seal
-        The last one; that of a line without one is worked out all the same.
+        The last seal, computed even for a line without one.
     lines
         How many there are.
     sealed
-        Whether the last line carries its seal; from the first that does on, every one must.
+        Whether the last line has its seal; after the first seal, every line must.
     """
 
     def __init__(self, of: str = "") -> None:
@@ -62,7 +62,7 @@ class Chain:
         self.sealed = False
 
     def copy(self) -> Chain:
-        """Return a chain that goes on from here by itself."""
+        """Return an independent copy of the chain."""
         same = Chain(self.seal)
         same.lines, same.sealed = self.lines, self.sealed
         return same
@@ -75,12 +75,12 @@ class Chain:
         return body + f',"seal":"{self.seal}"}}\n'.encode()
 
     def read(self, line: bytes) -> bytes:
-        """Return the JSON of the next line (without its newline) as it was before it was sealed.
+        """Return the JSON of the next line (without newline), without its seal.
 
         Raises
         ------
         Broken
-            Its seal does not fit, or is missing where lines before it have one.
+            Its seal does not match, or is missing although earlier lines have one.
         """
         body, end = line[:-_LINE_END_BYTES], _LINE_END.fullmatch(line[-_LINE_END_BYTES:])
         if end is None:
@@ -106,12 +106,12 @@ def seal_document(text: str) -> str:
 
 
 def open_document(data: bytes) -> tuple[bytes, str | None]:
-    """Return the JSON of a document as it was before it was sealed, and its seal; None if it has none.
+    """Return the JSON of a document without its seal, and the seal; None if it has none.
 
     Raises
     ------
     Broken
-        The seal does not fit.
+        The seal does not match.
     """
     body, end = data[:-_DOCUMENT_END_BYTES], _DOCUMENT_END.fullmatch(data[-_DOCUMENT_END_BYTES:])
     if end is None:
@@ -123,28 +123,28 @@ def open_document(data: bytes) -> tuple[bytes, str | None]:
 
 
 def canonical(content: Mapping[str, Any]) -> bytes:
-    """Return fields as bytes that are the same however a file writes them: what a key seals."""
+    """Return fields as canonical bytes, for a seal with a key."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
 def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[dict[str, Any], str | None]:
-    """Return the fields of a document and its seal; None in one from before there were seals.
+    """Return the fields of a document and its seal; None in one from before seals.
 
     Parameters
     ----------
     data
         The file.
     schema
-        What is written now, such as `ssdlab.run/2`.
+        The current schema, such as `ssdlab.run/2`.
     sealed_since
-        The first version of it that came with a seal; by default the one of now.
+        The first version with a seal; by default the current one.
 
     Raises
     ------
     Broken
-        The seal does not fit, or is missing, or there is one where there was none then; or a number is none.
+        The seal does not match, is missing or unexpected; or a number is invalid.
     ValueError
-        It is no JSON.
+        It is not JSON.
     """
     text, seal = open_document(data)
     try:
@@ -165,14 +165,14 @@ def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[d
 
 
 def finite_json(text: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return what JSON holds. ``NaN`` and what no float can hold are none: nothing of ours is written so.
+    """Return the content of JSON, without ``NaN`` and numbers beyond a float, which ssdlab never writes.
 
     Raises
     ------
     Broken
-        A number is none; with the name of its field.
+        A number is invalid; with the name of its field.
     ValueError, RecursionError
-        It is no JSON, or nested too deeply.
+        It is not JSON, or nested too deeply.
     """
     may_overflow = _MAY_OVERFLOW.search(text) is not None
     if _MAY_BE_NO_TEXT.search(text):
@@ -213,7 +213,7 @@ def file_digest(folder: HeldFolder, name: str) -> str:
     OSError
         It cannot be read.
     Refused
-        It is no file.
+        It is not a file.
     """
     with folder.readable(name) as path:
         return digest_of(path)

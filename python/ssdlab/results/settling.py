@@ -1,9 +1,8 @@
 """Changes to the runs of a library: all or nothing, even if the command is killed.
 
-Before folders are moved, or tags change, a note of it is put into the library (`.catalogue/changes`), locked
-by whoever is at it. A note that nobody holds is what a kill has left, and the next command that uses the
-library takes it up: the folders are moved, what was still being unpacked goes, and the catalogue has of each
-run what its folder holds.
+Before folders are moved, or tags change, a note is written to the library (`.catalogue/changes`) and locked.
+An unlocked note is left from a kill, and the next command that uses the library completes it: it moves the
+folders, removes half-unpacked data, and updates the catalogue from the folders.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Noted:
-    """What is to be true in the end.
+    """The goal of a change.
 
     Attributes
     ----------
     moves
-        Folders that get another place, each from and to: a name in the library, or in one of its folders.
+        Folders to move, each from and to: a name in the library, or in one of its folders.
     runs
-        Names of runs that the catalogue is to have as they then are, or no more.
+        Names of runs to update in the catalogue, or to remove.
     scratch
-        Folder of the library that goes.
+        Folder of the library to remove.
     """
 
     moves: tuple[tuple[str, str], ...] = ()
@@ -50,7 +49,7 @@ class Noted:
 
 
 class Settling:
-    """A change that is under way."""
+    """A change under way."""
 
     def __init__(self, library: HeldFolder, descriptor: int, noted: Noted) -> None:
         self._library, self._descriptor, self._chain = library, descriptor, Chain()
@@ -58,7 +57,7 @@ class Settling:
         self._write(noted)
 
     def move(self, moves: Sequence[tuple[str, str]]) -> None:
-        """Say which folders move at the end, with which their runs enter the catalogue or leave it."""
+        """Register folders to move at the end; their runs then enter or leave the catalogue."""
         runs = [name for move in moves for name in move if "/" not in name]
         self._write(Noted(tuple(moves), tuple(dict.fromkeys(runs)), self.noted.scratch))
 
@@ -70,23 +69,23 @@ class Settling:
 
 @contextmanager
 def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = "") -> Iterator[Settling]:
-    """Make a change of a library: what the block says of it is done at the end, or taken up after a kill.
+    """Make a change of a library, which is done at the end of the block, or completed after a kill.
 
     Parameters
     ----------
     library
         Where.
     runs
-        Names of runs that change in the block, and that the catalogue is to have as they are then.
+        Names of runs that change in the block, to update in the catalogue.
     scratch
-        Name of a folder that the block makes, and that goes in any case.
+        Name of a folder that the block creates, and that is removed in any case.
 
     Raises
     ------
     Refused
-        There is something in the place of a folder; none was moved.
+        The place of a folder is taken; none was moved.
     HostError
-        The library cannot be written; what was moved before that is in the catalogue so.
+        The library cannot be written; the catalogue reflects the moves so far.
     """
     outer, inner = CHANGES.parts
     with library.folder(outer, make=True) as place, place.folder(inner, make=True) as changes:
@@ -107,7 +106,7 @@ def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = ""
 
 
 def take_up(library: Path) -> None:
-    """Bring to its end what commands left that were killed; a library that cannot be written stays."""
+    """Complete changes of killed commands; an unwritable library stays as it is."""
     try:
         left = [path.name for path in (library / CHANGES).iterdir()]
     except OSError:

@@ -37,19 +37,19 @@ def log_name(ordinal: int, attempt: int) -> str:
 
 @dataclass(frozen=True)
 class LogProgress:
-    """How far a step came, by its durable rows."""
+    """The progress of a step, by its durable rows."""
 
     bytes: int
     ios: int
     ns: int
     written: int = 0
-    """Of the bytes."""
+    """Written bytes of these."""
     failed: int = 0
     """I/Os that failed."""
 
 
 def read_progress(path: Path) -> LogProgress | None:
-    """Read how far a log came; None if there is none, or it holds no row."""
+    """Read the progress of a log; None without a log or a row."""
     import ssdlab._core as _core
 
     if not path.exists():
@@ -72,12 +72,12 @@ def read_progress(path: Path) -> LogProgress | None:
 
 
 def rows_written(measured: Any) -> int:  # noqa: ANN401 - a Measurement, or a test's
-    """Return the bytes that were written by all rows, those of the ramp too."""
+    """Return the bytes written by all rows, including the ramp."""
     return sum(int(measured.rows(stream, "write")["bytes"].sum()) for stream in measured.streams)
 
 
 def log_written(path: Path) -> int:
-    """Return the same of a log; 0 of one that was killed before its first row."""
+    """Return the same for a log; 0 if killed before the first row."""
     import ssdlab._core as _core
 
     try:
@@ -87,7 +87,7 @@ def log_written(path: Path) -> int:
 
 
 def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, or a test's
-    """Return how IOPS varied over the full interval rows of a step, without its ramp; None without any."""
+    """Return the variation of IOPS over the full interval rows of a step, without ramp; None without rows."""
     cells = [measured.rows(stream, direction) for stream in measured.streams for direction in DIRECTIONS]
     if not cells or not len(cells[0]["ios"]):
         return None
@@ -131,17 +131,17 @@ def sample_files(steps: HeldFolder) -> list[tuple[int, int, str]]:
 
 
 def write_samples(steps: HeldFolder, name: str, samples: Iterable[Sample]) -> None:
-    """Put the samples of a finished attempt into its file, durably, in place of what was kept meanwhile."""
+    """Write the samples of a finished attempt to its file, durably, replacing interim ones."""
     lines = b"".join(map(_line, samples))
     steps.replace(name, lines + b"%08x %s\n" % (zlib.crc32(lines), _END))
 
 
 @contextmanager
 def kept_as_taken(steps: HeldFolder, name: str) -> Iterator[Callable[[Sample], None]]:
-    """Give what adds a sample to a file; the file is made with the first.
+    """Yield a function that appends a sample to a file, created with the first.
 
-    It may be called by a thread that comes late: nothing is added after the end of the block, when the number
-    of the descriptor may be another file's.
+    A late thread may call it: nothing is added after the block, when the descriptor may belong to another
+    file.
     """
     descriptor, over, lock = -1, False, Lock()
 
@@ -164,12 +164,12 @@ def kept_as_taken(steps: HeldFolder, name: str) -> Iterator[Callable[[Sample], N
 
 
 def read_samples(steps: HeldFolder, name: str, *, ended: bool = False) -> list[Sample]:
-    """Return the samples of a file, up to the first line that is not whole; none if there is no file.
+    """Return the samples of a file up to the first incomplete line; none without a file.
 
     Raises
     ------
     Refused
-        The attempt `ended` its step, and the file is not whole. One from before there were last lines is.
+        The attempt `ended` its step, but the file is incomplete. Files from before last lines are accepted.
     """
     try:
         content = steps.read_bytes(name)
@@ -269,7 +269,7 @@ def read_power(steps: HeldFolder, name: str) -> StepPower:
 
 
 def power_columns(steps: HeldFolder) -> list[tables.Columns]:
-    """Return the lines of the power table, a part for each rail of each attempt."""
+    """Return the lines of the power table, one part for each rail of each attempt."""
     parts = []
     for name in steps.names():
         if not name.endswith(POWER_SUFFIX):

@@ -1,4 +1,4 @@
-"""The library: a folder of run folders. Making, finding and listing runs."""
+"""The library, a folder of run folders: creates, finds and lists runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
-    """Return the seals of a run that has just been finished.
+    """Return the seals of a newly finished run.
 
     Raises
     ------
@@ -69,18 +69,18 @@ _RUN_ID = re.compile(rf"\d{{8}}-\d{{4}}-[a-z0-9][a-z0-9-]{{0,63}}-[{_LETTERS}]{{
 _STAMP_CHARACTERS = len("20261121-0912-")
 _NEWEST_NAMED = 3
 LAST = "last"
-"""As RUN: the one that was begun last."""
+"""As RUN: the run that was started last."""
 
 
 def new_run_id(method: str, moment: datetime | None = None) -> str:
-    """Return a fresh id such as `20261121-0912-qd1-k7f3qa`: time, method, and letters that name the run."""
+    """Return a new id such as `20261121-0912-qd1-k7f3qa`: time, method, and unique letters."""
     stamp = (moment or datetime.now(UTC)).strftime("%Y%m%d-%H%M")
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
     return f"{stamp}-{method}-{letters}"
 
 
 def check_run_id(text: str) -> str:
-    """Return the id of a run that somebody chose before, if it is formed as those of `new_run_id`.
+    """Return a chosen run id, if it has the form of `new_run_id`.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def check_run_id(text: str) -> str:
 
 
 def make_run_folder(library: Path, run_id: str) -> Path:
-    """Make the folder of a new run, durably.
+    """Create the folder of a new run, durably.
 
     Raises
     ------
@@ -120,12 +120,12 @@ _NOT_TO_BE_MADE = {
 
 
 def hold_library(library: Path) -> HeldFolder:
-    """Open the folder of a library, and make it where there is none.
+    """Open the folder of a library, and create it if missing.
 
     Raises
     ------
     HostError
-        No folder can be at that path.
+        The path cannot be a folder.
     OSError
         The file system fails or is full.
     """
@@ -161,14 +161,14 @@ def _new_folder(library: Path, run_id: str) -> Iterator[HeldFolder]:
 def begin_run(
     library: Path, manifest: Manifest, before: Callable[[HeldFolder], None] = lambda _: None
 ) -> Path:
-    """Make the folder of a new run with its first manifest; where that cannot be written, there is no folder.
+    """Create the folder of a new run with its first manifest, or no folder at all.
 
     Parameters
     ----------
     library, manifest
         Where, and what.
     before
-        Writes what the folder must hold before there is a manifest.
+        Writes files needed before the manifest.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def begin_run(
                 write_manifest(held, manifest)
         except HostError as error:
             error.advice = (
-                "nothing was begun: make room there and start again, or name another folder with --library"
+                "nothing was started: free some space and start again, or name another folder with --library"
             )
             raise
     from ssdlab.results.catalogue import begun  # what reads runs does without
@@ -203,9 +203,9 @@ def begin_run(
 
 
 def write_manifest(folder: Path | HeldFolder, manifest: Manifest) -> Manifest:
-    """Put a manifest in place of the old one, durably, and return it with its seals.
+    """Replace the manifest, durably, and return it with its seals.
 
-    That of a finished run names the end of its journal: it is taken when the run is finished, and then stays.
+    A finished run's seals cover the end of its journal, and then stay.
 
     Raises
     ------
@@ -231,24 +231,24 @@ def run_folders(library: Path) -> list[Path]:
 
 
 def newest_first(names: Iterable[str]) -> list[str]:
-    """Sort names that begin with the moment they were given at, newest first.
+    """Sort names that start with a time, newest first.
 
-    Those of a moment to come were given by a clock that was wrong: they stand behind the others.
+    Names with a future time, from a wrong clock, come last.
     """
     present = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return sorted(names, key=lambda name: (name[: len(present)] <= present, name), reverse=True)
 
 
 def find_run(text: str, library: Path) -> Path:
-    """Return the folder that RUN means: a path, `last`, or the beginning of a run's id or last letters.
+    """Return the folder that RUN means: a path, `last`, or a prefix of a run's id or of its last letters.
 
-    A path has a slash: what lies in the working folder is never taken for a run of the library.
-    `last` is the run that was begun last; the runs of a suite are not meant, but the suite.
+    A path has a slash, so a folder of that name in the working folder is not meant. `last` is the run started
+    last; of a suite, the suite itself.
 
     Raises
     ------
     UsageError
-        When nothing fits, or several runs do; then they are listed.
+        No run fits, or several do; these are listed.
     Refused
         `last`, and one of the newest folders is damaged, or a newer ssdlab wrote it.
     """
@@ -323,7 +323,7 @@ def _last(library: Path) -> Path | None:
 
 
 def actual_status(folder: Path, manifest: Manifest) -> ActualStatus:
-    """Return the status of a run as it is: one that nobody holds does not go on."""
+    """Return the actual status of a run: without a holder it is not running."""
     if manifest.status == "interrupted" and _waits(manifest):
         return "not begun"
     unwritten = lacks_tables(folder, manifest)
@@ -344,7 +344,7 @@ def _waits(manifest: Manifest) -> bool:
 
 
 def require_finished(folder: Path) -> RunFolder:
-    """Open a run that must be finished.
+    """Open a finished run.
 
     Raises
     ------
@@ -370,25 +370,25 @@ def add_note(
     chapter: str | None = None,
     run: str | None = None,
 ) -> Note:
-    """Put a dated note beside a run, durably; the run itself is not changed.
+    """Add a dated note to a run, durably, without changing the run.
 
     Parameters
     ----------
     folder, text
-        Of the run, and what is noted.
+        Folder of the run, and the note.
     day
-        That it is of, as `2026-05-20`; by default the moment of now.
+        Its date, as `2026-05-20`; by default now.
     chapter
-        Heading of the review's page that it belongs to.
+        Chapter heading on the review's page.
     run
-        Id of the run that it leads to.
+        Id of the linked run.
 
     Raises
     ------
     UsageError
         An empty note, or a chapter that the run does not have.
     Refused
-        The notes before it are damaged.
+        Earlier notes are damaged.
     HostError
         When the library cannot be written.
     """

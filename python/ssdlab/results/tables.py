@@ -1,17 +1,14 @@
 """The tables of a finished run: their columns, writing and reading.
 
 `series` has one line for each interval row, stream and direction; times are ns since the start of its step.
-`hist` has one line for each bucket that is not empty: of the whole step where `row` is -1, else of that
+`hist` has one line for each bucket that is not empty: for the whole step if `row` is -1, else for that
 interval row. `clock` is `service` (submit to complete) or `response` (intended start to complete). `ios`, in
-`ios.parquet`, is there where a stream logged its single I/Os: one line for each, `latency_ns` from its
-submission. `flushes`, in `flushes.parquet`, is there where writes were flushed: one line for each interval
-row and stream; in `hist` their direction is `flush`. `power`, in `power.parquet`, is there where a step was
-metered: one line for each sample and rail.
-`telemetry` has one line for each sample of what the drive told of itself (`model.telemetry.Sample`); NaN is
-"not told". Only this module, the catalogue and
-`model.arrow` import duckdb, and only when called: the runner stays small.
-Who reads imports its native module alone: the Python around it, for relations and expressions, takes twice as
-long to load.
+`ios.parquet`, exists if a stream logged its single I/Os: one line for each, `latency_ns` from its submission.
+`flushes`, in `flushes.parquet`, exists if writes were flushed: one line for each interval row and stream; in
+`hist` their direction is `flush`. `power`, in `power.parquet`, exists if a step was metered: one line for
+each sample and rail. `telemetry` has one line for each sample of the drive (`model.telemetry.Sample`); NaN is
+"not reported". Only this module, the catalogue and `model.arrow` import duckdb, and only when called, to keep
+the runner small. Readers import only its native module, as its Python layer takes twice as long to load.
 """
 
 from __future__ import annotations
@@ -132,7 +129,7 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
     "power": (POWER, POWER_COLUMNS, "ordinal, attempt, rail, start_ns"),
     "telemetry": (TELEMETRY, TELEMETRY_COLUMNS, "ordinal, attempt, at_ns"),
 }
-"""Each table by its name: file, columns, and the order of its lines in SQL."""
+"""The tables by name: file, columns, and order of lines in SQL."""
 _ADDED = frozenset({"paused"})
 """Columns of flags that tables of earlier versions lack: there it is not known that one was up."""
 _COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count", "flushes"})
@@ -140,7 +137,7 @@ _COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "hig
 
 
 class Unreadable(Exception):
-    """A table is damaged; how, in the words of the database."""
+    """A table is damaged; with the database's message."""
 
 
 def empty(columns: Mapping[str, str]) -> Columns:
@@ -149,7 +146,7 @@ def empty(columns: Mapping[str, str]) -> Columns:
 
 
 def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
-    """Put parts under one another; a column that a part lacks is an error."""
+    """Concatenate parts; a missing column is an error."""
     if not parts:
         return empty(columns)
     return {
@@ -159,7 +156,7 @@ def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
 
 
 def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, str], order: str) -> int:
-    """Write a table durably (a new file, fsync, rename) and return the lines that a reader then finds.
+    """Write a table durably (new file, fsync, rename), and return the number of readable lines.
 
     Raises
     ------
@@ -177,15 +174,15 @@ def put(descriptor: int, path: Path, data: Columns, query: str, mark: str = "") 
     Parameters
     ----------
     descriptor
-        Of the file, which is empty.
+        Descriptor of the empty file.
     path
-        What it is called, for errors.
+        Its path, for errors.
     data
         The columns of the table ``data`` of the query.
     query
         SQL.
     mark
-        Stands at the end of the file: who made it.
+        Writer's mark at the end of the file.
 
     Raises
     ------
@@ -229,9 +226,9 @@ def read(
 
 
 def power_by_second(folder: HeldFolder, name: str) -> Columns:
-    """Return mean W of all rails by second of each step: a stream of 100,000 samples a second is no chart.
+    """Return mean W of all rails by second of each step, as a chart cannot show 100,000 samples a second.
 
-    Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is that of the last sample of the second.
+    Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is the end of the second's last sample.
 
     Raises
     ------
@@ -253,7 +250,7 @@ def _names(folder: HeldFolder, name: str) -> frozenset[str]:
 
 
 def ready() -> None:
-    """Begin to make what `read` reads through, which goes on beside what else has to be done before."""
+    """Start loading the reader of `read` in the background."""
     _made(os.getpid())
 
 

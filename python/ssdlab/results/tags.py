@@ -1,7 +1,6 @@
-"""Tags of a run: words beside it, by which runs are found and put together; the run itself stays as it is.
+"""Tags of a run, to find and group runs without changing them.
 
-They are kept as notes are, a chain of sealed lines that is only ever appended to (`tags.jsonl`); each says
-what was added and what was taken away.
+They are an append-only chain of sealed lines (`tags.jsonl`); each line has the added and the removed tags.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Tagged(Stored):
 
 
 def check_tag(word: str) -> str:
-    """Return a word that can be a tag.
+    """Return a word if it can be a tag.
 
     Raises
     ------
@@ -52,7 +51,7 @@ def check_tag(word: str) -> str:
 
 
 def read_tags(folder: Path) -> tuple[str, ...]:
-    """Return the tags of a run, in the order in which they were given.
+    """Return the tags of a run, in the order they were added.
 
     Raises
     ------
@@ -68,14 +67,14 @@ def read_tags(folder: Path) -> tuple[str, ...]:
 
 
 def change_tags(folder: Path, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
-    """Give a run tags and take some away, durably; return what it then has.
+    """Add and remove tags of a run, durably; return the resulting tags.
 
     Raises
     ------
     UsageError
         A word that cannot be a tag.
     Refused
-        The tags before are damaged.
+        The existing tags are damaged.
     HostError
         When the library cannot be written.
     """

@@ -1,4 +1,4 @@
-"""The steps of a run one after another on one time line, and what happened to the drive on it."""
+"""The steps of a run on one time line, with the events of the drive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Placed:
-    """A watched step at its place on the time line, in seconds since the first one began."""
+    """A watched step on the time line, in seconds since the first one started."""
 
     step: Step
     start_s: float
@@ -43,8 +43,8 @@ class Placed:
 def place_steps(steps: Iterable[Step]) -> list[Placed]:
     """Return the watched steps of a run, each at its place.
 
-    Between two of them passes what the run's clock says, as far as the steps between them explain it: a run
-    that was interrupted goes on where it stopped, and one that went back to a state begins behind the last.
+    Gaps follow the run's clock, as far as steps in between explain them. After an interruption the time line
+    continues where it stopped; after a return to a state it continues after the last step.
     """
     placed: list[Placed] = []
     last_ns: int | None = None
@@ -67,9 +67,9 @@ def _asked_s(step: Step) -> float:
 
 
 def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Claim, ...]:
-    """Return what happened to the drive during a run, as claims with the steps that show them.
+    """Return the events of the drive during a run, as claims with their steps.
 
-    `beside`: heat and amplification stand in a table beside them (`counted_of`), and are left out.
+    `beside`: leave out heat and amplification, which a table has (`counted_of`).
     """
     placed = place_steps(steps)
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
@@ -83,7 +83,7 @@ def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Clai
 
 
 def counted_of(placed: Sequence[Placed]) -> tuple[Claim | None, Claim | None]:
-    """Return the highest temperature and the write amplification, where they are known."""
+    """Return the highest temperature and the write amplification, if known."""
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
     return _heat(placed, marks), _amplification(placed)
 
@@ -152,7 +152,7 @@ def _happened(says: str, found: Sequence[tuple[int, Mark]]) -> Claim:
 
 
 def changes_of(steps: Iterable[Step]) -> dict[str, float]:
-    """Return what the drive's counters have grown by over a run."""
+    """Return the increase of the drive's counters over a run."""
     sums: dict[str, float] = {}
     for step in steps:
         found = step.result.telemetry

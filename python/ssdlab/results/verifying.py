@@ -1,4 +1,4 @@
-"""Verifying a run, or every run of a library, against its seals."""
+"""Verifies a run, or every run of a library, against its seals."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ _FOLDERS = (STEPS, "states")
 
 @dataclass(frozen=True)
 class Verified:
-    """What became of one run folder.
+    """The result for one run folder.
 
     Attributes
     ----------
     folder
         Where it is.
     seal
-        State of its seal; None if it is damaged.
+        State of its seal; None if damaged.
     damage
         What is wrong with it.
     torn_bytes
-        Length of what a kill left of a last record, which is no damage.
+        Length of an incomplete last record after a kill, which is not damage.
     unknown
-        Names in the folder of a finished run that its seals do not tell of.
+        Names in the folder of a finished run that its seals do not cover.
     tables_written
-        Whether it has its tables, or is not so far; see `unwritten_tables`.
+        Whether it has its tables, or does not need them yet; see `unwritten_tables`.
     """
 
     folder: Path
@@ -65,9 +65,9 @@ class Verified:
 
 
 def verify_library(library: Path) -> Iterator[Verified]:
-    """Yield what becomes of each run folder of a library, oldest first by their ids.
+    """Yield the result for each run folder of a library, oldest first by id.
 
-    The catalogue has no more of a run that is damaged, and has one that is whole again.
+    Damaged runs leave the catalogue, and repaired ones return to it.
     """
     from ssdlab.results.catalogue import verified  # with the models of a row
     from ssdlab.results.tables import HIST, SERIES  # numpy, which most readers do without
@@ -82,12 +82,12 @@ def verify_library(library: Path) -> Iterator[Verified]:
 
 
 def verify_run(folder: Path) -> Verified:
-    """Read one run whole, each file checked against its seal.
+    """Read a complete run, each file checked against its seal.
 
     Raises
     ------
     HostError
-        The process or the host is short of something; that says nothing of the run.
+        The process or host lacks resources, which proves nothing about the run.
     """
     try:
         run = RunFolder(folder)
@@ -109,7 +109,7 @@ def verify_run(folder: Path) -> Verified:
 
 
 def check_run(run: RunFolder) -> SealState:
-    """Hold all that tells of a run's figures against its seals, step logs too.
+    """Check all files behind a run's figures against its seals, including step logs.
 
     Raises
     ------
@@ -171,7 +171,7 @@ _UNLIKE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 @contextmanager
 def doubting(folders: Sequence[Path]) -> Iterator[None]:
-    """Lay it to a run without a seal, not to this program, if what it holds cannot be made sense of.
+    """Blame an unsealed run, not this program, if its content cannot be interpreted.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def doubting(folders: Sequence[Path]) -> Iterator[None]:
     Raises
     ------
     Refused
-        The block failed on what such a run holds.
+        The block failed on such a run's content.
     """
     try:
         yield
@@ -194,8 +194,8 @@ def doubting(folders: Sequence[Path]) -> Iterator[None]:
         if unsealed is None:
             raise
         raise Refused(
-            f"{unsealed} cannot be interpreted ({type(error).__name__}: {error}); it was made before there "
-            "were seals, and is probably damaged",
+            f"{unsealed} cannot be interpreted ({type(error).__name__}: {error}); it is from before seals, "
+            "and probably damaged",
             "restore it from a copy",
             path=str(unsealed),
         ) from error

@@ -1,1 +1,1 @@
-"""Runs: planned, measured step by step, journalled, resumed; and suites of several runs."""
+"""Runs: planned, measured in journalled steps, resumed; and suites of several runs."""

@@ -1,7 +1,7 @@
-"""Repeats of a method in turn with repeats of an earlier run: differences of the drives, not of the day.
+"""Alternates repeats of a method with repeats of an earlier run, to compare drives under equal conditions.
 
-Two series that are measured one after the other differ by all that has changed meanwhile: temperature, load
-of the host, wear. In turn (ABAB) that falls on both alike.
+Two series measured one after the other also differ by temperature, host load and wear. Alternating (ABAB)
+affects both sides alike.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InTurn:
-    """What is run in turn, and the tags by which each side is found afterwards."""
+    """The alternating runs, and the tags of both sides."""
 
     base: Order
     new: Order
@@ -44,7 +44,7 @@ class InTurn:
 
 
 def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
-    """Return what is to be run beside an earlier run, without touching a drive.
+    """Return the runs to alternate with an earlier run, without touching a drive.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     UsageError
         There is no such run or tag.
     Refused
-        It covers several methods, drives or parameters, another version of the method, or a variant; or
-        what is to be run beside it will not be comparable.
+        It covers several methods, drives or parameters, another version of the method, or a variant; or the
+        new runs will not be comparable.
     """
     manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
     first = manifests[0]
@@ -73,8 +73,8 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
         )
     if first.drive.variant is not None or new.variant.destroys:
         raise Refused(
-            "a drive variant cannot be run in turn with another: each run would recreate it",
-            "run each by itself with --repeat, then compare them",
+            "a drive variant cannot alternate with another: each run would recreate it",
+            "run each with --repeat, then compare them",
         )
     if unlike := _unlike(first, new):
         raise Refused(
@@ -127,12 +127,12 @@ def run_in_turn(
     begins: Callable[[str, int], Sequence[Observer]],
     environment: RunEnvironment | None = None,
 ) -> None:
-    """Run both sides in turn, base first; each finished run is in the catalogue with the tag of its side.
+    """Run both sides alternately, base first; each finished run enters the catalogue with its side's tag.
 
     Parameters
     ----------
     asked
-        What is to be run.
+        The runs.
     library
         Where the runs go.
     begins
@@ -143,7 +143,7 @@ def run_in_turn(
     Raises
     ------
     LabError
-        Of the run that stopped; those before it stay, with their tags.
+        From the run that stopped; earlier runs are kept with their tags.
     """
     sides = (("base", asked.base, asked.base_tag), ("new", asked.new, asked.new_tag))
     for number in range(1, asked.repeats + 1):

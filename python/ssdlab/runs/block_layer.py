@@ -1,8 +1,8 @@
-"""Times of a replay as the block layer has them: from the issue of each request to its completion.
+"""Block-layer times of a replay: from the issue of each request to its completion.
 
-The program's own times hold what the host adds: a thread that waits for a processor sees a completion late.
-The kernel stamps both ends where they happen. Read beside the replay, by a thread that wakes ten times a
-second; it costs about 10 us of processor time an I/O. What it could not see whole is not used.
+The program's own times include host delays: a thread that waits for a CPU sees a completion late. The kernel
+stamps both ends. A thread reads them ten times a second during the replay, for about 10 us of CPU time per
+I/O. Incomplete data is not used.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from ssdlab.host.tracefs import Raw
 
 ISSUED, DONE = "block_rq_issue", "block_rq_complete"
-"""Of a device with queues of its own, as any drive has ..."""
+"""Events of a device with its own queues, as any drive has ..."""
 QUEUED, ENDED = "block_bio_queue", "block_bio_complete"
-"""... and of one that takes I/Os as they come: memory, arrays, several paths to one drive."""
+"""... and of one without: RAM disks, arrays, multipath devices."""
 UNMATCHED_MAX = 0.001
-"""Share of the requests of which only one end was seen: what was on its way at the beginning and the end."""
+"""Tolerated share of requests with only one end seen: those in flight at the start and the end."""
 BYTES_DIFFER_MAX = 0.001
 _DISCARDED = "D"
 _READ, _WRITTEN = "R", "W"
@@ -54,7 +54,7 @@ class BlockWatch:
     Parameters
     ----------
     path
-        The device; it is claimed, so that all of its requests are ours.
+        The device; it is claimed, so all its requests are ours.
     """
 
     def __init__(self, path: str) -> None:
@@ -69,12 +69,12 @@ class BlockWatch:
         self._begun.wait()
 
     def stop(self) -> None:
-        """End the watching."""
+        """Stop watching."""
         self._over.set()
         self._thread.join()
 
     def ended(self, moved_bytes: int) -> BlockTimes:
-        """Return the times, of a replay that moved so many bytes."""
+        """Return the times of a replay that moved so many bytes."""
         self.stop()
         found = self._requests
         unmatched = found.unmatched + found.never_done

@@ -1,9 +1,8 @@
-"""What a run was allowed, on which drive: kept with the run, sealed by this host.
+"""The consent of a run, for one drive: kept with the run, sealed by this host.
 
-A run folder is only data: it can be copied to another host, edited, or made up by somebody else. So the
-consent that began a run counts again on `resume` only with its seal, in the folder that it was given for,
-with the manifest that it was given for, and on the drive as it was attached then. Otherwise it must be given
-anew, and the drive is judged as for a new run.
+A run folder is only data: it can be copied, edited or forged. So `resume` accepts the consent only with its
+seal, in its own folder, with its manifest, and on the drive as attached then. Otherwise consent is needed
+again, and the drive is checked as for a new run.
 """
 
 from __future__ import annotations
@@ -61,13 +60,13 @@ class Given(Stored):
     folder_inode: int = Field(description="the run folder itself; a copy has another")
     folder_birth_ns: int | None
     boot_id: str
-    manifest_sha256: str = Field(description="digest of the parts of the manifest that say what is done")
+    manifest_sha256: str = Field(description="digest of the manifest's parts that define the work")
     allowed: dict[str, JsonValue] = Field(description="how the drive was opened")
     drive: DriveInfo = Field(description="the drive as found then")
     chain: dict[str, JsonValue] | None = Field(
-        description="what the block device stands on; None: not a device"
+        description="layers below the block device; None: not a device"
     )
-    seal: str | None = Field(default=None, description="seal of this host; None: it could not keep a key")
+    seal: str | None = Field(default=None, description="seal of this host; None: it could not store a key")
 
 
 class Record(Stored):
@@ -79,7 +78,7 @@ class Record(Stored):
 
 @dataclass(frozen=True)
 class Standing:
-    """The consent that a run has, or why it has none that counts."""
+    """The valid consent of a run, or why it has none."""
 
     given: Given | None
     why: str = ""
@@ -87,7 +86,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Renewal:
-    """What `resume` itself was given.
+    """The consent options of `resume`.
 
     Attributes
     ----------
@@ -101,7 +100,7 @@ class Renewal:
 
 
 def keeps_nothing(manifest: Manifest) -> bool:
-    """Whether all drives of a run are simulated and gone with it, so that there is nothing to consent to."""
+    """Whether all drives of a run are simulated and temporary, so that no consent is needed."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     texts = {manifest.drive.text, *(child.drive for child in manifest.children)}
@@ -110,7 +109,7 @@ def keeps_nothing(manifest: Manifest) -> bool:
 
 
 def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> None:
-    """Put on record, durably, what a session of a run is allowed, and on which drive.
+    """Record, durably, a session's consent and its drive.
 
     Raises
     ------
@@ -140,9 +139,9 @@ def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> 
 
 
 def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
-    """Return the consent that a run was given, if it is this host's, this folder's and this manifest's.
+    """Return a run's consent, if it is for this host, folder and manifest.
 
-    Whether the drive is still the same is looked at when it is held; see `resume_checks`.
+    The drive is checked once opened; see `resume_checks`.
     """
     record = _read(folder)
     if isinstance(record, str):
@@ -165,23 +164,23 @@ def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
 def consented(
     folder: HeldFolder, manifest: Manifest, renewal: Renewal | None, *, writes: bool, words: str
 ) -> tuple[Manifest, Given | None]:
-    """Return a manifest whose options may be followed, and the consent that they rest on, if it is recorded.
+    """Return a manifest with trusted options, and their consent, if recorded.
 
     Parameters
     ----------
     folder, manifest
-        The run that is to go on.
+        The run to continue.
     renewal
-        Consent given anew: then it counts, alone, and the manifest says so.
+        Renewed consent, which then replaces the old and enters the manifest.
     writes
-        Whether the method does, whatever the manifest says.
+        Whether the method writes, whatever the manifest says.
     words
         How to name the run in a command.
 
     Raises
     ------
     Refused
-        It would write, or keep the state of a simulated drive, and no consent to that counts.
+        It would write, or store a simulated drive's state, without valid consent.
     """
     options = manifest.open_options
     opened = str(options.get("text", manifest.drive.text))
@@ -213,27 +212,27 @@ def _check_simulated(opened: str, renewal: Renewal) -> None:
     if renewal.destroy != name:
         raise Refused(
             f"--destroy {renewal.destroy} is not the identifier of {opened}",
-            f"if the state in it may be lost, give its identifier: --destroy '{name}'",
+            f"if its state may be lost, give its identifier: --destroy '{name}'",
             reason="wrong-consent",
             target=opened,
         )
 
 
 def chain_now(drive: DriveInfo) -> dict[str, JsonValue] | None:
-    """Return what a block device stands on, as a record keeps it."""
+    """Return the layers below a block device, for a record."""
     files = HostFiles()
     node = files.node_named(str(drive.identity.get("name"))) if drive.capabilities.block_device else None
     return None if node is None else json.loads(json.dumps(asdict(chain_of(files, node))))
 
 
 def layer_of(kept: Mapping[str, Any]) -> Layer:
-    """Return what a device stands on from how a record keeps it."""
+    """Return the layers below a device from a record."""
     backing, below = kept["backing"], tuple(layer_of(each) for each in kept["below"])
     return Layer(**{**kept, "backing": None if backing is None else tuple(backing), "below": below})
 
 
 def can_be_reset(drive: DriveInfo) -> bool:
-    """Whether a device can be emptied (zram) without the kernel's counting another attachment.
+    """Whether a device can be reset (zram) without a new attachment number.
 
     Source: Documentation/admin-guide/blockdev/zram.rst, `reset`.
     """
@@ -243,12 +242,12 @@ def can_be_reset(drive: DriveInfo) -> bool:
 
 
 def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
-    """Return the refusal of a run that would write and has no consent that counts.
+    """Return the refusal of a run that would write without valid consent.
 
     Parameters
     ----------
     manifest, why
-        The run, and why what it was allowed does not count.
+        The run, and why its consent is not valid.
     words
         How to name it in a command.
     """
@@ -265,7 +264,7 @@ def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
 
 
 def goes_by_name(drive: DriveInfo) -> bool:
-    """Whether a block device has nothing but a name of the kernel's or of this boot's."""
+    """Whether a block device is known only by a kernel name or a name of this boot."""
     return drive.capabilities.block_device and not has_own_name(drive.id, drive.identity)
 
 

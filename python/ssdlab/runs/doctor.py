@@ -1,7 +1,7 @@
 """What a host can and cannot measure: facts in, checks with advice out.
 
-`examine` is pure; `gather` collects what it weighs. A check is `ok`, `limited` (numbers are possible, with
-what is said kept in mind) or `missing` (something cannot be done at all).
+`examine` is pure; `gather` collects its facts. A check is `ok`, `limited` (figures are possible, with the
+stated caveat) or `missing` (something is impossible).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 State = Literal["ok", "limited", "missing"]
 
 THREADS = 512
-"""Threads of the reviews' deepest sweep; each needs an open file at most."""
+"""Threads of the deepest sweep; each needs at most one open file."""
 
 LOCKED_BYTES = 512 * 128 * 1024
 """Registered buffers of that sweep with 128 KiB blocks."""
 
 WAKE_UP_NS = 50_000
-"""A sleeper that wakes up so late at the median is itself of the size of an SSD's read latency."""
+"""A median wake-up delay this long is comparable to an SSD's read latency."""
 
 CALIBRATION_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program that ssdlab's users or tests call, its package, and what is lost without it."""
+    """An external program, its package, and what is missing without it."""
 
     name: str
     package: str
@@ -51,7 +51,7 @@ TOOLS = (
     Tool(
         "smartctl",
         "smartmontools",
-        "no second source for a drive's health beside ssdlab's own readings",
+        "no second source for a drive's health besides ssdlab's readings",
     ),
     Tool("lsblk", "util-linux", "no list of mounts, to which the guard's advice refers"),
     Tool("cpupower", "linux-cpupower", "no easy way to set the CPU frequency governor"),
@@ -60,7 +60,7 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the checks weigh.
+    """The facts for the checks.
 
     Attributes
     ----------
@@ -69,24 +69,23 @@ class Facts:
     capabilities, calibration
         As the native part reports them.
     schedulers
-        The I/O scheduler of each disk that has a choice.
+        The I/O scheduler of each disk with a choice.
     root
         Whether this process is root.
     attributes
         Whether files can be marked as made by ssdlab.
     library, library_free_bytes
-        Where results go, None where what says so is wrong; and the space there, None when it cannot be
-        written.
+        Folder for results, None if its setting is wrong; and the free space, None if not writable.
     missing_tools
-        Those of `TOOLS` that are not installed.
+        The `TOOLS` that are not installed.
     left
-        What runs that died have left set, each with what puts it back: ``(what, advice)``.
+        Settings left by crashed runs, each with its remedy: ``(what, advice)``.
     traces
-        Tracing that dead processes of ours had left on, and that was removed just now.
+        Traces left by dead processes of ours, now removed.
     config
         This user's configuration file and what it names; empty where there is none.
     config_fault
-        What is wrong with it, or with the variable that goes before it.
+        What is wrong with it, or with the variable that overrides it.
     """
 
     environment: Environment
@@ -106,7 +105,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at."""
+    """The result of one check."""
 
     name: str
     state: State
@@ -115,7 +114,7 @@ class Check:
 
 
 def gather() -> Facts:
-    """Look at this host; takes `CALIBRATION_S` seconds and touches no drive."""
+    """Examine this host; takes `CALIBRATION_S` seconds and touches no drive."""
     import ssdlab._core as _core
     from ssdlab.host.defaults import config_path, default_library, read_defaults
     from ssdlab.host.environment import read_environment
@@ -146,7 +145,7 @@ def gather() -> Facts:
 
 
 def examine(facts: Facts) -> list[Check]:
-    """Return all checks, in the order in which they are printed."""
+    """Return all checks in their printed order."""
     parts = (
         _privileges,
         _engines,
@@ -176,7 +175,8 @@ def _engines(facts: Facts) -> Iterator[Check]:
     if not ring["available"]:
         reason = "" if ring["errno"] is None else f" ({os.strerror(ring['errno'])})"
         advice = (
-            "use --engine sync, or allow it: sysctl kernel.io_uring_disabled=0, and the container's seccomp"
+            "use --engine sync, or allow io_uring: sysctl kernel.io_uring_disabled=0, and the container's "
+            "seccomp"
         )
         yield Check("io_uring", "missing", f"not available{reason}: no --engine uring", advice)
         return
@@ -264,7 +264,7 @@ def _groups(facts: Facts) -> Iterator[Check]:
     found = [f"{limits.cpus:g} CPUs"] if limits.cpus is not None else []
     found += [f"{limit.rule} on {limit.device}" for limit in limits.io]
     if found:
-        advice = "leave the group, or lift the limit, unless it is intended"
+        advice = "leave the group, or lift the limit, unless intended"
         yield Check("control group", "limited", f"limits this process: {', '.join(found)}", advice)
     else:
         yield Check("control group", "ok", "no limit on CPU time or I/O")
@@ -283,7 +283,7 @@ def _settings(facts: Facts) -> Iterator[Check]:
     for what, advice in facts.left:
         yield Check("settings", "limited", what, advice)
     if not facts.left:
-        yield Check("settings", "ok", "no run has left settings changed")
+        yield Check("settings", "ok", "no run left settings changed")
     if facts.traces:
         yield Check("tracing", "ok", f"removed after a killed run: {', '.join(facts.traces)}")
 
@@ -301,7 +301,7 @@ def _storage(facts: Facts) -> Iterator[Check]:
     else:
         yield Check("configuration", "ok", facts.config or "no config.toml that names anything")
     if facts.library is None:
-        yield Check("library", "missing", "not known, as what names it is wrong", "correct that first")
+        yield Check("library", "missing", "unknown, as its setting is wrong", "correct that setting first")
     elif facts.library_free_bytes is None:
         advice = "name another folder with --library, SSDLAB_LIBRARY or in config.toml"
         yield Check("library", "missing", f"{facts.library} cannot be written", advice)

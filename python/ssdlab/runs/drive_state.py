@@ -1,9 +1,8 @@
-"""The state of a simulated drive, kept with its run: its time stops while ssdlab is down.
+"""The state of a simulated drive, kept with its run: virtual time stops while ssdlab does not run.
 
-A real drive rests while a run is interrupted, and each step says what that means (see `lab`). The state of a
-simulated drive is known, so a resumed run goes on as if nothing had been. What was finished is done again
-from the last snapshot on, at the speed of the simulation, and each step must end in the state that the
-journal says it ended in; then the interrupted step begins anew.
+A real drive rests during an interruption, which each step's policy handles (see `lab`). A simulated drive's
+state is known, so a resumed run continues exactly. Finished steps are simulated again from the last snapshot,
+each must end in the journalled state, and then the interrupted step starts again.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Session
 
 STATES = "states"
-"""Folder of the snapshots within the run folder; gone when the run is finished."""
+"""Folder of the snapshots in the run folder; removed when the run is finished."""
 _FIRST = "begin"
 COST_SHARE = 0.05
-"""Of the time that a run takes, snapshots may take so much."""
+"""Maximum share of a run's time for snapshots."""
 _FIRST_COST_S_PER_BYTE = 4 / 4096 / 100e6
 """Until one has been taken: 4 bytes for each 4 KiB of the drive, to a slow disk."""
 
@@ -51,7 +50,7 @@ class StateKeeper:
     folder
         The run folder.
     capacity_bytes
-        Of the drive: what a snapshot costs is guessed from it until one was taken.
+        Capacity of the drive, to estimate the cost of the first snapshot.
     """
 
     def __init__(self, state: DriveState, folder: Path | HeldFolder, capacity_bytes: int) -> None:
@@ -62,21 +61,21 @@ class StateKeeper:
         self._behind: list[_Done] = []
         self._marks: dict[int, object] = {}
         self._there = False
-        """Whether the drive has been brought to where the run was."""
+        """Whether the drive is in the run's state."""
 
     def begin(self) -> None:
-        """Keep the state that a new run begins in, unless opening the drive makes just that again."""
+        """Save a new run's initial state, unless opening the drive recreates it."""
         if self._state.lasting:
             self._save(_FIRST)
         self._there = True
 
     @property
     def lasting(self) -> bool:
-        """Whether a file keeps the state beyond the run."""
+        """Whether a file keeps the state after the run."""
         return self._state.lasting
 
     def digest(self) -> str:
-        """Return what the journal is to say of the state at a step's end."""
+        """Return the state digest for the journal at a step's end."""
         return self._state.digest()
 
     def read_back(self, request: Request, ended: EndRecord) -> None:
@@ -84,17 +83,17 @@ class StateKeeper:
         self._behind.append(_Done(request, ended))
 
     def catch_up(self, redo: Callable[[Request], object]) -> bool:
-        """Bring the drive into the state in which the last finished step left it; return whether it was not.
+        """Bring the drive into the state after the last finished step; return whether it was not.
 
         Parameters
         ----------
         redo
-            Does a finished step once more and keeps nothing of it.
+            Repeats a finished step without keeping figures.
 
         Raises
         ------
         Refused
-            A step done again does not end as the journal says: this simulator is another one.
+            A repeated step does not end in the journalled state: the simulator differs.
         """
         if self._there:
             return False
@@ -110,7 +109,7 @@ class StateKeeper:
         return True
 
     def finished(self, ordinal: int, seconds: float) -> None:
-        """Keep the state that a step has left, if the work since the last snapshot is worth it."""
+        """Save the state after a step, if the work since the last snapshot justifies it."""
         self._worked_s += seconds
         # Within a fork the state alone would not do: what it goes back to is in memory.
         forked = any(fork != ordinal for fork in self._marks)
@@ -118,7 +117,7 @@ class StateKeeper:
             self._save(ordinal)
 
     def keep(self, ordinal: int) -> None:
-        """Keep the state that a step has left, whatever it costs."""
+        """Save the state after a step in any case."""
         self._save(ordinal)
 
     def fork(self, ordinal: int) -> None:
@@ -126,7 +125,7 @@ class StateKeeper:
         self._marks[ordinal] = self._state.mark()
 
     def back(self, ordinal: int, *, end: bool) -> None:
-        """Bring the drive back to the state of a fork; with `end` for the last time."""
+        """Return the drive to the state of a fork; with `end` for the last time."""
         self._state.back(self._marks.pop(ordinal) if end else self._marks[ordinal])
 
     def _from_snapshot(self, behind: list[_Done]) -> list[_Done]:
@@ -176,7 +175,7 @@ class StateKeeper:
 
 
 def keeper_of(drive: Drive, folder: Path | HeldFolder, *, new: bool) -> StateKeeper | None:
-    """Return what keeps a drive's state with a run, new or resumed; None for a real drive."""
+    """Return the state keeper of a run, new or resumed; None for a real drive."""
     if drive.state is None:
         return None
     keeper = StateKeeper(drive.state, folder, drive.capacity_bytes)
@@ -186,13 +185,13 @@ def keeper_of(drive: Drive, folder: Path | HeldFolder, *, new: bool) -> StateKee
 
 
 def describe_state(drive: Drive, name: str) -> dict[str, str]:
-    """Return what a session's record says, under `name`, of a state that outlives the run."""
+    """Return the session's record, under `name`, of a state kept after the run."""
     state = drive.state
     return {name: state.digest()} if state is not None and state.lasting else {}
 
 
 def check_left(session: Session, drive: Drive) -> None:
-    """Refuse to resume with a drive that its file brings in another state than the run left it in.
+    """Refuse to resume if the drive's file has another state than the run left.
 
     Raises
     ------
@@ -211,7 +210,7 @@ def check_left(session: Session, drive: Drive) -> None:
 
 
 def discard_states(folder: HeldFolder) -> None:
-    """Remove the snapshots of a run that needs none any more."""
+    """Remove the snapshots of a run that no longer needs them."""
     with library_errors(folder.path):
         folder.remove_folder(STATES)
 

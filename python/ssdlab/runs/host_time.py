@@ -1,8 +1,7 @@
-"""How long a simulation takes by the clock, given its share of the host's processors.
+"""Wall time of a simulation, given its share of the host's CPUs.
 
-What a simulation has still to do is known in seconds of a processor, which do not depend on what else the
-host does. By the clock they take as much longer as the processors are shared, and that changes while a run
-goes on.
+The remaining work is known in CPU seconds, independent of other load. The wall time grows as CPUs are shared,
+which changes during a run.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ if TYPE_CHECKING:
     pass
 
 LOOK_S = 0.5
-"""Of the clock, at least, between two looks: shorter ones say how the scheduler takes turns."""
+"""Minimum wall time between two samples: shorter ones only show the scheduler's turns."""
 
 
 RECENT_S = 5.0
-"""What is said of now is a mean over so long."""
+"""Averaging time of the present value."""
 
 
 MORE_BUSY = 1.5
-"""The host may become so many times busier than it was of late, or in all of the run: nobody foresees it."""
+"""Assumed worst increase of the host's load over the recent or the whole run's."""
 
 
 PLANNED_BUSY = 3.0
-"""Of a host that was measured by, so many times busier: what a plan's upper bounds of a simulation are of."""
+"""Assumed load of the host in a plan's upper bounds, relative to the calibration."""
 
 
 _CPU_MIN_S = 1e-3
 
 
 class HostTime:
-    """Notes how long the work of a simulation takes by the clock."""
+    """Records the wall time of a simulation's work."""
 
     def __init__(self) -> None:
         self._wall_s = self._cpu_s = 0.0
@@ -47,7 +46,7 @@ class HostTime:
         self._from: tuple[float, float] | None = time.monotonic(), time.process_time()
 
     def look(self) -> None:
-        """Note what was used since the last look."""
+        """Record the use since the last sample."""
         now = time.monotonic(), time.process_time()
         if self._from is None:
             self._from = now
@@ -57,19 +56,19 @@ class HostTime:
             self._note(wall, max(cpu, _CPU_MIN_S))
 
     def pause(self) -> None:
-        """Forget since when: what follows until the next look is no work of this process."""
+        """Ignore the time until the next sample, which is not this process's work."""
         self._from = None
 
     @property
     def stretch(self) -> Bounds:
-        """Seconds of the clock for one of a processor, from here on: of an idle host, and of a busier one."""
+        """Wall seconds per CPU second from here on: on an idle host, and on a busier one."""
         if not self._wall_s:
             return Bounds(self._fastest, self._queue)
         return Bounds(self._fastest, MORE_BUSY * max(1.0, self._of_late, self.usual))
 
     @property
     def usual(self) -> float:
-        """Seconds of the clock for one of a processor, until now."""
+        """Wall seconds per CPU second until now."""
         return max(1.0, self._wall_s / self._cpu_s) if self._cpu_s else 1.0
 
     def _note(self, wall: float, cpu: float) -> None:

@@ -1,7 +1,7 @@
-"""Results of fio made runs of the library: all files are read before the first run is written.
+"""Imports fio results as runs of the library: all files are read before the first run is written.
 
-A run is a file, a step of it a job. Its id ends in letters of the file's SHA-256, so the same file is found
-again. Until its manifest is in place, which comes last, a folder is no run; what fails takes it away.
+Each file becomes a run, each job a step. A run id ends in letters of the file's SHA-256, so that the same
+file is recognised. The manifest is written last; a failure removes the folder.
 """
 
 from __future__ import annotations
@@ -66,19 +66,17 @@ _BEYOND = 10
 _OURS = {"clat": "service", "lat": "response"}
 """Clocks of ours that tables of a run have columns for."""
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
-_TERSE_CLOCK = (
-    "terse output does not name the clock of its percentiles; they are taken as clat, fio's default"
-)
+_TERSE_CLOCK = "terse output does not name the clock of its percentiles; fio's default, clat, is assumed"
 
 
 @dataclass(frozen=True)
 class Import:
-    """A file that was read, as the run that it becomes.
+    """A file that was read, with its run.
 
     Attributes
     ----------
     known
-        The run that it was imported as before; None: it was not.
+        The run of an earlier import; None: none.
     """
 
     path: Path
@@ -93,23 +91,23 @@ class Import:
 def read_imports(
     files: Sequence[Path], library: Path, *, drive: str | None = None, name: str | None = None
 ) -> list[Import]:
-    """Read results of fio, with the logs that lie beside them.
+    """Read results of fio, with the logs in the same folders.
 
     Parameters
     ----------
     files
         Results, and logs that one of them names.
     library
-        Where to; nothing is written.
+        Target library; nothing is written.
     drive
-        What their drive is called; by default what the jobs say of it.
+        Name of the drive; by default from the jobs.
     name
-        What their job is called, of results of one job.
+        Name of the job, for results of one job.
 
     Raises
     ------
     UsageError, HostError
-        One of them cannot be read, or is there twice.
+        One of them cannot be read, or is given twice.
     """
     paths = [user_path(each) for each in files]
     read = [_read(path, drive, name) for path in paths if not is_log(path)]
@@ -191,14 +189,14 @@ def _placed(found: Import, library: Path) -> Import:
 
 
 def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
-    """Put an import into the library as a finished run, and return its folder; a known one is tagged.
+    """Write an import to the library as a finished run, and return its folder; a known one is only tagged.
 
     Raises
     ------
     Refused
         The file has changed since it was read.
     HostError
-        The library cannot be written. Nothing of this file is left in it.
+        The library cannot be written; nothing of this file remains.
     """
     from ssdlab.results import catalogue
 
@@ -242,7 +240,7 @@ def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
 
 
 def kept_as(path: Path) -> str:
-    """Return what a file is called in its run folder, where other names have a meaning."""
+    """Return the name of a file in its run folder, where some names are reserved."""
     return f"imported{path.suffix}" if _SUFFIX.fullmatch(path.suffix) else "imported"
 
 
@@ -426,7 +424,7 @@ def _lacking(job: Job) -> Iterator[str]:
     elif not job.sides:
         yield f"no figures: fio counted no I/O{f', and ended with: {job.error_words}' if job.error else ''}"
     elif job.error:
-        yield f"fio ended with an error ({job.error_words}): its figures stop there"
+        yield f"fio ended with an error ({job.error_words}): its figures end there"
     untold = any("clat" in side.times and not side.times["clat"].percentiles for side in job.sides.values())
     if job.threads > 1 and untold:
         yield f"no percentiles: fio gave them per thread ({job.threads} threads), without bins (JSON+)"

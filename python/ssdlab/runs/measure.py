@@ -1,4 +1,4 @@
-"""One workload now: opening the drive, filling it if asked, measuring, judging and saving."""
+"""Runs one workload now: opens the drive, fills it if requested, measures, judges and saves."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _BITS = 32
 def seed_for(drive: Drive) -> int:
     """Return the seed for the next measurement on an open drive, below 2^32.
 
-    One kept in a state file has it from its state, so that the same state gives the same figures; the seed
-    of a device or a file is drawn.
+    A drive in a state file derives it from its state, so that equal states give equal figures; for a device
+    or file it is random.
     """
     state = drive.state
     if state is None:
@@ -62,7 +62,7 @@ _LOG, _POWER = "run.log", "run.power"
 
 
 def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  # noqa: ANN401
-    """Run one workload on a drive now and return what was measured.
+    """Run one workload on a drive now and return the measurement.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  #
     UsageError, Refused
         Options that contradict each other; a drive that must not be read or written. Nothing was touched.
     DriveError, HostError
-        The drive or the host failed; `measurement` holds what was measured until then.
+        The drive or the host failed; `measurement` has the figures until then.
     Interrupted
-        A signal came; `measurement` likewise.
+        Stopped by a signal; `measurement` likewise.
     """
     return perform(drive, MeasureOptions(**options), Silent())
 
@@ -104,7 +104,7 @@ measure.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
-    """Do what the options say, telling the watcher how far it is; see `measure`."""
+    """Execute the options, reporting progress to the watcher; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
     if options.buffered and os.fspath(drive).startswith(SIMULATED_PREFIX):
         raise UsageError("a simulated drive has no page cache", "leave out --buffered, or name a file")
@@ -338,7 +338,7 @@ def _meter(options: MeasureOptions, *, simulated: bool) -> MeterText | None:
     if meter is not None and meter.kind in RECORDED:
         raise Refused(
             f"{meter.use} is a recording, and one measurement has no marks to align its clock",
-            "use a meter that is read live, or a job with one run step",
+            "use a live meter, or a job with one run step",
         )
     return meter
 
@@ -371,11 +371,12 @@ _PREPARED = {
 }
 """How a drive was prepared, in words."""
 _OVERWRITTEN = (
-    "overwritten as with --precondition full, as the preparation did not show its spare or five steady rounds"
+    "overwritten as with --precondition full, as the pass did not confirm its spare or reach five steady "
+    "rounds"
 )
 _AFTER = {
-    True: "the writes after that met the steady-state criterion",
-    False: "the writes after that did not meet the steady-state criterion",
+    True: "the following writes met the steady-state criterion",
+    False: "the following writes did not meet the steady-state criterion",
 }
 
 

@@ -1,4 +1,4 @@
-"""What is metered while a run goes on: who meters, samples of each step, power in each measurement.
+"""Metering during a run: the meter, samples of each step, power of each measurement.
 
 A step's window is that of its throughput: from its first interval that counts to its last completion, on
 CLOCK_MONOTONIC, the clock of rows and meters alike. A simulated drive meters itself, in its own time.
@@ -38,17 +38,17 @@ _MODEL_BINS = 1000
 
 
 class Metering(Closing):
-    """Nobody meters; what meters does more."""
+    """Metering without a meter; subclasses add one."""
 
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Return a measurement with its power, where there is a figure of it, and what is to be said."""
+        """Return a measurement with its power, if any, and warnings."""
         del ramp_ns, watched
         return measurement, []
 
     def rested(self, start_ns: int, end_ns: int) -> tuple[RestRecord, list[Warning]]:
-        """Return a time at which the drive was left alone, with its power where there is a figure of it."""
+        """Return a rest of the drive with its power, if any."""
         from ssdlab.results.records import RestRecord
 
         power, warnings = self._rest_power(start_ns, end_ns)
@@ -65,12 +65,12 @@ class Metering(Closing):
         yield
 
     def settled(self, steps: Sequence[Step], folder: HeldFolder) -> Sequence[Step]:
-        """Return the steps of a run when all are done, with what only then is known of their power."""
+        """Return the finished steps of a run, with power known only then."""
         del folder
         return steps
 
     def record(self) -> dict[str, JsonValue] | None:
-        """Return what the manifest keeps: meter, error, clock, losses; None where nothing meters."""
+        """Return the manifest's record: meter, error, clock, losses; None without a meter."""
         return None
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class Metering(Closing):
 
 
 class NoMetering(Metering):
-    """It was asked that nobody meters: a simulated drive's own account of its watts is left out too."""
+    """Metering is disabled, including a simulated drive's own power."""
 
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
@@ -89,7 +89,7 @@ class NoMetering(Metering):
 
 
 def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | None:
-    """Return why a window has no figure of power; None where it has one."""
+    """Return why a window has no power figure; None if it has one."""
     from ssdlab.analysis.energy import MIN_BOUNDS, MIN_COVERED
 
     covered = 0.0 if drawn is None else drawn.covered
@@ -105,7 +105,7 @@ def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | 
 
 
 def power_of(info: MeterInfo, drawn: Drawn) -> dict[str, JsonValue]:
-    """Return the power of a measurement, as its summary has it."""
+    """Return the power of a measurement for its summary."""
     return {
         "mean_w": drawn.mean_w,
         "energy_j": drawn.energy_j,
@@ -115,7 +115,7 @@ def power_of(info: MeterInfo, drawn: Drawn) -> dict[str, JsonValue]:
 
 
 class LiveMetering(Metering):
-    """A meter beside a real drive.
+    """A live meter on a real drive.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class LiveMetering(Metering):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Keep what is drawn from now to the end of the step."""
+        """Store the samples from now to the end of the step."""
         from ssdlab.results.step_log import StepPower, write_power
 
         self._step_ns = self._zero_ns = time.monotonic_ns()
@@ -195,7 +195,7 @@ class LiveMetering(Metering):
             self._collector.forget(time.monotonic_ns())
 
     def record(self) -> dict[str, JsonValue]:
-        """Return what the manifest keeps."""
+        """Return the manifest's record."""
         died = self._collector.died
         return {
             **self._collector.info.as_dict(),
@@ -213,7 +213,7 @@ class LiveMetering(Metering):
 
 
 class MeterGone(Metering):
-    """A meter that a resumed run cannot have any more."""
+    """A meter that a resumed run no longer has."""
 
     def __init__(self, text: MeterText, why: LabError) -> None:
         self._text, self._why, self._reported = text, why, False
@@ -233,12 +233,12 @@ class MeterGone(Metering):
         return None, warnings
 
     def record(self) -> dict[str, JsonValue]:
-        """Return what the manifest keeps."""
+        """Return the manifest's record."""
         return {"use": self._text.use, "gone": self._why.what}
 
 
 class ModelMetering(Metering):
-    """A simulated drive's own account, which its measurements hold already: here its samples."""
+    """A simulated drive's own power, whose figures are in its measurements: here its samples."""
 
     def __init__(self, drive: SimulatedDrive) -> None:
         self._drive = drive
@@ -248,7 +248,7 @@ class ModelMetering(Metering):
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Take note of its interval rows; the figure is there."""
+        """Note its interval rows; it already has the figure."""
         del ramp_ns, watched
         summary = measurement.as_dict()
         self._base_ns = self._drive.native.now_ns - round(summary["total_s"] * 1e9)
@@ -259,7 +259,7 @@ class ModelMetering(Metering):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Keep the mean of each interval row; of a step without, of equal parts."""
+        """Store the mean of each interval row, or of equal parts without rows."""
         from ssdlab.results.step_log import write_power
 
         self._edges, began_ns = None, self._drive.native.now_ns
@@ -286,8 +286,8 @@ class ModelMetering(Metering):
         return StepPower(("model",), start, end, watts)
 
     def record(self) -> dict[str, JsonValue]:
-        """Return what the manifest keeps: the model is exact, and on the drive's clock."""
-        return {"use": "model", "name": "the simulated drive's own account", "rails": ["model"]}
+        """Return the manifest's record: the model is exact, and on the drive's clock."""
+        return {"use": "model", "name": "the simulated drive's power model", "rails": ["model"]}
 
 
 def _equal_parts(length_ns: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Which meter a run has, and how it begins to meter."""
+"""Chooses the meter of a run, and starts metering."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 def chosen_meter(
     given: MeterText | None, rig: Path | None, *, simulated: bool, in_suite: bool = False
 ) -> MeterText | None:
-    """Return the meter that a run is to use: the one given, else the usual one.
-
-    That a simulated drive is not to use its own is kept as it was given.
+    """Return the meter of a run: the given one, else the default. `none` is kept for a simulated drive, too.
 
     Raises
     ------
     Refused
-        A meter that is read meanwhile is given for a simulated drive, or a recording for several runs.
+        A live meter is given for a simulated drive, or a recording for several runs.
     UsageError, HostError
         The rig file or `config.toml` is wrong.
     """
@@ -48,7 +46,7 @@ def chosen_meter(
         if in_suite and given.kind in RECORDED:
             raise Refused(
                 f"{given.use} is a recording of one run, but this is a suite of several",
-                "run its methods one by one, each with its recording, or use a meter that is read live",
+                "run its methods one by one, each with its recording, or use a live meter",
                 meter=str(given),
             )
         if given.kind in RECORDED:
@@ -59,7 +57,7 @@ def chosen_meter(
 
 
 def usual_meter(rig: Path | None) -> MeterText | None:
-    """Return the meter that hangs on drives here: that of the rig file, else that of `config.toml`.
+    """Return the default meter: from the rig file, else from `config.toml`.
 
     Raises
     ------
@@ -76,20 +74,20 @@ def usual_meter(rig: Path | None) -> MeterText | None:
     if found is not None and found.kind in RECORDED:
         raise UsageError(
             f"{config_path()}: meter is {found.use}, and a recording is of one run",
-            "take it out there, and name it at its run: --meter",
+            "remove it there, and give it with its run: --meter",
             meter=str(found),
         )
     return found
 
 
 def kept_meter(manifest: Manifest) -> MeterText | None:
-    """Return the meter that a run was begun with."""
+    """Return the meter that a run was started with."""
     kept = manifest.open_options.get("meter")
     return None if kept is None else MeterText.parse(str(kept))
 
 
 def reopened_metering(text: MeterText | None, drive: Drive) -> Metering:
-    """Begin to meter a run that goes on; without its meter it goes on too, and every measurement says so."""
+    """Start metering a continued run; without its meter it continues, and every measurement says so."""
     try:
         return open_metering(text, drive)
     except LabError as error:
@@ -98,12 +96,12 @@ def reopened_metering(text: MeterText | None, drive: Drive) -> Metering:
 
 
 def open_metering(text: MeterText | None, drive: Drive) -> Metering:
-    """Begin to meter a drive.
+    """Start metering a drive.
 
     Raises
     ------
     UsageError, Refused, HostError
-        The meter is not there, meters no drive, or does not answer.
+        The meter is missing, measures no drive, or does not answer.
     """
     if text is not None and text.kind == "none":
         return NoMetering()

@@ -1,7 +1,7 @@
-"""What is observed during a measurement: the host, the drive's telemetry, and pauses of ssdlab.
+"""Observes during a measurement: the host, the drive's telemetry, and pauses of ssdlab.
 
-Nothing is sent in a step in which the drive is left alone, nor before the step that follows has begun: the
-drive is asked once a second from one second on, and at the end of what was measured.
+Nothing is sent in idle steps, nor before the next step has started: the drive is polled once a second, from
+one second on, and at the end.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """Asks one drive; what it said last is what the next step's changes are counted from.
+    """Polls one drive; changes of the next step count from the last reply.
 
     Parameters
     ----------
     drive
-        Held; asked at once, before anything is measured.
+        Held; polled at once, before anything is measured.
     """
 
     def __init__(self, drive: Drive) -> None:
@@ -42,12 +42,12 @@ class Witness:
         self._last, self._last_ns = self._telemetry.reading(), self._telemetry.clock_ns()
 
     def follow(self, last: StepTelemetry) -> None:
-        """Count changes from the end of a step of an earlier session on."""
+        """Count changes from the end of an earlier session's step."""
         self._last, self._last_ns = last.health or self._last, last.ended_ns
 
     @contextmanager
     def watching(self, keep: Callable[[Sample], None] | None = None) -> Iterator[Watched]:
-        """Watch what is measured within the block, which is to call `ended` with it."""
+        """Watch the measurement in the block, which must call `ended` with it."""
         began_ns = self._telemetry.clock_ns()
         if began_ns < self._last_ns:  # a simulated drive that was brought back to a state, counters and all
             self._last = self._telemetry.reading()
@@ -79,7 +79,7 @@ class Witness:
 
 
 class Watched:
-    """One measurement that is being watched."""
+    """One measurement under watch."""
 
     def __init__(self, witness: Witness, watch: Watch, began_ns: int) -> None:
         self._witness, self._watch, self._began_ns = witness, watch, began_ns
@@ -88,31 +88,31 @@ class Watched:
         self.telemetry: StepTelemetry | None = None
 
     def ended(self, measured: object) -> StepTelemetry | None:
-        """Return what the drive told while it was measured; None of one that tells nothing."""
+        """Return the drive's telemetry during the measurement; None if it reports nothing."""
         self._running = False
         telemetry, self.samples = self._witness._step(self._watch, self._began_ns, measured)
         self.telemetry = telemetry if telemetry.sources else None
         return self.telemetry
 
     def stop(self) -> None:
-        """End the watching, if what was measured did not come to its end."""
+        """Stop watching, if the measurement did not end."""
         if self._running:
             self._running = False
             self._watch.end(None)
 
 
 class Heartbeat(Closing):
-    """A thread that beats from now on; closed with the run.
+    """A thread that detects pauses from now on; closed with the run.
 
     Parameters
     ----------
     beats
-        False where a stop changes nothing, as in virtual time: then there are no pauses.
+        False if pauses do not matter, as in virtual time.
 
     Raises
     ------
     HostError
-        There can be no thread.
+        No thread can be started.
     """
 
     def __init__(self, *, beats: bool = True) -> None:
@@ -121,11 +121,11 @@ class Heartbeat(Closing):
         self._native = _core.Heartbeat(PERIOD_S, MIN_PAUSE_S) if beats else None
 
     def pauses(self) -> tuple[Pause, ...]:
-        """Return the pauses since they were last asked for, up to now."""
+        """Return the pauses since the last call."""
         return () if self._native is None else pauses_in(Gap(*each) for each in self._native.gaps())
 
     def close(self) -> None:
-        """End it; from then on there are none."""
+        """Stop detecting pauses."""
         if self._native is not None:
             self._native.close()
 
@@ -135,16 +135,16 @@ _DEVICE_READING_S = 0.5
 
 
 class Observation:
-    """Reads the counters of host and device when it is made, and again when the measurement is there.
+    """Reads the counters of host and device on creation, and again after the measurement.
 
     Parameters
     ----------
     drive
-        What is about to be measured.
+        The drive to measure.
     allow_unwritten
-        Whether it was opened so.
+        As it was opened.
     written_unknown
-        Whether nothing says that what may be read was ever written.
+        Whether it is unknown if blocks to read were ever written.
     """
 
     def __init__(self, drive: Drive, *, allow_unwritten: bool = False, written_unknown: bool = False) -> None:
@@ -158,7 +158,7 @@ class Observation:
         self._cpu = read_cpu_times()
 
     def around(self, summary: Summary) -> HostContext:
-        """Return the state of the host during the measurement that has just ended, given its summary."""
+        """Return the host's state during the measurement that just ended, given its summary."""
         from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
         if self._drive.capabilities.virtual_time:
@@ -202,14 +202,14 @@ class Watcher(Protocol):
     """Observes a measurement."""
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Take note that a phase begins, and of its length or its bytes where they are known."""
+        """Note the start of a phase, and its length or bytes if known."""
 
     def tick(self, snapshot: _core.Snapshot) -> None:
-        """Take note of how far it is; about every 50 ms."""
+        """Note the progress, about every 50 ms."""
 
 
 class Silent:
-    """Observes and says nothing."""
+    """A watcher that does nothing."""
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
         """Say nothing."""

@@ -1,4 +1,4 @@
-"""What to run on which drive, and its effects: determined without touching the drive."""
+"""What to run on which drive, and its effects, determined without touching the drive."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be run on what.
+    """What to run on which drive.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Order:
     drive
         As the user named it.
     size_bytes
-        Of a file that is to be made.
+        Size of a file to create.
     destroy
         Consent to losing the drive's data.
     wipe_signatures
@@ -62,21 +62,21 @@ class Order:
     endurance_cap
         Share of the rated endurance that may be written; by default a tenth.
     seed
-        Of the run; by default one is drawn.
+        Seed of the run; by default random.
     rig
-        File that describes the test platform; by default that of the user, if there is one.
+        File that describes the test platform; by default the user's, if any.
     run_id
-        That it is to have; None: a new one.
+        Id of the run; None: a new one.
     member
-        Where the run is part of a suite: what it is there.
+        Its place in a suite.
     meter
-        Power meter on the drive; by default that of the rig file.
+        Power meter on the drive; by default from the rig file.
     on_error
-        What becomes of the run where too many I/Os of a step fail.
+        What to do if too many I/Os of a step fail.
     begun_on
-        Where the run is part of a suite: the drive that the suite's consent was given for.
+        In a suite: the drive of the suite's consent.
     variant
-        What the drive is to be made before the first step; the text of a simulated one says it already.
+        Variant to set before the first step; a simulated drive has it in its text.
     """
 
     method: Method
@@ -98,22 +98,22 @@ class Order:
 
 
 def plan_order(order: Order, library: Path | None = None, *, probing: bool = False) -> Plan:
-    """Work out what a run will do; looks at the drive and touches nothing.
+    """Plan a run; inspects the drive and touches nothing.
 
     Parameters
     ----------
     order
-        What is to be run on what.
+        What to run on which drive.
     library
-        Whose earlier runs of the drive say how fast it is.
+        Library whose earlier runs show the drive's speed.
     probing
-        Measure the drive for half a minute at most: reads only, unless its data may be lost.
+        Measure the drive for up to half a minute: reads only, unless its data may be lost.
 
     Raises
     ------
     UsageError, Refused
-        There is no such drive, or it has no size. What else speaks against
-        the run, for example want of consent, is the plan's `objection`.
+        There is no such drive, or it has no size. Other objections, such as missing consent, are the plan's
+        `objection`.
     """
     found = look(
         order.drive,
@@ -159,12 +159,12 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
 
 
 def check_before_made(order: Order, looked: Callable[..., Look], *, writing: bool) -> None:
-    """Refuse what a drive that is made cannot be, or be asked, before it is; `looked` is `drives.look`.
+    """Refuse requests that a drive to be created cannot meet; `looked` is `drives.look`.
 
     Raises
     ------
     Refused, Unsupported, UsageError
-        What it cannot, and why.
+        What is impossible, and why.
     """
     refuse_before_made(order.drive, getattr(order.params, "precondition", None))
     made = order.size_bytes is not None and order.variant != AS_IT_IS
@@ -180,7 +180,7 @@ def check_before_made(order: Order, looked: Callable[..., Look], *, writing: boo
 
 
 def no_drive(method: Method, identity: Identity) -> Unsupported | None:
-    """Return why a method that asks the drive itself has nobody to ask; None where it has."""
+    """Return why a method that queries the drive cannot; None if it can."""
     can = identity.capabilities
     if not method.asks_drive or can.virtual_time:
         return None
@@ -199,8 +199,8 @@ def plan_on(
 ) -> Plan:
     """Run a procedure on a lab that only counts, for a drive of that capacity and logical block.
 
-    Of a run that goes on, `known` are the finished steps. `pace` is what is known of the drive's speed beyond
-    its link and its ratings: earlier runs, or a probe.
+    For a continued run, `known` are its finished steps. `pace` is further knowledge of the drive's speed:
+    earlier runs, or a probe.
     """
     can = drive.capabilities
     planning = planning_of(drive, pace)
@@ -234,7 +234,7 @@ def _cannot_show(steps: Sequence[PlannedStep], params: Params) -> tuple[str, ...
 
 
 def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
-    """Add to a plan what share of the rated endurance it takes, and an objection where that is too much."""
+    """Add the share of the rated endurance to a plan, with an objection if it is too large."""
     rating = None if drive.capabilities.virtual_time else rating_of(drive, cap)
     if rating is None:
         return plan

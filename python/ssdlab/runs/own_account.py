@@ -1,7 +1,7 @@
-"""Power by a real drive's own account: the mean of the last second in its SMART log, as telemetry reads it.
+"""Power reported by a real drive: the mean of the last second in its SMART log, as telemetry reads it.
 
-Nothing is asked for it beyond what telemetry asks, so nothing reaches the drive in an idle step: such a step
-has no figure. Its readings come once a second and may be as old, which is how far its clock is off.
+It sends nothing beyond telemetry, so idle steps have no figure. Readings come once a second and may be one
+second old, which is the clock error.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ _RAIL = "drive"
 
 
 class OwnAccount(Metering):
-    """What a drive says that it draws.
+    """The power that a drive reports.
 
     Parameters
     ----------
     text
-        ``nvme:smart``, and what its owner knows of it.
+        ``nvme:smart``, and its owner's statements.
     drive
-        Held; asked once, whether it has such an account.
+        Held; asked once whether it reports power.
 
     Raises
     ------
     Refused
-        It says nothing of its power, or not to this user.
+        It does not report its power, or not to this user.
     """
 
     period_s = PERIOD_S
-    """Between two readings, and what each is the mean of."""
+    """Interval and averaging time of readings."""
 
     def __init__(self, text: MeterText, drive: Drive) -> None:
         health = drive.telemetry.reading()
@@ -61,7 +61,7 @@ class OwnAccount(Metering):
         how = {None: "", True: ", estimated", False: ", measured"}[health.power_estimated]
         info = MeterInfo(
             use=text.use,
-            name=f"the drive's own account{how}",
+            name=f"the drive's own reading{how}",
             rails=(_RAIL,),
             rate_hz=1 / self.period_s,
             accuracy=health.power_error,
@@ -91,7 +91,7 @@ class OwnAccount(Metering):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Keep what was told in a step that measured."""
+        """Store the readings of a measuring step."""
         from ssdlab.results.step_log import StepPower, write_power
 
         self._trace = None

@@ -1,6 +1,6 @@
-"""What is known of a drive's speed before a run: link, ratings, earlier runs, the least by its model.
+"""What is known about a drive's speed before a run: link, ratings, earlier runs, minimum by model.
 
-`probe` measures it; what is put together here touches nothing.
+It touches nothing; `probe` measures.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
 
 
 FRESH_CAPACITIES = 1.3
-"""A fresh drive writes at its first speed until its flash is full: its capacity and the spare area, which is
-so much where nobody knows it ..."""
+"""A fresh drive writes at its first speed until its flash is full: capacity and spare area, by default this
+..."""
 CACHE_CAPACITIES = 0.05
-"""... and what a cache takes in beside."""
+"""... and what a cache takes in addition."""
 SETTLED_CAPACITIES = 1.5
-"""Written over so often by random writes a drive is as it will stay, near enough for a plan."""
+"""Drive writes of random I/O after which a drive is steady enough for a plan."""
 FILLS_FROM = 0.3
-"""Of a capacity: what writes so much in order goes beyond any cache."""
+"""Share of the capacity: sequential writes of this much exceed any cache."""
 RUNS_READ = 12
-"""Earlier runs of the drive that are read, the newest first ..."""
+"""Number of earlier runs to read, newest first ..."""
 STEPS_READ = 400
-"""... and of them together so many steps."""
+"""... and of their steps in all."""
 _EARLIER = (0.6, 1.6)
 """What the same load gives on another day: other state, other load of the host."""
 _RATED: dict[str, tuple[bool, bool, int, tuple[float, float]]] = {
@@ -77,7 +77,7 @@ _UNSTEADY_MIN = 0.05
 
 
 def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
-    """Return what a plan knows of a drive; `pace` is what is known beyond link and ratings."""
+    """Return a plan's knowledge of a drive; `pace` is knowledge beyond link and ratings."""
     identity = drive if isinstance(drive, Identity) else drive.identity
     if not isinstance(identity, Identity):  # that of a record, whose drive may be gone
         return Planning(purges_at_once=drive.capabilities.purges_at_once, pace=pace or ANY_DRIVE)
@@ -91,7 +91,7 @@ def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
 
 
 def pace_of(identity: Identity, library: Path | None = None) -> Pace:
-    """Return what is known of a drive: by its link, its ratings and, in a library, earlier runs of it."""
+    """Return what is known about a drive's speed: by link, ratings and, in a library, earlier runs."""
     found = Pace(fresh_bytes=_fresh_capacities(identity) * identity.capacity_bytes)
     made = _made(identity)
     link = _link_of(identity) if made is None else 1e6 * made["profile"]["link"]["bandwidth_mb_s"]["value"]
@@ -237,16 +237,16 @@ def _of_run(folder: Path) -> Iterator[Known]:
 
 
 def known_of(step: Step, capacities: float, share: tuple[float, float] = _EARLIER) -> Known | None:
-    """Return what a measured step of one stream says of the drive; None of a mix, a rate or a replay.
+    """Return what a measured one-stream step shows of the drive; None for a mix, a rate or a replay.
 
     Parameters
     ----------
     step
         Finished.
     capacities
-        Written to the drive before it, since it was purged.
+        Drive writes before it, since the purge.
     share
-        Between what shares of it other steps of the load will lie.
+        Range of other steps of this load, as shares of it.
     """
     workload, summary = step.workload, step.summary
     if workload is None or summary is None or len(workload.streams) != 1 or not summary.moved_bytes:
@@ -280,7 +280,7 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
 
 
 def planned_features(identity: Identity) -> PowerFeatures | None:
-    """Return what a drive has that is not opened: of a simulated one all, of SATA what its link has."""
+    """Return the power features of an unopened drive: all of a simulated one, the link's of SATA."""
     if identity.capabilities.made_to_order:
         from ssdlab.drives.simulated.profiles import check_profile
         from ssdlab.drives.simulated.saving import features_of_profile

@@ -1,7 +1,7 @@
-"""What a run will do, found by running its procedure on a lab that only counts.
+"""Plans a run by running its procedure on a lab that only counts.
 
-Each step gets bounds, [lower, upper], of time and of bytes written, and what it does to the drive in words,
-both from its verb; while a run goes on, `tracking` narrows the bounds by the speed it sees.
+Each step gets bounds, [lower, upper], of time and bytes written, and its effects on the drive in words, from
+its verb. During a run `tracking` narrows the bounds by the observed speed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Past:
-    """What a drive has behind it."""
+    """The history of a drive."""
 
     worked: bool = False
-    """It has read or written."""
+    """It has done I/O."""
     disordered: bool = False
-    """It holds what was written at random since it was purged."""
+    """It has data from random writes since the purge."""
 
     def pace(self, of_the_drive: Pace) -> Pace:
-        """Return what is known of the drive's speed, for what comes now."""
+        """Return what is known about the drive's speed for the next step."""
         return of_the_drive.after(work=self.worked, disorder=self.disordered)
 
     def then(self, step: Request | Step) -> Self:
-        """Return the past behind a step."""
+        """Return the history after a step."""
         worked = self.worked or step.workload is not None
         if step.verb in ("purge", "place"):
             return type(self)(worked, step.verb == "place")
@@ -54,16 +54,17 @@ class Past:
 
 
 START_MAX_S = 10.0
-"""Opening the drive, reading the environment, writing the tables at the end."""
+"""Maximum for opening the drive, reading the environment, and writing the tables."""
 OVERHEAD_MAX_S = 8.0
-"""Of the host in all steps together, beside what each takes: some wait for a disk, not all do ..."""
+"""Maximum of the host in all steps together, besides the usual time: some wait for a disk ..."""
 OVERHEAD_USUAL_S = 0.25
-"""... and what each takes: threads start, I/O is drained, records reach the disk; 20 to 100 ms here."""
+"""... and the usual time per step: threads start, I/O is drained, records reach the disk; 20 to 100 ms
+here."""
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One step to come."""
+    """One planned step."""
 
     ordinal: int
     verb: str
@@ -73,15 +74,15 @@ class PlannedStep:
     target_bytes: int | None
     """Where it stops by bytes: how many."""
     hash: str = ""
-    """Of verb and arguments, as the journal has it."""
+    """Hash of verb and arguments, as in the journal."""
     effects: tuple[str, ...] = ()
-    """What reaches the drive, each a phrase: ``writes 128 KiB blocks in order to ...``."""
+    """Effects on the drive, as phrases: ``writes 128 KiB blocks in order to ...``."""
     overhead_s: float = 0.0
     """What of the upper bound of its time is the host's."""
     settled_bytes: float = inf
-    """Upper bound of its writes on a drive that was written for long."""
+    """Upper bound of its writes on a long-written drive."""
     request: Request | None = None
-    """What was asked; None where nothing was."""
+    """The request; None: none."""
     simulating: Bounds = NOTHING
     """Seconds that a simulation of it takes of the host."""
 
@@ -92,7 +93,7 @@ class PlannedStep:
 
 
 def not_steady(step: PlannedStep) -> str:
-    """Return why the writes of a step certainly cannot show steady state; empty: they may."""
+    """Return why the writes of a step cannot show steady state; empty: they may."""
     asked = None if step.request is None else step.request.asked
     if not isinstance(asked, Precondition) or asked.until is None or step.request is None:
         return ""
@@ -122,24 +123,24 @@ class Plan:
 
     steps: tuple[PlannedStep, ...]
     preparation: Bounds = NOTHING
-    """Seconds of laying out a file that does not exist yet."""
+    """Seconds to create a missing file."""
     preparation_bytes: int = 0
     objection: LabError | None = None
-    """Why the run would be refused as things stand."""
+    """Why the run would be refused now."""
     signatures: tuple[Signature, ...] = ()
-    """What is wiped off the drive before its first write, by consent."""
+    """Signatures to wipe before the first write, by consent."""
     endurance_bytes: int | None = None
-    """Rated endurance of the drive, where it is on record."""
+    """Rated endurance of the drive, if recorded."""
     cap_bytes: int | None = None
-    """The run is refused, or ends, beyond so many bytes written."""
+    """Limit of bytes written; beyond it the run is refused or ends."""
     planning: Planning = field(default_factory=Planning)
-    """What was known of the drive."""
+    """Knowledge of the drive."""
     own_steps: int = 0
-    """Steps at its beginning that are the run's own, and no step that the user wrote."""
+    """Number of leading steps that the user did not write."""
     keeps_time: bool = False
-    """The drive keeps time of its own: how long the host takes for it is another matter."""
+    """The drive has its own time, separate from the host's."""
     cannot_show: tuple[str, ...] = ()
-    """Why its figures will not be known to be of steady state, where that is sure; empty: they may be."""
+    """Why its figures certainly cannot show steady state; empty: they may."""
 
     @property
     def drive_seconds(self) -> Bounds:
@@ -148,7 +149,7 @@ class Plan:
 
     @property
     def seconds(self) -> Bounds:
-        """Seconds from the command to its end; of a drive that keeps time of its own, of that time."""
+        """Seconds from the command to its end; in the drive's own time, if it has one."""
         if self.keeps_time:
             return self.drive_seconds
         return self.preparation + self.drive_seconds + Bounds(0.0, START_MAX_S + overhead_max_s(self.steps))
@@ -165,8 +166,7 @@ class Plan:
     def bytes_written(self) -> Bounds:
         """Bytes written to the drive.
 
-        A drive writes as a fresh one only for so long after each purge, and then as one written for long;
-        what surely is written after a purge, such as a fill, uses that up.
+        A drive is fast only for some time after each purge; certain writes, such as a fill, use that up.
         """
         prepared = float(self.preparation_bytes)
         lower = prepared + sum(step.bytes_written.lower for step in self.steps)
@@ -177,10 +177,10 @@ class Plan:
 
 
 def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
-    """Return what is written at most at the speed of a fresh drive beyond that of one written for long.
+    """Return the maximum extra bytes written at a fresh drive's speed.
 
-    After each purge the drive is fresh anew, and so it may be when a run begins. What surely is written uses
-    that up, and so does a fill that is left out because every byte was written before.
+    The drive is fresh after each purge, and possibly at the start. Certain writes use that up, and so does a
+    skipped fill.
     """
     total, left = 0.0, fresh_bytes
     for step in steps:
@@ -194,7 +194,7 @@ def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
 
 
 def overhead_max_s(steps: Sequence[PlannedStep]) -> float:
-    """Return what the host adds at most to steps, beside what each takes of the drive."""
+    """Return the host's maximum overhead of steps."""
     usual = OVERHEAD_MAX_S + OVERHEAD_USUAL_S * len(steps)
     return min(usual, sum(step.overhead_s for step in steps))
 
@@ -205,7 +205,7 @@ class Recorder:
     Parameters
     ----------
     known
-        Finished steps of the same run: the length of a trace need not be measured again.
+        Finished steps of the same run, so that a trace need not be read again.
     planning
         What is known of the drive.
     """
@@ -228,7 +228,7 @@ class Recorder:
 
 
 def planned_step(request: Request, planning: Planning | None = None, past: Past | None = None) -> PlannedStep:
-    """Work out the bounds of one step, which may have others behind it."""
+    """Return the bounds of one step, with optional steps after it."""
     known = planning or Planning()
     if past is not None:
         known = replace(known, pace=past.pace(known.pace))

@@ -1,4 +1,4 @@
-"""Bringing a drive into steady state for a single measurement, without the full procedure of a method."""
+"""Brings a drive into steady state for a single measurement, without a method's full procedure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OF_MEASURE = Advice(
 
 
 def refuse_unprepared(drive: str, how: str) -> None:
-    """Refuse a simulated drive that cannot be prepared so, before it is made.
+    """Refuse a simulated drive that cannot be prepared like this, before it is made.
 
     Raises
     ------
@@ -53,15 +53,15 @@ def prepare(
     seed: int,
     watcher: Watcher,
 ) -> dict[str, object]:
-    """Purge a drive and prepare it; returns what is to be said of that beside the measurement.
+    """Purge and prepare a drive; return remarks for the measurement.
 
-    `whole` tells whether what is written then goes to all of the drive: a part has a steady state of its own.
-    The watcher is told of each thing that is done.
+    `whole`: later writes cover the whole drive, as a part has its own steady state. The watcher is notified
+    of each phase.
 
     Raises
     ------
     Refused, UsageError
-        It cannot be prepared so; nothing was touched.
+        It cannot be prepared like this; nothing was touched.
     DriveError
         It cannot be purged.
     """

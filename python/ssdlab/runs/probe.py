@@ -1,7 +1,7 @@
-"""What `plan --probe` measures: a few loads, for half a minute at most, to replace guesses in a plan.
+"""The measurements of `plan --probe`: a few loads, for up to half a minute, to replace guesses in a plan.
 
-Reads only, unless the drive's data may be lost (`--destroy`). Of a simulated drive a copy of its own is
-measured, as small as the profile allows: it is made for this and thrown away.
+Reads only, unless the drive's data may be lost (`--destroy`). For a simulated drive, a temporary copy of the
+smallest size is measured.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Workload
 
 PROBE_MAX_S = 30.0
-"""Of the host's time, all loads together."""
+"""Maximum time of all loads together."""
 _READ_S = _WRITE_S = 1.2
 _FILLING_S = 7.5
 """A drive that is so small or so fast is written full; a short look at its writes cannot tell of that."""
@@ -79,7 +79,7 @@ class _Probe:
         seconds: float,
         simulated_s: float = _SIMULATED_S,
     ) -> list[Known]:
-        """Measure a load; nothing where the time is over."""
+        """Measure a load, unless the time is over."""
         if time.monotonic() >= self.ends:
             return []
         seconds = simulated_s if self.simulated else seconds
@@ -91,9 +91,9 @@ class _Probe:
         return [Known(load, rate, low, high, source="probe")] if rate > 0 else []
 
     def filling(self, capacity_bytes: int) -> Filling | None:
-        """Write a drive full, as a fill does; `capacity_bytes` is of the one that is planned for.
+        """Fill a drive; `capacity_bytes` is the planned drive's.
 
-        A simulated one is purged before; of any other nothing is known if it takes too long.
+        A simulated drive is purged before; a real one that takes too long gives no result.
         """
         ends = self.ends if self.simulated else min(self.ends, time.monotonic() + _FILLING_S)
         if time.monotonic() >= self.ends:
@@ -111,7 +111,7 @@ class _Probe:
         return Filling(FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
 
     def discards(self) -> float | None:
-        """Discard a part of a drive; return how fast all of it is discarded at least, in bytes a second."""
+        """Discard a part of a drive; return the minimum rate for the whole, in bytes a second."""
         unit = SPAN_UNIT_BYTES
         length = round(_DISCARDED * self.drive.identity.capacity_bytes) // unit * unit
         if not length or time.monotonic() >= self.ends:
@@ -123,7 +123,7 @@ class _Probe:
         return _DISCARD_SHARE * length / max(record.seconds, 1e-6) if record.reached_device else None
 
     def settling(self, capacity_bytes: int) -> list[Known]:
-        """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""
+        """Write at random until the drive is steady, or the time is over; return first and last figures."""
         seconds = 1e4 if self.simulated else _SETTLING_S
         enough = round(SETTLED_CAPACITIES * capacity_bytes)
         load = Load(writes=True, random=True, block_bytes=4 * _KIB, in_flight=32)
@@ -162,7 +162,7 @@ class _Probe:
 
 
 def unhindered(summary: Summary) -> float:
-    """Return how many times as much the load of one thread may do where that never waits for a CPU."""
+    """Return the possible speed-up of a one-thread load that never waits for a CPU."""
     waited_s = ((summary.workers or NO_WORKERS).run_queue_wait_ns or 0) / NS_PER_S
     elapsed_s = float(summary.elapsed_s)
     return 1 / (1 - min(waited_s / elapsed_s, _WAITED_UP_TO)) if elapsed_s else 1.0
@@ -176,14 +176,14 @@ def probe(
     destroy: str | None = None,
     wipe_signatures: bool = False,
 ) -> Pace:
-    """Measure a drive for half a minute at most, and return what is known of it then.
+    """Measure a drive for up to half a minute, and return what is then known about it.
 
     Parameters
     ----------
     text
         The drive.
     pace
-        What was known of it before.
+        Earlier knowledge of it.
     size_bytes, destroy, wipe_signatures
         As of `ssdlab.drives.open_drive`; with consent writes are measured too.
 
@@ -192,7 +192,7 @@ def probe(
     Refused, DriveError, HostError
         The drive cannot be opened for that.
     Interrupted
-        A signal came; nothing of a probe is kept.
+        Stopped by a signal; a probe keeps nothing.
     """
     try:
         return _probed(text, pace, size_bytes, destroy, wipe_signatures)

@@ -1,15 +1,18 @@
-"""Where a run comes from: method, drive, host and tool, as its manifest keeps them."""
+"""The provenance of a run in its manifest: method, drive, host and tool."""
 
 from __future__ import annotations
 
+import os
 import secrets
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives.ratings import rated_values
+from ssdlab.host.consent import has_own_name
 from ssdlab.host.held_folder import hold
-from ssdlab.results.journal import now
+from ssdlab.results.journal import boot_id, now
+from ssdlab.results.lease import host_name
 from ssdlab.results.records import VoidedWrites
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
 from ssdlab.results.schema import DriveInfo, Manifest
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def written_by_run(folder: Path | HeldFolder) -> int:
-    """Return the bytes that the attempts of a run have written: from its tables, before those from its logs.
+    """Return the bytes written by the attempts of a run: from its tables, or earlier from its logs.
 
     Parameters
     ----------
@@ -54,7 +57,7 @@ def written_by_run(folder: Path | HeldFolder) -> int:
 
 
 def voided_writes(folder: HeldFolder, voided: Sequence[VoidedAttempt]) -> tuple[VoidedWrites, ...]:
-    """Return what the attempts that do not count have written, by their logs, which are still there.
+    """Return the bytes written by voided attempts, from their logs.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def _by_log(steps: HeldFolder, name: str) -> int:
 
 
 def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
-    """Return the manifest that a run begins with."""
+    """Return a run's first manifest."""
     started = now()
     info = drive_info(order.drive, drive)
     engine = str(getattr(order.params, "engine", order.method.engine))
@@ -119,7 +122,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
 
 
 def on_error_of(manifest: Manifest) -> OnError:
-    """Return what becomes of a run where too many I/Os fail; one of an older version stops."""
+    """Return a run's policy for too many failed I/Os; runs of older versions stop."""
     return "continue" if manifest.open_options.get("on_error") == "continue" else "stop"
 
 
@@ -135,9 +138,9 @@ def lasting_text(text: str, info: DriveInfo) -> str:
 
 
 def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
-    """Return a manifest that tells the queue settings as they are now, at the end of the last step.
+    """Return a manifest with the present queue settings, at the end of the last step.
 
-    The environment is read before the first, when the settings of the run are still to be made.
+    The environment is read before the first step, when settings are not yet made.
     """
     found = drive.conditions()
     storage = manifest.environment.get("storage")
@@ -149,19 +152,19 @@ def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
 
 
 def metered_by(manifest: Manifest, record: dict[str, JsonValue] | None) -> Manifest:
-    """Return a manifest that tells what metered the drive; the same where nothing did."""
+    """Return a manifest with the drive's meter; unchanged without one."""
     if record is None:
         return manifest
     return manifest.model_copy(update={"environment": {**manifest.environment, "meter": record}})
 
 
 def drive_info(text: str, drive: Drive) -> DriveInfo:
-    """Return a drive's identity as a manifest keeps it."""
+    """Return a drive's identity for a manifest."""
     return identity_info(text, drive.identity)
 
 
 def identity_info(text: str, identity: Identity) -> DriveInfo:
-    """Return an identity as a manifest keeps it."""
+    """Return an identity for a manifest."""
     plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
     can = identity.capabilities
     return DriveInfo(
@@ -196,4 +199,30 @@ def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
     from ssdlab.drives.environment import environment_facts
 
-    return environment_facts(drive, rig)
+    return {**environment_facts(drive, rig), "place": place_of(drive)}
+
+
+RACK = "SSDLAB_RACK"
+"""Environment variable that names the rack of this host; the fleet sets it by the host's inventory."""
+
+
+def place_of(drive: Drive) -> dict[str, JsonValue]:
+    """Return where a drive is: host, rack and slot; null where nothing says it."""
+    who = drive.identity
+    node = Path("/sys/class/block") / who.name.replace("/", "!")
+    slot = slot_of(node, who) if who.capabilities.block_device else None
+    return {"hostname": host_name(), "rack": os.environ.get(RACK) or None, "slot": slot}
+
+
+def slot_of(node: Path, who: Identity) -> str:
+    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
+
+    One that hangs nowhere and has but a name of the kernel's (loop, zram) is told from the next that gets its
+    name by the kernel's count of attachments since the host started.
+    """
+    device = node / "device"
+    if device.exists():
+        return str(device.resolve())
+    if who.diskseq is None or has_own_name(who.consent_id, asdict(who)):
+        return who.path
+    return f"{who.path} (attachment {who.diskseq} since start {boot_id()})"

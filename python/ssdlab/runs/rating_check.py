@@ -1,8 +1,8 @@
-"""What a simulated drive does where it is rated: each rating in the drive state that it speaks of.
+"""Measures a simulated drive against its ratings, each in the rating's drive state.
 
-A drive is made so many times smaller that it can be overwritten for long in a moment; what decides the
-figures stays (dies, depth, spare, superblocks), and the scale is stated. States are made once and restored,
-so that no figure depends on the order of the ratings.
+The drive is scaled down so that long overwriting is quick; what determines the figures stays (dies, depth,
+spare, superblocks), and the scale is stated. States are prepared once and restored, so that no figure depends
+on the order of the ratings.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Effort:
     Attributes
     ----------
     capacity_bytes
-        The drive is made smaller until it has no more than this, if it can be.
+        Largest capacity to simulate, if the profile allows.
     seconds
-        Of the drive's own time that each rating is measured for.
+        Virtual time to measure each rating.
     """
 
     capacity_bytes: int
@@ -76,13 +76,13 @@ QUICK = Effort(capacity_bytes=6 << 30, seconds=0.25)
 
 @dataclass(frozen=True)
 class Checked:
-    """A profile's ratings beside what the model does, and at which scale."""
+    """A profile's ratings with the model's figures, and the scale."""
 
     profile: str
     scale: int
     ratings: tuple[Judged, ...]
     made: Document = field(default_factory=dict)
-    """What `check_profile` returns of the drive."""
+    """Facts of the drive from `check_profile`."""
 
     @property
     def passed(self) -> bool:
@@ -91,12 +91,12 @@ class Checked:
 
 
 def ratings_of(profile: str, path: Path | None = None) -> Ratings:
-    """Return the ratings of a profile: those that ssdlab brings along, or those of a file.
+    """Return the ratings of a profile: built-in, or from a file.
 
     Raises
     ------
     UsageError
-        There are none, they cannot be read, or they are of another profile.
+        There are none, they cannot be read, or they are for another profile.
     """
     asked, name = check_profile(profile)["profile"], profile_id(profile)
     if path is not None:
@@ -134,16 +134,16 @@ def check(
     profile
         Name, alias or path of a profile.
     ratings
-        What it is rated for.
+        Its ratings.
     effort
-        How much to spend.
+        Effort of the check.
     on_rating
         Called before each rating is measured.
 
     Raises
     ------
     UsageError
-        There is no such profile, or its SLC cache holds less than what is rated within it.
+        There is no such profile, or its SLC cache holds less than a rating within it needs.
     """
     _check_spans(profile, ratings)
     scale = scale_for(profile, effort.capacity_bytes)
@@ -158,7 +158,7 @@ def check(
 
 
 def scale_for(profile: str, capacity_bytes: int) -> int:
-    """Return the least scale at which a profile has no more than so many bytes, or else its greatest."""
+    """Return the smallest scale that keeps a profile within so many bytes, or else its largest."""
     import ssdlab._core as _core
 
     text = profile_text(profile)
@@ -212,7 +212,7 @@ class _PreparedDrive:
         self._seeds = _seeds_of("")
 
     def measure(self, rating: Rating) -> float | Unmeasured:
-        """Return what the drive does where it is rated, or why that is not known."""
+        """Return the drive's figure for a rating, or why it is unknown."""
         if rating.metric == "idle_w":
             self._enter(rating)
             start_ns = self._drive.native.now_ns

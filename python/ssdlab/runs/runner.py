@@ -50,10 +50,10 @@ It is the delay before idle work of the simulated drives, which is recalled from
 
 
 def can_be_done_again(request: Request, result: StepResult) -> bool:
-    """Whether a step in which ssdlab was paused can simply be repeated, as `resume` might.
+    """Whether a step in which ssdlab was paused can be repeated, as `resume` would.
 
-    One that prepares is left as it is, since no figure is of it; one whose drive has rested too long, or has
-    a history that cannot be repeated (`from-purge`), would not be the same again.
+    Preparations are not repeated, as no figure comes from them; neither are steps that depend on a rested
+    drive, or on all steps since the purge (`from-purge`).
     """
     summary = result.measurement
     if not result.pauses or summary is None or request.verb in PREPARING or result.seconds > _AGAIN_S:
@@ -63,14 +63,14 @@ def can_be_done_again(request: Request, result: StepResult) -> bool:
 
 
 class Rewind(BaseException):
-    """A preparation was voided: the procedure must restart from its first line. Never leaves `session`.
+    """A preparation was voided: the procedure must restart from its first line.
 
-    No `Exception`: a method that handles those does not stand in its way.
+    Handled in `session`. Not an `Exception`, so that methods do not catch it.
     """
 
 
 class Paused(Interrupted):
-    """The run stopped where it was asked to; see `Runner`'s `pause_after`."""
+    """The run stopped at the requested step; see `Runner`'s `pause_after`."""
 
 
 class Runner:
@@ -79,7 +79,7 @@ class Runner:
     Parameters
     ----------
     drive
-        Held by the caller for as long as the run goes on.
+        Held by the caller during the run.
     journal
         Open; the caller holds the folder's lock.
     folder
@@ -87,11 +87,11 @@ class Runner:
     tracker
         Called with the progress of the run.
     stopped
-        Asked about every 50 ms; True ends the run as interrupted.
+        Called about every 50 ms; True ends the run as interrupted.
     progress_of
-        Reads how far a step log came; another one for drives that write none.
+        Reads the progress of a step log; replaced for drives without one.
     keeper
-        Keeps the state of a drive that has one which can be kept.
+        Keeps the state of a simulated drive.
     written_by
         Run that has written the whole span before, which a device cannot tell.
     pause_after
@@ -155,16 +155,16 @@ class Runner:
 
     @property
     def conditions(self) -> ConditionKeeper:
-        """What the steps have set on drive and host."""
+        """Settings of drive and host by the steps."""
         return self._executor.conditions
 
     def expect(self, requests: Sequence[Request]) -> None:
-        """Work out points of a fork ahead, side by side; what is finished, or was begun before, is left."""
+        """Compute points of a fork ahead, in parallel, except finished and started ones."""
         fresh = [each for each in requests if not self._journal.history(each.ordinal).begins]
         self._executor.expect(fresh)
 
     def restart(self) -> None:
-        """Forget which steps were walked through: the procedure runs again from its first line."""
+        """Forget the visited steps, as the procedure runs again from its first line."""
         self.steps.clear()
         self._prepared.clear()
         self._stretch.clear()
@@ -174,15 +174,14 @@ class Runner:
         self._tracker.restart()
 
     def perform(self, request: Request) -> Step:
-        """Do a step, or read it back.
+        """Execute a step, or read it back.
 
         Raises
         ------
         Refused
-            The journal holds another step at this place: the method or its parameters are not those of the
-            run.
+            The journal has another step at this place: the method or its parameters have changed.
         Rewind
-            The last preparation does not hold any more and was voided.
+            The last preparation is no longer valid and was voided.
         Interrupted, DriveError, HostError
             From the step itself.
         """

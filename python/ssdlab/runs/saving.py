@@ -1,4 +1,4 @@
-"""The records of a single measurement that is kept as a run: `ssdlab measure --save`."""
+"""Saves a single measurement as a run: `ssdlab measure --save`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PROSE = """One workload, measured by `ssdlab measure`.
 
-It is not a review method: the drive state, and how long it had lasted, are unknown.
+It is not a review method: the drive's state and history are unknown.
 """
 
 
@@ -50,7 +50,7 @@ def save_measurement(
     power: str = "",
     metered: dict[str, JsonValue] | None = None,
 ) -> Path:
-    """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
+    """Save one measurement in the library, as a finished run of the pseudo-method `measure`.
 
     Parameters
     ----------

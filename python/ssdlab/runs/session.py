@@ -1,7 +1,7 @@
 """A run from the command to its end: start, resume, plan.
 
-It joins a method's procedure, a guarded drive, and the run folder with its journal. The folder always holds
-everything needed to resume: nothing else is kept in memory across steps.
+It joins a method's procedure, a guarded drive, and the run folder with its journal. The folder has everything
+needed to resume.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ Finisher = Callable[[Path, Manifest, RunLock], Manifest]
 
 
 class RunEnvironment:
-    """How runs reach the world; tests put other things in place.
+    """A run's access to the outside, which tests replace.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def start(
     UsageError, Refused
         Before anything was touched.
     Interrupted, DriveError, HostError
-        In mid-run; the folder is kept and can be resumed. `run` and `folder` are facts of the error.
+        During the run; the folder is kept and can be resumed. `run` and `folder` are facts of the error.
     """
     environment = environment or RunEnvironment()
     with library_errors(library):
@@ -187,15 +187,15 @@ def resume(
     folder, observers, environment
         As of `start`.
     renewal
-        Consent given anew; needed where that of the run does not count any more.
+        Renewed consent, if the run's is no longer valid.
     on_wait
-        Told what is waited for, where a process on another host may still be at work on it.
+        Called with the reason of waiting, if a process on another host may still work on it.
 
     Raises
     ------
     Refused
-        It is finished, is being run, was written by a newer ssdlab or with other method code, or the drive
-        is not the one that it began on.
+        It is finished, running, from a newer ssdlab or other method code, or the drive is not the original
+        one.
     """
     environment = environment or RunEnvironment()
     manifest = RunFolder(folder).manifest
@@ -321,7 +321,7 @@ class _Run:
         return self._stop()
 
     def leave(self, error: BaseException) -> dict[str, object]:
-        """Put back what the steps have set, and say how the drive is left."""
+        """Restore what the steps have set, and record the drive's final state."""
         del error
         steps: Sequence[Step] = ()
         if self._runner is not None:
@@ -412,7 +412,7 @@ class _Run:
         return [
             Departure(
                 code="written-unknown",
-                what="unknown whether every block had been written before; the method needs it",
+                what="unknown whether every block was written before, which the method requires",
                 why="fill it first: devices do not report this, and reads of unwritten blocks do not "
                 "touch the flash",
             )

@@ -1,4 +1,4 @@
-"""One session of a run or of a suite, as its manifest tells it; and what a run has written to its drive.
+"""One session of a run or a suite in its manifest; and what a run has written to its drive.
 
     start, resume -> running -> finished
                              -> interrupted   by a signal, the host or a refusal; resume goes on
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 
 class Work(Protocol):
-    """What a session does: the steps of a run, or the runs of a suite."""
+    """The work of a session: the steps of a run, or the runs of a suite."""
 
     def attended(self) -> AbstractContextManager[object]:
-        """Give what has to be held, from before the manifest says "running" to after it tells the end."""
+        """Yield what must be held while the manifest says "running"."""
 
     def do(self) -> dict[str, object]:
-        """Do all that is left, and return what the manifest says of it beside its end."""
+        """Do the rest, and return its record for the manifest."""
 
     def leave(self, error: BaseException) -> dict[str, object]:
-        """Leave all in order after an error, and return what the manifest says of it beside the error."""
+        """Clean up after an error, and return its record for the manifest."""
 
     def seal(self) -> None:
-        """Make what is finished lasting; if this fails, a resume does it again."""
+        """Finalise finished work; if this fails, a resume repeats it."""
 
     def ended(self, status: Status) -> None:
-        """Tell the watchers."""
+        """Notify the watchers."""
 
 
 class SessionRecord:
-    """The manifest of a run or suite while a session of it is at work.
+    """The manifest of a run or suite during a session.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class SessionRecord:
         self._lock, self._held, self.manifest = lock, lock.folder, manifest
 
     def carry_out(self, work: Work) -> None:
-        """Do the work of the session, with what the manifest says at each moment: the one way through it.
+        """Do the work of the session, keeping the manifest up to date.
 
         Raises
         ------
         BaseException
-            What ended the session before its end, which the manifest tells by then.
+            The error that ended the session; the manifest already records it.
         """
         with work.attended():
             self.write()
@@ -89,7 +89,7 @@ class SessionRecord:
             raise lost from error
 
     def write(self) -> None:
-        """Put the manifest into the folder as it is now.
+        """Write the manifest to the folder.
 
         Raises
         ------
@@ -100,13 +100,13 @@ class SessionRecord:
         self.manifest = write_manifest(self._held, self.manifest)
 
     def note(self, **facts: str) -> None:
-        """Say something of this session in the manifest, which is not written yet."""
+        """Record something of this session in the manifest, without writing it yet."""
         *earlier, session = self.manifest.sessions
         described = session.model_copy(update=facts)
         self.manifest = self.manifest.model_copy(update={"sessions": (*earlier, described)})
 
     def finish(self, **changes: object) -> None:
-        """Put the end on record: all was done.
+        """Record the end: all is done.
 
         Raises
         ------
@@ -116,10 +116,10 @@ class SessionRecord:
         self._end("finished", changes)
 
     def stop(self, error: BaseException, **changes: object) -> Status:
-        """Put on record that an error ended the session, and return the status.
+        """Record that an error ended the session, and return the status.
 
-        A full disk keeps the old manifest. The error then names run and folder among its facts; what a part
-        of a suite has said of itself there stands as `part_run`.
+        With a full disk the old manifest stays. The error gets run and folder as facts; a suite part's own
+        run is in `part_run`.
         """
         status = status_after(error)
         with contextlib.suppress(HostError):
@@ -137,13 +137,13 @@ class SessionRecord:
 
 
 def status_after(error: BaseException) -> Status:
-    """Return what a run or a suite is after an error ended its session."""
+    """Return the status of a run or suite after an error."""
     stopped = isinstance(error, HostError | Refused | Interrupted | KeyboardInterrupt)
     return "interrupted" if stopped else "failed"
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return an error as a manifest keeps it."""
+    """Return an error for a manifest."""
     described = error if isinstance(error, LabError) else LabError(str(error), "")
     kind = error.kind if isinstance(error, LabError) else type(error).__name__
     return Failure(
@@ -152,13 +152,13 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def resumed_manifest(manifest: Manifest) -> Manifest:
-    """Return the manifest of a run or suite that a new session begins to work on."""
+    """Return the manifest of a run or suite for a new session."""
     sessions = (*manifest.sessions, first_session())
     return manifest.model_copy(update={"status": "running", "sessions": sessions, "failure": None})
 
 
 def first_session(started: str | None = None) -> Session:
-    """Return the record of a session that begins now, or that began at the time given."""
+    """Return the record of a session that starts now, or at the given time."""
     return Session(started=started or now(), boot_id=boot_id())
 
 
@@ -166,7 +166,7 @@ def nothing_left(manifest: Manifest, folder: Path) -> Refused:
     """Return the refusal to resume what is finished."""
     noun, again = "run", "or run the method again"
     if manifest.children:
-        noun, again = "suite", "do a part again with --redo PART, or run it again"
+        noun, again = "suite", "repeat a part with --redo PART, or run it again"
     return Refused(
         f"{noun} {manifest.run_id} is finished: there is nothing to resume",
         f"see it with ssdlab show {run_words(folder)}, {again}",

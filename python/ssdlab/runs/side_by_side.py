@@ -1,9 +1,8 @@
-"""Points of a fork run side by side, each on a copy of the simulated drive of its own.
+"""Runs points of a fork in parallel, each on its own copy of the simulated drive.
 
-Every point begins in the fork's state, so that none depends on another: while the run waits for the first,
-the next ones are worked on by other processors. They are taken in the order of the procedure, journalled as
-they are taken, and are to the bit what they would have been one after the other. What was worked out ahead
-and not taken (the run was stopped, or killed) is thrown away and done again.
+Every point starts in the fork's state, independent of the others, so other CPUs compute the next ones
+meanwhile. They are taken and journalled in the procedure's order, and equal a sequential run to the bit.
+Results not taken, because the run stopped, are discarded and computed again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the verbs use during a step: drive, run folder, observers; it measures their workloads.
+"""Gives the verbs drive, run folder and observers during a step, and measures their workloads.
 
-What a step does is its verb's (`lab.verbs`); the journal and the policies are the `Runner`'s.
+The verb defines the step (`lab.verbs`); the `Runner` has the journal and the policies.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class StepExecutor:
         self._ahead.expect(requests)
 
     def act(self, request: Request, attempt: int, parts: Sequence[PartRecord]) -> StepResult:
-        """Do a step; `parts` are attempts at it that were cut short and count."""
+        """Execute a step; `parts` are interrupted attempts that count."""
         name = power_name(request.ordinal, attempt)
         began_ns = time.monotonic_ns()
         with library_errors(self._steps.path / name), self.metering.step(self._steps, name):
@@ -129,7 +129,7 @@ class StepExecutor:
         return () if self._heartbeat is None else self._heartbeat.pauses()
 
     def again(self, request: Request) -> None:
-        """Do a finished step once more, for the state that it leaves."""
+        """Repeat a finished step, for its drive state."""
         request.asked.redo(_StepAtWork(self, request, 0, ()))
 
     def caught_up(self, last: StepTelemetry | None) -> None:
@@ -265,7 +265,7 @@ class StepExecutor:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def log_path(self, ordinal: int, attempt: int) -> Path:
-        """Return the file of a step's rows, by a path that nobody can lead elsewhere."""
+        """Return the file of a step's rows, by a path safe from links."""
         return self._steps.new_path(log_name(ordinal, attempt))
 
 

@@ -1,8 +1,8 @@
-"""How long a run will still take, narrowed by what its finished steps have shown.
+"""Estimates the time left of a run, narrowed by its finished steps.
 
-On a real drive the rest is that of the plan, with what stops by bytes planned again at the speeds seen. Of a
-simulated drive the plan says how much work the rest is for the host, the finished steps how fast this host
-does it, and what it gave the run of its processors how long that takes by the clock.
+On a real drive it follows the plan, with steps that stop by bytes planned again at the observed speeds. For a
+simulated drive, the plan gives the CPU work left, finished steps the host's speed, and the CPU share the wall
+time.
 """
 
 from __future__ import annotations

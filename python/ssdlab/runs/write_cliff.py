@@ -28,12 +28,12 @@ _INTERVAL_NS = 2_000_000
 
 @dataclass(frozen=True)
 class Cliff:
-    """What random writes from the fresh drive on show.
+    """The result of random writes from the fresh state.
 
     Attributes
     ----------
     scale
-        So many times smaller was the drive.
+        Scale of the drive.
     begins
         Physical capacities written when the speed falls for good; None: it does not.
     predicted
@@ -84,7 +84,7 @@ def predicted_cliff(made: Document) -> tuple[float | None, float]:
 
 
 def write_cliff(name: str, scale: int | None = None) -> Cliff:
-    """Write a fresh drive three times over at random, and find where it slows down."""
+    """Overwrite a fresh drive three times at random, and find where it slows down."""
     import numpy as np
 
     scale = scale or scale_for(name, _SMALL_BYTES)

@@ -1,4 +1,4 @@
-"""What a drive itself says: admin pages by raw command, decoded per specification.
+"""Reports of a drive: admin pages by raw command, decoded per specification.
 
-`port` is the one seam to the kernel; `nvme`, `ata` and `scsi` are pure: bytes in, frozen records out.
+Only `port` calls the kernel; `nvme`, `ata` and `scsi` are pure: bytes in, frozen records out.
 """

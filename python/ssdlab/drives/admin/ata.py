@@ -54,7 +54,7 @@ def _cdb(
 class Security:
     """Words 82, 85, 89, 90, 128: the ATA Security feature set.
 
-    `erase_minutes`, `enhanced_minutes`: what the drive expects to need; None where it does not say.
+    `erase_minutes`, `enhanced_minutes`: the drive's estimate; None if not reported.
     """
 
     supported: bool
@@ -69,7 +69,7 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class AtaDevice:
-    """IDENTIFY DEVICE; None is "not told", or what cannot be (`PLAUSIBLE`).
+    """IDENTIFY DEVICE; None: not reported, or implausible (`PLAUSIBLE`).
 
     Attributes
     ----------
@@ -80,13 +80,12 @@ class AtaDevice:
     write_cache, write_cache_enabled
         Whether it has a volatile cache, and whether that is on.
     trim, trimmed_reads
-        Whether it takes TRIM, and what a trimmed block reads as: `zeroes`, `the same each time`, or None for
-        "not said".
+        Whether it supports TRIM, and what a trimmed block reads as: `zeroes`, `the same each time`, or None
+        if not reported.
     zoned
         `host-aware` or `device-managed`; None for an ordinary drive.
     host_power, device_power, device_sleep
-        Whether its link takes the host's requests for less power, the drive may ask for it, and it has
-        DevSleep.
+        Support of host-initiated and device-initiated link power management, and of DevSleep.
     """
 
     serial: str | None
@@ -207,7 +206,7 @@ def _block_sizes(page: Page) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class AtaStatistics:
-    """What Device Statistics say; None: not supported, not valid now, or what cannot be (`PLAUSIBLE`)."""
+    """Device Statistics; None: not supported, not valid now, or implausible (`PLAUSIBLE`)."""
 
     power_on_hours: int | None = None
     power_cycles: int | None = None
@@ -267,7 +266,7 @@ def data_cdb() -> bytes:
 
 
 def verdict_cdb() -> bytes:
-    """Return the command that asks for the drive's verdict (SMART RETURN STATUS): registers in the sense."""
+    """Return the command for the drive's verdict (SMART RETURN STATUS), with registers in the sense data."""
     return _smart_cdb(protocol=3, flags=0x20, feature=_RETURN_STATUS, count=0)
 
 
@@ -291,18 +290,18 @@ def attributes(content: bytes) -> dict[int, Attribute]:
 
 
 def temperature_c(found: dict[int, Attribute]) -> int | None:
-    """Return the temperature: the least byte of an attribute, as makers have it, of the first with one."""
+    """Return the temperature: the lowest byte of the first attribute with one."""
     given = (plausible("temperature_c", found[number].raw & 0xFF) for number in _HEAT if number in found)
     return next((each for each in given if each is not None), None)
 
 
 def count(found: dict[int, Attribute], number: int) -> int | None:
-    """Return what an attribute counts, in its lower four bytes; None where the drive has none."""
+    """Return an attribute's count, in its lower four bytes; None if missing."""
     return plausible("events", found[number].raw & 0xFFFFFFFF) if number in found else None
 
 
 def failing(sense: bytes) -> bool | None:
-    """Return whether the drive says that it is failing; None where the answer has no registers."""
+    """Return whether the drive reports that it is failing; None without registers in the answer."""
     at = _DESCRIPTOR_AT
     if len(sense) < at + 14 or sense[0] & 0x7F != 0x72 or sense[at] != _STATUS_RETURN:
         return None

@@ -1,4 +1,4 @@
-"""Numbers and texts at byte offsets of an admin page, and the range that each can have."""
+"""Numbers and texts at byte offsets of an admin page, with plausible ranges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIFE_H = 30 * 8766
 
 
 class Range(NamedTuple):
-    """Lowest and highest, both possible, and where they come from."""
+    """Lowest and highest plausible value, and their source."""
 
     low: float
     high: float
@@ -56,7 +56,7 @@ PLAUSIBLE: Final = {
 
 
 def plausible(field: str, value: Number | None) -> Number | None:
-    """Return a figure; None where it cannot be, or none was given.
+    """Return a figure; None if implausible or missing.
 
     A temperature of 0 C means that there is no sensor: SATA drives without one say so (Starosdev/scrutiny
     issue 587), SCSI writes it for all below too, and NVMe has no other way to say it in Celsius.
@@ -71,7 +71,7 @@ def plausible(field: str, value: Number | None) -> Number | None:
 
 
 class Malformed(ValueError):
-    """A page that cannot be what it should be; nothing of it is used."""
+    """An invalid page, which is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class Page:
     content
         What the drive sent.
     name
-        What it is called in errors.
+        Its name in errors.
     needed_bytes
-        Shortest that it may be.
+        Minimum length.
 
     Raises
     ------
     Malformed
-        It is too short, or every byte of it is the same: a drive that has nothing to say, or talks nonsense.
+        It is too short, or all bytes are equal.
     """
 
     content: bytes
@@ -108,29 +108,29 @@ class Page:
         return int.from_bytes(self.content[at : at + length], "little")
 
     def plausible(self, field: str, at: int, length: int) -> int | None:
-        """Return the unsigned number of a field of `PLAUSIBLE`; None where it cannot be, or is all ones.
+        """Return the unsigned number of a field of `PLAUSIBLE`; None if implausible or all ones.
 
-        Of a single byte all ones may be meant.
+        A single byte may be all ones.
         """
         value = self.number(at, length)
         return None if length > 1 and value == (1 << 8 * length) - 1 else plausible(field, value)
 
     def bit(self, at: int, bit: int) -> bool:
-        """Return a bit counted from the least of the byte at an offset."""
+        """Return a bit of the byte at an offset, counted from the lowest."""
         return bool(self.number(at + bit // 8, 1) >> bit % 8 & 1)
 
     def text(self, at: int, length: int) -> str | None:
-        """Return a name without its padding; None if there is none, or what is no text."""
+        """Return a name without padding; None if missing or not text."""
         return plain_name(self.content[at : at + length])
 
     def hex(self, at: int, length: int) -> str | None:
-        """Return a world-wide name in hexadecimal; None where it is a filler."""
+        """Return a world-wide name in hexadecimal; None for a filler."""
         found = self.content[at : at + length].hex()
         return None if is_filler(f"eui.{found}") else found
 
 
 def kelvin(value: int) -> int | None:
-    """Return a temperature in degrees Celsius; None for 0, and for what no drive has.
+    """Return a temperature in degrees Celsius; None for 0 or if implausible.
 
     >>> kelvin(323), kelvin(0), kelvin(65535)
     (50, None, None)

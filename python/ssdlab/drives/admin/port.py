@@ -1,7 +1,7 @@
-"""The one seam to the kernel for commands to a drive: NVMe admin commands, SCSI commands, programs.
+"""The only access to the kernel for drive commands: NVMe admin commands, SCSI commands, programs.
 
-Everything in and out is bytes and argument lists, so that a test stands in for any drive with recorded
-replies. Structures: `struct nvme_passthru_cmd` in linux/nvme_ioctl.h, `struct sg_io_hdr` in scsi/sg.h.
+Input and output are bytes and argument lists, so that tests can replace any drive by recorded replies.
+Structures: `struct nvme_passthru_cmd` in linux/nvme_ioctl.h, `struct sg_io_hdr` in scsi/sg.h.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ScsiReply:
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """How a program ended. That says how it ended, and not what the drive did."""
+    """How a program ended, which does not show what the drive did."""
 
     arguments: tuple[str, ...]
     status: int
@@ -62,7 +62,7 @@ class ToolReply:
 
 
 class AdminPort(Protocol):
-    """A way to one drive."""
+    """Access to one drive."""
 
     def nvme(
         self,
@@ -88,7 +88,7 @@ class AdminPort(Protocol):
         HostError
             It is not installed.
         DriveError
-            It did not end in time (`reason` "hung"); it is left to itself, as a drive at work must be.
+            It did not end in time (`reason` "hung"); it is left running, as the drive may be working.
         """
 
 
@@ -96,8 +96,8 @@ class AdminPort(Protocol):
 class KernelPort:
     """The drive behind a device node.
 
-    Each command goes to a descriptor that was seen to be of the drive that is meant, and programs are given
-    that in place of the path.
+    Each command goes to a descriptor verified to be of the intended drive, which programs get instead of the
+    path.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class KernelPort:
 
     @classmethod
     def of(cls, path: Path, node: Path) -> Self:
-        """Return the way to the drive that has a folder in sysfs now, and to no later one of its name."""
+        """Return access to the drive with this sysfs folder, and to no later drive of that name."""
         return cls(path, None, text(node / "dev"), number(disk_of(node) / "diskseq"))
 
     def nvme(
@@ -230,9 +230,9 @@ class KernelPort:
         wanted = (self.device, self.diskseq)
         if any(now != then for now, then in zip(found, wanted, strict=True) if then is not None):
             raise DriveError(
-                f"{self.path} is another drive now: {found[0]}, attachment {found[1]}; not "
-                f"{self.device}, attachment {self.diskseq}",
-                "see `ssdlab drives`, and start again with the right one",
+                f"{self.path} is another drive now: {found[0]}, attachment {found[1]}; not {self.device}, "
+                f"attachment {self.diskseq}",
+                "see `ssdlab drives`, and start again with the right drive",
                 reason="replaced",
                 device=str(self.path),
             )

@@ -1,4 +1,4 @@
-"""SCSI commands, sense data, mode and log pages, and what a device says of itself in them.
+"""SCSI commands, sense data, mode and log pages.
 
 Sources: SPC-6 4.4 (sense data), 6.41 (REQUEST SENSE); SBC-4 5.4 (FORMAT UNIT), 5.34 (SANITIZE), 6.6.5 (Block
 Limits), 6.6.7 (Logical Block Provisioning). SCSI numbers are big-endian.
@@ -32,7 +32,7 @@ class Sense:
 
     @property
     def working(self) -> str | None:
-        """Which long command goes on: `format`, `sanitize`, or None."""
+        """The long command in progress: `format`, `sanitize`, or None."""
         return (
             {4: "format", 0x1B: "sanitize"}.get(self.qualifier) if (self.key, self.code) == (2, 4) else None
         )
@@ -72,7 +72,7 @@ def supported_cdb(opcode: int, action: int | None) -> bytes:
 
 
 def is_supported(content: bytes) -> bool:
-    """Say whether the answer to `supported_cdb` is that the device has it, as the standard says."""
+    """Whether the answer to `supported_cdb` shows standard support."""
     return len(content) >= 2 and content[1] & 0x07 == 0x03
 
 

@@ -1,4 +1,4 @@
-"""TCG Level 0 Discovery: whether a self-encrypting drive is locked, and by which of the TCG's rules it works.
+"""TCG Level 0 Discovery: whether a self-encrypting drive is locked, and by which TCG specification.
 
 Sources: TCG Storage Architecture Core Specification 2.01, 3.3.6 (Level 0 Discovery) and its Locking feature;
 the codes of the Opal, Opalite, Pyrite, Ruby and Enterprise specifications. Numbers are big-endian.

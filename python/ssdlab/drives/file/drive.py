@@ -44,7 +44,7 @@ _SEED = 0x55D1AB
 
 
 def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = None) -> int:
-    """Write the part of a file from its first to its last gap, and return how many bytes that was.
+    """Write a file from its first to its last gap, and return the number of bytes.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = N
     HostError
         The file system still shows gaps afterwards, so no read of this file can be trusted.
     DriveError, Interrupted
-        As from any run; a later call goes on where this one stopped.
+        As from any run; a later call continues.
     """
     missing = gaps(descriptor, 0, target.size_bytes)
     if not missing:
@@ -107,8 +107,8 @@ def _write(target: _core.Target, start: int, end: int, block_bytes: int, on_tick
 class FileDrive(RealDrive):
     """A file, locked against another lab while it is held.
 
-    It is opened once, and all that reaches it goes through that descriptor. Before each write it is judged
-    again, by that descriptor too: somebody may use it by now, or have written to it.
+    It is opened once, and all that reaches it goes through that descriptor. Before each write the guard
+    checks it again by that descriptor: it may be in use by now, or changed.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class FileDrive(RealDrive):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What could not be looked at when it was judged."""
+        """What could not be inspected when it was checked."""
         return self._unseen
 
     def run(
@@ -179,7 +179,10 @@ class FileDrive(RealDrive):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload; see `Drive.run`. One that grows or shrinks has the reason `changed`."""
+        """Run a workload; see `Drive.run`.
+
+        If the file changes its size, the error has the reason `changed`.
+        """
         try:
             measured = super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
         except DriveError as error:
@@ -350,7 +353,7 @@ class FileDrive(RealDrive):
         raise DriveError(
             f"{self._path} changed its size during the run: it has {now_bytes} bytes, it had "
             f"{self._size_bytes}",
-            "find out what changes it, restore its size, and resume; the finished steps are kept",
+            "find what changes it, restore its size, and resume; finished steps are kept",
             measurement=None if cause is None else cause.measurement,
             reason="changed",
             device=str(self._path),

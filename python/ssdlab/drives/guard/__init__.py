@@ -1,1 +1,1 @@
-"""The guard in front of a drive: facts are gathered, then judged by pure functions."""
+"""The guard of drives: facts are gathered, then judged by pure functions."""

@@ -1,11 +1,9 @@
-"""How much of a drive's rated endurance a run may use up: the cap on bytes written, and who counts them.
+"""The cap on a run's use of a drive's rated endurance, and its byte count.
 
-The rating stands in the drive record (:mod:`ssdlab.drives.drive_record`). A drive without one is taken for
-the least that is sold: what the default share of that allows may be written, and more only when bytes are
-named. What the kernel makes up (loop devices, memory, arrays, maps) has no rating to be found, nor has the
-disk beneath a file, and they are held to a cap only if bytes are named. What counts is what the kernel's own
-counters say was written to the disk; where it keeps none, and of a file, whose disk others write to as well,
-all bytes of a workload that writes.
+The rating is in the drive record (:mod:`ssdlab.drives.drive_record`). A drive without one is assumed to have
+the lowest rating sold; more than the default share of that needs a cap in bytes. Loop devices, RAM disks,
+arrays, maps and files have no rating, and are capped only in bytes. Written bytes come from the kernel's
+counters of the disk; without counters, and for files, from the workload.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ class Rating:
         return round(self.endurance_bytes * self.cap.share)
 
     def check(self, path: str, written_bytes: int, *, planned: bool = False) -> None:
-        """Refuse once what was written, or with `planned` surely will be, is beyond the cap.
+        """Refuse if the bytes written, or with `planned` certain to be written, exceed the cap.
 
         Raises
         ------
@@ -111,7 +109,7 @@ class Rating:
 
 
 def rating_of(identity: Identity, cap: EnduranceCap | None = None) -> Rating | None:
-    """Return the rating of a drive; None where nobody noted one, and it is no drive that wears out.
+    """Return the rating of a drive; None for a device without rating that does not wear out.
 
     Raises
     ------

@@ -36,17 +36,16 @@ Lease = Literal["free", "held", "unknown"]
 
 
 def probe(descriptor: int) -> Lease:
-    """Take a write lease on an open file and give it back at once.
+    """Take a write lease on an open file and release it at once.
 
-    Every other descriptor of ours that is not a duplicate of this one counts as somebody else's. Who opens
-    the file during the moment of the lease waits for its end, a few microseconds (with O_NONBLOCK it gets
-    EWOULDBLOCK).
+    Our other descriptors, except duplicates of this one, count as foreign. A process that opens the file
+    meanwhile waits a few microseconds (with O_NONBLOCK it gets EWOULDBLOCK).
     """
     return _asked(descriptor, fcntl.F_WRLCK)
 
 
 def only_read_elsewhere(descriptor: int) -> bool:
-    """Say whether it is certain that nobody, ourselves included, has an open file open for writing."""
+    """Whether certainly no process, including this one, has the file open for writing."""
     reading = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
     return reading and _asked(descriptor, fcntl.F_RDLCK) == "free"
 
@@ -79,7 +78,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """All that the guard weighs of a file.
+    """All facts of a file for the guard.
 
     Attributes
     ----------
@@ -251,7 +250,7 @@ def _kind(status: os.stat_result) -> str:
 def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refusal | None:
     """Return why a file must not be used as intended, or None.
 
-    `size_bytes` is the size asked for, None for "as it is". A file that is missing or ours may be laid out,
+    `size_bytes` is the requested size, None for "as it is". A file that is missing or ours may be laid out,
     which writes it even if only reads are intended.
     """
     if facts.kind == "missing":
@@ -329,7 +328,7 @@ def _in_use(facts: FileFacts) -> Refusal | None:
     if facts.exports:
         export = facts.exports[0]
         return Refusal(
-            "held", f"{facts.path} is in use: {export.server} serves it", f"end that first: {export.end}"
+            "held", f"{facts.path} is in use: {export.server} serves it", f"stop that first: {export.end}"
         )
     opener = next((one for one in facts.openers if one.writing), None)
     if opener is not None:
@@ -352,7 +351,7 @@ def _perhaps_in_use(facts: FileFacts, intent: Intent) -> Refusal | None:
     if facts.lease == "held" and (facts.unseen or not facts.openers):
         return Refusal(
             "open",
-            f"{facts.path} is open elsewhere, but its user cannot be seen",
+            f"{facts.path} is open elsewhere, by a user that cannot be seen",
             facts.unseen[0].remedy if facts.unseen else "find what uses or serves it, and wait for it to end",
         )
     return unseen(facts.path, facts.unseen) if facts.unseen else None
@@ -368,7 +367,7 @@ def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
     if size_bytes is not None and size_bytes != facts.size_bytes:
         return Refusal(
             "size",
-            f"{facts.path} exists with {bytes_text(facts.size_bytes)}, and --size asks for "
+            f"{facts.path} exists with {bytes_text(facts.size_bytes)}, but --size asks for "
             f"{bytes_text(size_bytes)}",
             "leave --size out to use it as it is, or remove the file first",
         )

@@ -1,8 +1,8 @@
 """Refuses the wrong drive, for reading too.
 
-:func:`ssdlab.drives.guard.device_facts.device_facts` gathers everything that speaks against using a device;
-`judge_device` is pure: facts and intent in, a :class:`Refusal` or None out. So each rule stands in one place
-and is tested as a table. `file_guard` does the same for files.
+:func:`ssdlab.drives.guard.device_facts.device_facts` gathers all objections to using a device;
+`judge_device` is pure: facts and intent in, a :class:`Refusal` or None out. So each rule is in one place and
+tested as a table. `file_guard` does the same for files.
 
 Reading is refused on a device in use as well: its own traffic would be timed along with ours, and the page
 cache of a mounted file system writes back under it.
@@ -26,7 +26,7 @@ SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "/efi", "/usr")
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What is to be done, and what consent was given.
+    """The intended use and its consent.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """All that the guard weighs of a block device.
+    """All facts of a block device for the guard.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def judge_device(facts: DeviceFacts, intent: Intent) -> Refusal | None:
 
 
 def in_use(facts: DeviceFacts) -> Refusal | None:
-    """Return who uses a device, by the tables of the kernel alone."""
+    """Return the users of a device, by the kernel's tables only."""
     system = next((use for use in facts.mounts if use.what in SYSTEM_MOUNTS), None)
     if system is not None:
         return _system(facts, system)
@@ -182,14 +182,14 @@ _HOLDERS = {
         "{on} belongs to {what} of bcache",
         "stop it first: echo 1 >/sys/block/{what}/bcache/stop",
     ),
-    "export": ("{what} serves {on}", "end that first: {end}"),
+    "export": ("{what} serves {on}", "stop that first: {end}"),
     "loop": ("the loop device {what} is attached to {on}", "detach it first: losetup -d /dev/{what}"),
 }
 
 
 def _held(path: str, use: Use) -> Refusal:
     wording, advice = _HOLDERS.get(
-        use.kind, ("the volume {what} is built on {on}", "take that volume down first, or name it instead")
+        use.kind, ("the volume {what} is built on {on}", "deactivate that volume first, or name it instead")
     )
     what = shell_word(use.what)
     return Refusal(
@@ -210,7 +210,7 @@ def _logical_volume(name: str) -> str:
 
 
 def without_size(facts: DeviceFacts, intent: Intent) -> Refusal | None:
-    """Return why a device of 0 bytes cannot be used, and how it gets a size.
+    """Return why a device of 0 bytes cannot be used, and how to give it a size.
 
     Linux gives none to a namespace whose blocks have metadata that it cannot carry, or a size that it does
     not take (nvme_update_ns_info_block in drivers/nvme/host/core.c), nor to a disk of 520-byte sectors
@@ -266,7 +266,7 @@ def _unusable(facts: DeviceFacts) -> Refusal | None:
 
 
 def unseen(path: str, what: tuple[Unseen, ...]) -> Refusal:
-    """Return the refusal of a target that may be in use, as something could not be looked at."""
+    """Return the refusal of a target that may be in use, as something could not be inspected."""
     wording = " and ".join(one.what for one in what)
     return Refusal("unseen", f"{path} may be in use: {wording} cannot be seen", what[0].remedy)
 
@@ -328,7 +328,7 @@ def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     if facts.signatures_unknown is not None:
         return Refusal(
             "signatures-unknown",
-            f"what is on {facts.path} is unknown: {facts.signatures_unknown}",
+            f"the content of {facts.path} is unknown: {facts.signatures_unknown}",
             "install what is missing, or consent to losing whatever is on it: --wipe-signatures",
         )
     if not facts.signatures:

@@ -1,4 +1,4 @@
-"""What lies on a device: file systems, partition tables, members of arrays, volume groups and pools.
+"""Signatures on a device: file systems, partition tables, members of arrays, volume groups and pools.
 
 Asked of `wipefs` (util-linux), whose library knows every format that Linux mounts or assembles and also looks
 where a magic number at the front is not: backup tables at the end, superblocks in the middle. It reads and
@@ -73,7 +73,7 @@ def read_signatures(path: Path, port: AdminPort) -> tuple[Signature, ...]:
     HostError
         `wipefs` is not installed.
     DriveError
-        It could not read the device, or its answer makes no sense.
+        It could not read the device, or its answer is invalid.
     """
     reply = port.tool(
         "wipefs", "--json", "--output", "OFFSET,LENGTH,TYPE,USAGE,LABEL", str(path), limit_s=_LIMIT_S
@@ -94,7 +94,7 @@ def read_signatures(path: Path, port: AdminPort) -> tuple[Signature, ...]:
 
 
 def wipe_signatures(descriptor: int, path: Path, found: tuple[Signature, ...]) -> None:
-    """Overwrite the magic numbers of signatures with zeroes, durably; all else is left.
+    """Overwrite the magic numbers of signatures with zeroes, durably; all other data stays.
 
     Parameters
     ----------

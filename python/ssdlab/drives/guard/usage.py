@@ -1,8 +1,7 @@
 """Who uses a block device or a file: mounts, swap, holders, exports, open descriptors, exclusive claims.
 
-Facts only; :mod:`ssdlab.drives.guard.judge` judges them. A device is looked at with its family, since what
-breaks when it is overwritten, or disturbs what it is timed for, seldom sits on the node that was named: the
-partitions of its disk, the volumes above them, and for a volume the disks below it.
+Facts only; :mod:`ssdlab.drives.guard.judge` judges them. A device is checked with its family, as its use is
+often elsewhere: on the partitions of its disk, the volumes above them, or for a volume the disks below it.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Export:
 
 
 def exports(files: HostFiles) -> tuple[Export, ...]:
-    """Return everything that the kernel serves, as far as configfs shows it."""
+    """Return everything that the kernel exports, as far as configfs shows it."""
     root = files.sys / "kernel" / "config"
     return tuple(
         _resolved(files, server, end, path)
@@ -169,16 +168,16 @@ class Tables:
         """What could not be looked at."""
         lost = any(not loop.seen for loop in self.loops)
         return (
-            *([Unseen("what loop devices stand on", BY_RIGHTS)] if lost else []),
+            *([Unseen("what loop devices are based on", BY_RIGHTS)] if lost else []),
             *(
                 Unseen(
-                    f"what {one.server} serves, as {one.path} does not exist,", f"end that first: {one.end}"
+                    f"what {one.server} serves, as {one.path} does not exist,", f"stop that first: {one.end}"
                 )
                 for one in self.exports
                 if not one.seen
             ),
             *(
-                Unseen(f"what {name} of the kernel serves", f"mount configfs: {_MOUNT_CONFIGFS}")
+                Unseen(f"what the kernel's {name} serves", f"mount configfs: {_MOUNT_CONFIGFS}")
                 for name in self.hidden
             ),
         )

@@ -1,9 +1,8 @@
-"""Purge: a drive back to its fresh state, and the proof of it.
+"""Purges a drive to its fresh state, and proves it.
 
-`record` holds the words in which a drive, a journal and a report tell of a purge. `choice` finds out how a
-drive can be purged; `nvme`, `ata`, `scsi` and `host` do it; `purging` chooses, watches and proves; `ledger`
-keeps what was begun, so that a restart finds it. A method reports what it did, and is never believed: marks
-written before must be gone afterwards.
+`record` is the common record of a purge. `choice` finds a drive's purge methods; `nvme`, `ata`, `scsi` and
+`host` execute them; `purging` chooses, watches and proves; `ledger` keeps started purges for a restart.
+Success reports are not trusted: marks written before must be gone afterwards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SATA: the Security feature set, by hdparm.
 
-To erase, a password must be set, which a drive keeps through a power cycle and then wants before it gives
-anything. It is always the same and documented (`PASSWORD`), and is taken away again whatever happens; after a
-kill the next purge does so. A firmware that has frozen the feature set at boot must be got around first.
+An erase needs a password, which locks the drive over a power cycle. It is always the same and documented
+(`PASSWORD`), and removed in any case; after a kill the next purge removes it. If the firmware froze the
+feature set at boot, that must be undone first.
 
 Sources: ACS-5 4.18 (Security feature set), 7.34 to 7.39 (SECURITY commands), 7.13 (IDENTIFY DEVICE words 82,
 85, 89, 90, 128).
@@ -19,7 +19,7 @@ from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.model.errors import DriveError, LabError
 
 PASSWORD = "ssdlab"
-"""User password while an erase goes on."""
+"""User password during an erase."""
 
 OPTIONS: dict[PurgeMethodName, str] = {
     "ata-security-erase-enhanced": "--security-erase-enhanced",
@@ -63,7 +63,7 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
 
 
 def erase(work: Work) -> str:
-    """Erase by SECURITY ERASE UNIT, and take the password away; return the drive's security state."""
+    """Erase by SECURITY ERASE UNIT, and remove the password; return the drive's security state."""
     subject = work.subject
     set_password, erase_all, _ = _commands(subject, work.method.name)
     before = _security(subject)
@@ -86,7 +86,7 @@ def erase(work: Work) -> str:
 
 
 def clear_password(work: Work) -> bool:
-    """Take away a password that a purge has left which was killed; return whether none is set now."""
+    """Remove a password left by a killed purge; return whether none is set now."""
     with suppress(DriveError):
         if _security(work.subject).locked:
             path = work.subject.identity.path
@@ -164,7 +164,7 @@ def _left_behind(subject: Subject, method: PurgeMethodName) -> DriveError:
     path = subject.identity.path
     return DriveError(
         f"{method} of {path} left its password set, and the drive does not remove it",
-        "before the drive is powered off, remove it: "
+        "remove it before powering off the drive: "
         f"hdparm --user-master u --security-disable {PASSWORD} {path}",
         reason="password",
         method=method,

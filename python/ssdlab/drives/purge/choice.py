@@ -16,16 +16,16 @@ from ssdlab.model.printable import quoted
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a purge will do.
+    """The plan of a purge.
 
     Attributes
     ----------
     candidates
         Those to be tried, in order; the next only where the drive rejects one.
     passed_over
-        Stronger ones, and why each is not used.
+        Stronger methods, each with the reason for not using it.
     following
-        A sanitize that is running in the drive already, and is waited for first.
+        A sanitize already running in the drive, which is awaited first.
     """
 
     methods: tuple[PurgeMethod, ...]
@@ -58,7 +58,7 @@ def choose(
     consents: Collection[str],
     limit_s: float | None = None,
 ) -> Choice:
-    """Choose the strongest method, or the one that is named.
+    """Choose the strongest or the named method.
 
     Parameters
     ----------

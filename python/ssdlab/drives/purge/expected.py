@@ -1,4 +1,4 @@
-"""How long a purge will take at most, before it begins: by the drive's own estimate, or as fast as it writes.
+"""The maximum time of a purge, before it starts: by the drive's estimate, or its write speed.
 
 Sources of the estimates: the Sanitize Status log of NVMe, words 89 and 90 of ATA's IDENTIFY DEVICE. Without
 one, a drive's own erase takes no longer than the time after which it counts as hung.

@@ -1,7 +1,7 @@
-"""Every purge in a file of its own, begun before it and kept for good; and the marks that must be gone.
+"""A permanent file for every purge, written before it starts, with the marks that must vanish.
 
-A sanitize outlives the program that began it, and an ATA erase may leave a password behind: after a kill the
-next purge of the drive finds here what was begun, and with which marks.
+A sanitize outlives its program, and an ATA erase may leave a password: after a kill, the next purge of the
+drive finds the started one and its marks here.
 """
 
 from __future__ import annotations

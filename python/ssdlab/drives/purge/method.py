@@ -1,4 +1,4 @@
-"""What a method to purge is, how it is waited for, and the substitutes that any block device has."""
+"""Purge methods: their definition, waiting for them, and the substitutes for any block device."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ _SLOWEST_MB_S = 20.0
 
 
 class PurgeRejected(Exception):
-    """The drive did not begin; nothing was erased, and another method may be tried."""
+    """The drive rejected it; nothing was erased, and another method may be tried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One purge of a held device, from the choice of a method to the proof."""
+"""One purge of an open device, from the choice of a method to the proof."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NO_MARKS = 0
 
 
 class NotPurged(DriveError):
-    """The drive was proven not to be purged, or nothing proves that it was."""
+    """The drive was proven not purged, or the purge is unproven."""
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class Purging:
             marks = mark(self.medium, secrets.randbits(32))
             if not marks.marked and candidate.name not in nvme.SANITIZES:
                 raise NotPurged(
-                    f"{self.subject.identity.path} does not keep what is written: no purge can be verified",
+                    f"{self.subject.identity.path} does not retain written data: no purge can be verified",
                     "check the kernel log (dmesg); the drive may be failing, or write-protected",
                     reason="unprovable",
                     method=candidate.name,

@@ -1,4 +1,4 @@
-"""What is recorded of a purge: how it was done, what was passed over, and what proves it."""
+"""The record of a purge: its method, the methods not used, and its proof."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ it."""
 METHODS: tuple[PurgeMethodName, ...] = get_args(PurgeMethodName)
 
 SUBSTITUTES: frozenset[PurgeMethodName] = frozenset({"discard", "zero-fill"})
-"""Methods that free or overwrite what the host can address, and say nothing of what lies behind it."""
+"""Methods that free or overwrite only what the host can address."""
 
 
 def check_method(text: str) -> PurgeMethodName:
@@ -93,7 +93,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class PurgeRecord:
-    """A purge that was done and proven.
+    """A completed and proven purge.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""What can be set on a drive and its host, one way of reading and writing for all: see `Setting`.
+"""The settings of a drive and its host, with one interface: see `Setting`.
 
-Who sets something for a run, journals it first and puts it back is `ssdlab.runs.conditions`.
+For a run, `ssdlab.runs.conditions` journals, sets and restores them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One setting as its user sees it: a text that can be read, asked for in words, and written."""
+"""The interface of a setting: a text to read, interpret and write."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Setting(Protocol):
 
     @property
     def name(self) -> str:
-        """As in `lab.conditions` and the record."""
+        """Name as in `lab.conditions` and the record."""
 
     @property
     def lasting(self) -> bool:
-        """Whether it outlives a reboot and a power cycle."""
+        """Whether it persists over a reboot and a power cycle."""
 
     @property
     def destroys(self) -> bool:
         """Whether a change of it loses the drive's data."""
 
     def read(self) -> str:
-        """Return what is in force, asked of who has it: the drive itself for what is the drive's.
+        """Return the value in force, from its source: the drive itself for its settings.
 
         Raises
         ------
@@ -41,18 +41,18 @@ class Setting(Protocol):
         """
 
     def meant(self, wanted: str) -> str:
-        """Return what `read` would say if `wanted` were in force: `ps1` for `10W`.
+        """Return what `read` would return for `wanted`: `ps1` for `10W`.
 
         Raises
         ------
         UsageError
-            It says nothing that could be.
+            It is not a valid value.
         Unsupported
             This drive or host cannot be set so.
         """
 
     def write(self, value: str) -> None:
-        """Set a value that `meant` or `read` gave; whether it took is for `read` to say.
+        """Set a value from `meant` or `read`; `read` shows whether it took effect.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Setting(Protocol):
         """
 
     def remark(self) -> str | None:
-        """Return what else speaks of the same and says otherwise, in a sentence; None if nothing does."""
+        """Return a contradicting source, in a sentence; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Checked:
 
 
 def no_such(name: str, target: str, why: str, advice: str) -> Unsupported:
-    """Return the error for a setting that is not here."""
+    """Return the error for a missing setting."""
     words = name.replace("_", " ")
     return Unsupported(
         f"the {words} of {target} cannot be set: {why}",
@@ -181,7 +181,7 @@ def write_file(path: Path, value: str, name: str) -> None:
 
 
 def controller(port: AdminPort, setting: str, target: str) -> nvme.Controller:
-    """Return what the controller says of itself; `DriveError` where that is nothing or nonsense."""
+    """Return the controller's Identify data; `DriveError` if missing or invalid."""
     content = _page(port, 0, nvme.CNS_CONTROLLER, setting, target)
     try:
         return nvme.controller(content)
@@ -190,7 +190,7 @@ def controller(port: AdminPort, setting: str, target: str) -> nvme.Controller:
 
 
 def namespace(port: AdminPort, nsid: int, setting: str, target: str) -> nvme.Namespace:
-    """Return what a namespace is; `DriveError` where the answer is none or nonsense."""
+    """Return the namespace's Identify data; `DriveError` if missing or invalid."""
     content = _page(port, nsid, nvme.CNS_NAMESPACE, setting, target)
     try:
         return nvme.namespace(content)

@@ -47,7 +47,7 @@ class CacheControl(Protocol):
 def check_wanted(wanted: str) -> None:
     """Raise `UsageError` unless it is `on` or `off`."""
     if wanted not in _BELIEF:
-        raise UsageError(f"write cache is {wanted!r}, neither on nor off", "give on or off", setting=NAME)
+        raise UsageError(f"write cache is {wanted!r}, not on or off", "give on or off", setting=NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -375,8 +375,8 @@ class SimulatedDrive(Closing):
     def _before_writing(self) -> None:
         if not self._writing:
             raise Refused(
-                f"{self._identity.path} was opened for reading, and this would write to it",
-                "Open it for writing: open_drive(..., writing=True)",
+                f"{self._identity.path} was opened for reading, but this would write to it",
+                "open it for writing: open_drive(..., writing=True)",
                 reason="read-only",
                 target=self._identity.path,
             )
@@ -385,7 +385,7 @@ class SimulatedDrive(Closing):
         if not self._allow_unwritten and not self._native.written(start, length):
             raise Refused(
                 f"this would read parts of {self._identity.path} that were never written",
-                "Fill it first: reads of never-written blocks do not touch the flash",
+                "fill it first: reads of never-written blocks do not touch the flash",
                 reason="unwritten",
                 target=self._identity.path,
             )
@@ -443,9 +443,9 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
 
 
 def simulator(text: str) -> str:
-    """Return what decides a simulated drive's figures beside its text.
+    """Return what determines a simulated drive's figures besides its text.
 
-    That is the version of the model; of a profile in a file of the user's the digest of that file too.
+    The model version, and the digest of a user's profile.
     """
     drive = SimulatedText.parse(text)
     own = f", profile {drive.identity()['profile'][:12]}" if is_path(drive.profile) else ""
@@ -453,7 +453,7 @@ def simulator(text: str) -> str:
 
 
 def identity_of(text: SimulatedText) -> Identity:
-    """Return who a simulated drive is, without making it; the same text is the same drive."""
+    """Return a simulated drive's identity, without making it; the same text is the same drive."""
     made = _made_of(text)
     return Identity(
         path=str(text),

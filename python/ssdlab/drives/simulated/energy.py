@@ -1,4 +1,4 @@
-"""What a simulated drive draws whatever it does, and what each operation takes beside it."""
+"""A simulated drive's fixed power, and the energy of each operation."""
 
 from __future__ import annotations
 

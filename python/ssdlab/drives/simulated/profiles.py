@@ -1,4 +1,4 @@
-"""Profiles of simulated drives: those that ssdlab brings along, by name or alias, and any TOML file."""
+"""Profiles of simulated drives: built-in ones, by name or alias, and any TOML file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdlab.model.units import share_text
 
 
 def profiles() -> dict[str, str]:
-    """Return the profiles that ssdlab brings along: name to TOML, in the order of names."""
+    """Return the built-in profiles: name to TOML, ordered by name."""
     return dict(_shipped())
 
 
@@ -32,7 +32,7 @@ def _shipped() -> dict[str, str]:
 
 
 def shipped_ratings() -> dict[str, str]:
-    """Return the ratings that ssdlab brings along: name of the profile to TOML."""
+    """Return the built-in ratings: profile name to TOML."""
     folder = resources.files("ssdlab") / "profiles" / "ratings"
     return {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def profile_id(name: str) -> str:
 
 
 def is_shipped(name: str) -> bool:
-    """Say whether a profile that ssdlab brings along is called so, or has that alias."""
+    """Whether a built-in profile has that name or alias."""
     known = profiles()
     return name in known or name in _aliases(known)
 

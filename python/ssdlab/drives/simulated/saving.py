@@ -1,6 +1,6 @@
-"""How a simulated drive saves power when it rests: the settings that real drives have, on its own states.
+"""Power saving of an idle simulated drive: the settings of real drives, on its own states.
 
-Nothing of it is in the drive's text: it begins with none, and what a run sets is kept with its state.
+They are off in a new drive, and a run's settings are kept with its state.
 """
 
 from __future__ import annotations

@@ -122,8 +122,8 @@ class StateFile:
         self._identity = dict(identity)
         if not is_folder(self.path.parent):
             raise UsageError(
-                f"there is no folder {self.path.parent} to keep a drive's state in",
-                "make it, or name a file elsewhere",
+                f"there is no folder {self.path.parent} for a drive's state",
+                "create it, or name a file elsewhere",
                 path=str(self.path),
             )
         if self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode):
@@ -182,7 +182,7 @@ class StateFile:
             except OSError as error:
                 os.close(descriptor)
                 raise Refused(
-                    f"the drive kept in {self.path} is in use by another process",
+                    f"the drive in {self.path} is in use by another process",
                     "wait until that ends, or use a copy of the file as another drive",
                     reason="state-held",
                     path=str(self.path),
@@ -249,7 +249,7 @@ def _of_another_profile(path: Path, error: Refused, there: str, asked: str) -> R
     digests = f"({error.facts['found']} there, {error.facts['asked']} now)"
     if there:
         why = f"the profile {asked} has changed since the state was saved {digests}"
-        advice = "restore the old profile, or name another file for the changed one"
+        advice = "restore the old profile, or use another state file"
     else:
         why = f"it has another profile than {asked}, or another version of it {digests}"
         advice = error.advice

@@ -1,4 +1,4 @@
-"""What a simulated drive tells of itself: samples on its own clock, what it drew, what heat did to it."""
+"""Telemetry of a simulated drive: samples on its own clock, power and thermal throttling."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _MW_PER_W = 1e3
 class SimulatedTelemetry:
     """Implements `drives.telemetry.sampler.Telemetry` for the drive of the simulator."""
 
-    sources = ("the simulated drive's own account",)
+    sources = ("the simulated drive's model",)
 
     def __init__(self, native: _core.SimulatedDrive) -> None:
         self._native = native

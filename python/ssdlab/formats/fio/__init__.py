@@ -1,6 +1,6 @@
 """Workloads as a fio job file, for a reader who wants to check a point with another tool.
 
-Held against fio 3.33: what it refuses, or reads otherwise than one would think, is told here.
+Compared with fio 3.33; comments name what it refuses or interprets unexpectedly.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Target:
 def job_file(steps: Iterable[tuple[str, Workload]], target: Target) -> str:
     """Return the nearest fio job file: sections for each step, `#` lines for what fio cannot do.
 
-    Equal are operations, sizes, span, distribution, workers, depth, engine class, amounts and times. Never
-    equal are the offsets drawn: the two tools have other generators.
+    Operations, sizes, span, distribution, workers, depth, engine class, amounts and times are equal. Offsets
+    differ, as the tools have different generators.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _sections(
     if stream.flush_every is not None and stream.reads:
         notes.append("in a mix, fio flushes after reads too")
     if not stream.stop.ever:
-        notes.append("ssdlab runs until it is stopped; fio ends after one pass over the span")
+        notes.append("ssdlab runs until stopped; fio ends after one pass over the span")
     return options, [*notes, *inexact, *otherwise]
 
 

@@ -1,4 +1,4 @@
-"""What came of a run of fio over time: its interval logs, its histogram logs, and its statuses.
+"""The results of a fio run over time: interval logs, histogram logs, and statuses.
 
 A log has a line for each I/O or, with `log_avg_msec`, for each interval of each direction; where a direction
 did nothing there is no line, so empty intervals are put back here. Columns are time in ms, value, direction,
@@ -6,8 +6,7 @@ block size, and others that are not needed. Values are IOPS, KiB/s, or the unit 
 of a log of single I/Os those of bw and iops mean nothing, and its lines are counted. A line of a histogram
 log has the counts of one interval, `log_hist_coarseness` times two buckets in one.
 
-Which logs there are is told by the options of a job. What a log means is told nowhere but there, so one
-without a result is refused.
+A job's options name its logs and define their meaning, so a log without a result is refused.
 
 Source: fio's `flush_samples`, `flush_hist_samples` (iolog.c), `__add_samples`, `__add_stat_to_log` (stat.c)
 and `gen_log_name` (init.c), 2.0 to 3.42.
@@ -60,7 +59,7 @@ ROW_QUANTILES = ("p50", "p99", "p99.9", "max")
 
 @dataclass(frozen=True)
 class Rows:
-    """What one direction of a job did in each interval; quantiles in ns, NaN where they are not known.
+    """The I/O of one direction of a job in each interval; quantiles in ns, NaN if unknown.
 
     Attributes
     ----------
@@ -81,7 +80,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class OverTime:
-    """A job with what its logs add to it, its rows, and what is to be said of them."""
+    """A job with its logs, its rows, and remarks on them."""
 
     job: Job
     rows: tuple[Rows, ...]
@@ -90,14 +89,14 @@ class OverTime:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is called as logs of fio are."""
+    """Whether a file has the name of a fio log."""
     return _NAME.fullmatch(path.name) is not None
 
 
 def without_result(path: Path) -> UsageError:
     """Return the refusal of a log that no result names."""
     return UsageError(
-        f"{path} is a fio log that no result names: it does not hold its interval, unit and job",
+        f"{path} is a fio log that no result names: interval, unit and job are unknown",
         "import the JSON of that run: the logs that its options name are read from its folder",
         path=str(path),
     )

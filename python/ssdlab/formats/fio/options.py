@@ -1,8 +1,8 @@
-"""What becomes of each option of fio in a job file: a table, and where the data is kept that decides it.
+"""How each fio option in a job file is handled.
 
-An option is *honoured*: the load is the one that fio would make. It is *ignored* where the load is the same
-without it. It is *refused* where the load would be another. `name=value` in the table names a value of a
-refused option that changes nothing, most often its default, and so is let through.
+An option is *honoured* if ssdlab makes the same load as fio, *ignored* if the load is the same without it,
+and *refused* if the load would differ. `name=value` in the table names a value of a refused option that
+changes nothing, most often its default, and so is let through.
 
 Names and aliases are those of fio 3.33 and of its master in 2026.
 """
@@ -133,7 +133,7 @@ ALIASES = {
 
 @dataclass(frozen=True)
 class Rule:
-    """What becomes of an option, why, and the value that changes nothing."""
+    """How an option is handled, why, and the value that changes nothing."""
 
     fate: Fate
     why: str

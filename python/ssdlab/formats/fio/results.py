@@ -1,15 +1,15 @@
-"""What fio printed of a run: its JSON and JSON+, and its terse output of versions 3 to 5, of fio 2.0 to 3.x.
+"""The output of a fio run: JSON, JSON+, and terse output of versions 3 to 5, from fio 2.0 to 3.x.
 
-Units are told by the keys, not by the version: `clat_ns` is in ns, `clat` in us; `io_bytes` is in bytes where
+Units follow from the keys, not the version: `clat_ns` is in ns, `clat` in us; `io_bytes` is in bytes where
 there is an `io_kbytes` too, else in KiB. Rates are worked out from counts and `runtime`, which is in ms. All
 latencies are ns here.
 
-**Clocks.** slat is the time to submit, clat from there to the completion, lat all of it. fio tells
-percentiles of clat alone unless it is asked for others, so each clock is kept with what was told of it.
+**Clocks.** slat is the time to submit, clat from there to the completion, lat all of it. By default fio
+reports only clat percentiles, so each clock is kept with its reported values.
 
 **Bins.** JSON+ counts latencies in 64 buckets an octave (stat.h: `FIO_IO_U_PLAT_BITS` 6), each under the
 value in its middle; before fio 2.20 under its number. Bins of jobs add up, and the percentile of the sum is
-what fio would have told of them together. Percentiles of several jobs without bins are not to be had.
+what fio would have reported for all. Without bins, percentiles of several jobs cannot be combined.
 
 Source: fio's stat.c and stat.h in versions 2.0 to 3.42 (`add_ddir_status_json`, `add_ddir_lat_json`,
 `plat_idx_to_val`, `calc_clat_percentiles`, `show_ddir_status_terse`).
@@ -122,7 +122,7 @@ def edges_of_index(index: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Times:
-    """What was told of one clock; times in ns.
+    """The reported values of one clock; times in ns.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Side:
-    """What a job did in one direction.
+    """The I/O of a job in one direction.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Job:
 
     @property
     def error_words(self) -> str:
-        """What ended it; empty: nothing."""
+        """The error that ended it; empty: none."""
         return errno_text(abs(self.error)) if self.error else ""
 
 
@@ -261,7 +261,7 @@ def read_fio(path: Path) -> FioResult:
     Raises
     ------
     UsageError, HostError
-        It is none, is cut short, or has something else where a figure belongs; with line and key.
+        It is not a result, truncated, or has an invalid figure; with line and key.
     """
     text = read_document(path, NOUN, _ADVICE, max_bytes=RESULT_BYTES)
     if found := _documents(text, path):

@@ -1,4 +1,4 @@
-"""Jobs of fio as workloads of ours: jobs that run beside each other are the streams of one workload.
+"""fio jobs as workloads: jobs that run at the same time are the streams of one workload.
 
 What fio would do is done exactly or refused, by name and line. Each clone of a job (`numjobs`) is a worker of
 one stream; it is a stream of its own where clones have places or a pace of their own: a sequence, whose
@@ -48,18 +48,18 @@ class Stage:
     label: str
     workload: Workload
     rest_ns: int = 0
-    """Before they begin."""
+    """Rest before they start."""
     flush: bool = False
-    """Whether the drive is flushed when they have ended."""
+    """Whether the drive is flushed after them."""
 
 
 def read_stages(jobs: Sequence[Section], target: Target) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
-    """Return what the jobs of a file do to a drive, one stage after the other, and what is said of it.
+    """Return the stages of a job file for a drive, in order, and the remarks on them.
 
     Raises
     ------
     UsageError
-        With file and line: an option by which the load would be another, or one that the drive cannot do.
+        With file and line: an option that would change the load, or that the drive cannot do.
     """
     _check_options(jobs)
     remarks = _ignored(jobs)
@@ -193,7 +193,7 @@ def _check_ends(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
             )
         for name in _FLUSHES:
             if job.flag(name):
-                what = f"{name} would come at the end of each job, while others may still write"
+                what = f"{name} would run at the end of each job, while others may still write"
                 job.at(name).wrong(what, "give all of them the same runtime, with time_based")
 
 
@@ -212,7 +212,7 @@ class _Job:
     def streams(self, place: int) -> list[Stream]:
         """Return the streams of all clones.
 
-        Jobs without a filename have a file each: they lie one behind the other on the drive, from `place`.
+        Jobs without a filename have a file each, placed one after another on the drive, from `place`.
         """
         clones = self.job.number("numjobs", 1)
         own_files = self.job.get("filename") is None
@@ -228,8 +228,8 @@ class _Job:
         apart = clones > 1 and (increment or paced or in_order)
         limit = _MAX_STREAMS if apart else MAX_WORKERS
         if not 1 <= clones <= limit:
-            each = ", each with its own offset or rate" if apart else ""
-            self.job.at("numjobs").wrong(f"numjobs is {clones}{each}", f"use 1 to {limit}")
+            each = " for clones with their own offset or rate" if apart else ""
+            self.job.at("numjobs").wrong(f"numjobs={clones} is out of range{each}", f"use 1 to {limit}")
         workers, cpus = 1 if apart else clones, self._cpus()
         made = []
         for index in range(clones if apart else 1):
@@ -349,7 +349,7 @@ class _Job:
         if rest < 0 or sum(whole) != 100 or len(set(sizes)) < len(sizes):
             given.wrong(
                 f"the shares of {excerpt(given.text)} do not add up to 100 %",
-                "name each size once: 4k/60:8k/40",
+                "give each size a share: 4k/60:8k/40",
             )
         if any(size % min(sizes) for size in sizes):
             given.wrong(
@@ -389,20 +389,22 @@ class _Job:
             return size // self.smallest * self.smallest
         if size % self.smallest:
             given.wrong(
-                f"size={given.text} is not a multiple of the block: fio goes past its end", "use whole blocks"
+                f"size={given.text} is not a multiple of the block: fio would exceed it", "use whole blocks"
             )
         return size
 
     def _length(self, start: int, size: int | None) -> int:
         given, rest = self.job.at("size", "offset_increment", "offset"), self.target.capacity_bytes - start
         if start % self.target.logical_block_bytes:
-            given.wrong(f"offset {start} is not at a logical block of the drive", "use a multiple of it")
+            given.wrong(
+                f"offset {start} is not a multiple of the drive's logical block", "use a multiple of it"
+            )
         if size is None or (self.job.at("size").percent is not None and size > rest):
             size = rest // self.smallest * self.smallest
         if size < max(block.bytes for block in self.blocks) or size > rest:
             whole = bytes_text(self.target.capacity_bytes)
             place = f"from {bytes_text(start)} to {bytes_text(start + size)} of {whole}"
-            given.wrong(f"[{self.job.name}] would be {place}", "use a larger drive, or another size")
+            given.wrong(f"[{self.job.name}] would use {place}", "use a larger drive, or another size")
         return size
 
     def _patterns(self) -> tuple[Frozen, ...]:
@@ -431,7 +433,9 @@ class _Job:
             return False
         value = self._value(given, direction)
         if value not in ("", "0", "100"):
-            given.wrong("I/O at random and in order is not mixed in one direction", "write 100 or 0 for each")
+            given.wrong(
+                "random and sequential I/O cannot be mixed in one direction", "write 100 or 0 for each"
+            )
         if value == "0" and not self.job.flag("norandommap"):
             given.wrong("fio's random map also records sequential I/O", "write norandommap=1")
         return value == "0"

@@ -95,7 +95,7 @@ class Pass:
     def found_spare(
         self, before: Sequence[float], after: Sequence[float], steady: float
     ) -> tuple[float | None, bool]:
-        """Return the spare share that the drop in speed shows, and whether the speeds match that asked for.
+        """Return the spare share that the drop in speed shows, and whether it matches the requested one.
 
         Parameters
         ----------

@@ -43,7 +43,7 @@ class Written(NamedTuple):
 def written_by(
     steps: Iterable[Step], capacity_bytes: int, voided: Iterable[VoidedWrites] = ()
 ) -> dict[int, Written]:
-    """Return the bytes written by the end of each finished step, by ordinal, including voided attempts."""
+    """Return the bytes written by the end of each finished step, including voided attempts."""
     now, found = Written(), dict[int, Written]()
     left = sorted(voided, key=lambda each: each.place, reverse=True)
     for step in sorted(steps, key=lambda each: (each.place, each.ordinal)):

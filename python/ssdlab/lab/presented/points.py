@@ -1,4 +1,4 @@
-"""Measured points in findings and tables: of jobs, and of whatever has no Result of its own."""
+"""Measured points in findings and tables: of jobs, and of methods without their own Result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _HOST = (
 
 
 def throughput(points: Sequence[Point], marked: int | None = None) -> Table:
-    """IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
+    """Return IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
 
     "Little" is IOPS x mean service time / I/Os in flight: 1 when rate, latency and depth agree.
     """
@@ -96,10 +96,10 @@ def _throughput_cells(point: Point) -> tuple[Cell, ...]:
 
 
 def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
-    """Service times, and response times where they are not the same; of the points that were measured."""
+    """Return the service times of the measured points, and their response times if different."""
     measured = [point for point in points if point.missing is None]
     if not differ(measured):
-        title = "Latency; service and response times are equal here, as every I/O starts when it is due"
+        title = "Latency: service and response times are equal, as every I/O starts when due"
         return (_latency(title, [(point, point.service_ns) for point in measured]),)
     return (
         _latency("Service time (submit to complete)", [(each, each.service_ns) for each in measured]),
@@ -110,7 +110,7 @@ def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
 
 
 def differ(points: Iterable[Point]) -> bool:
-    """Return whether some response times are not the service times: under an open loop, or think time."""
+    """Return whether some response times differ from service times: in an open loop, or with think time."""
     return any(point.service_ns != point.response_ns for point in points)
 
 
@@ -124,7 +124,7 @@ def _latency(title: str, rows: Sequence[tuple[Point, Latencies | None]]) -> Tabl
 
 
 def flushes(found: Sequence[FlushPoint]) -> Table:
-    """Return the flushes that followed writes: they are no I/Os, and in no other figure."""
+    """Return the flushes after writes, which are not I/Os and in no other figure."""
     rows = tuple(
         (
             cells.words(each.label),
@@ -140,7 +140,7 @@ def flushes(found: Sequence[FlushPoint]) -> Table:
 
 
 def host(points: Sequence[Point]) -> Table:
-    """Return what the host did at each measured point, and whether it was the limit."""
+    """Return the host's load at each measured point, and whether it was the limit."""
     rows = tuple((cells.words(point.label), *_host_cells(point)) for point in points if point.missing is None)
     return Table("Load of the host at each point", ("Point", *_HOST), rows, brief=("Point", "Limit", "Why"))
 
@@ -161,13 +161,13 @@ def _host_cells(point: Point) -> tuple[Cell, ...]:
 
 
 def tables_of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table, ...]:
-    """Throughput and latency of every point, and of those that the host limited what it did."""
+    """Return throughput and latency of every point, and the host's load where it was the limit."""
     limited = [point for point in points if point.attribution and point.attribution.limit == "host"]
     return (throughput(points, marked), *latencies(points), *((host(limited),) if limited else ()))
 
 
 def figure_words(figure: Metric) -> str:
-    """Return a figure in the words of its unit, as a bound where it is one."""
+    """Return a figure in words, or a bound."""
     return figure.words
 
 
@@ -178,19 +178,19 @@ def scalars_table(result: ResultBase) -> Table:
 
 
 def scalars_tables(result: ResultBase) -> tuple[Table, ...]:
-    """Return the headline figures: of a kind that has no table of its own."""
+    """Return the headline figures, for a kind without a table of its own."""
     return (scalars_table(result),)
 
 
 def speed(point: Point) -> Amount:
-    """Return the throughput of a point in the unit of its pattern: random ones in IOPS."""
+    """Return the throughput of a point: IOPS for random I/O, else MB/s."""
     if point.pattern == "random":
         return Amount(point.iops, "IOPS")
     return Amount(point.mb_s, "MB/s")
 
 
 def job_findings(result: JobResult) -> Iterator[Claim]:
-    """Yield the throughput of each step, and what its flushes took."""
+    """Yield the throughput of each step, and the latency of its flushes."""
     for point in result.points:
         yield Claim(
             "{name} {figure}",
@@ -210,7 +210,7 @@ def job_findings(result: JobResult) -> Iterator[Claim]:
 
 
 def points_findings(result: PointsResult) -> Iterator[Claim]:
-    """Yield whether the drive's state held, and the headline figures, those of power apart."""
+    """Yield whether the drive's state held, and the headline figures, with power separate."""
     yield from map(check_claim, result.checks)
     figures = [each for each in result.scalars if each.unit not in OF_POWER]
     steps = tuple(point.ordinal for point in result.points if point.ordinal is not None)
@@ -232,12 +232,12 @@ def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
 
 
 def unknown_findings(result: UnknownResult) -> Iterator[Claim]:
-    """Yield that nothing but figures can be shown."""
+    """Yield that only figures can be shown."""
     yield Claim("{why}", others={"why": result.unknown.rstrip(".")})
 
 
 def headline_findings(result: ResultBase) -> Iterator[Claim]:
-    """Yield the headline figures: of a kind that has no findings of its own."""
+    """Yield the headline figures, for a kind without findings of its own."""
     for each in result.scalars:
         yield Claim(
             "{name}: {figure}",

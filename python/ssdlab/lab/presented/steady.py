@@ -1,4 +1,4 @@
-"""The state that a measurement was taken in, as a finding."""
+"""The drive state of a measurement, as a finding."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ssdlab.results.drive_states import StateCheck, SteadyProof
 
 TOO_LITTLE = "{share} of the drive overwritten in {rounds}"
-"""Why the state cannot be assessed; the names are those of `lasted`."""
+"""Why the state cannot be assessed; placeholders as of `lasted`."""
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
-    """Return what the writing before a measurement showed; `of` begins the sentence, of several."""
+    """Return what the writing before a measurement showed; `of` starts the sentence if there are several."""
     if steady is None:
         return Claim("Not preconditioned to steady state")
     shown = Evidence((steady.ordinal,))
@@ -61,7 +61,7 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
 
 
 def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
-    """Yield what the writing before a measurement showed, and what speaks against its state."""
+    """Yield what the writing before a measurement showed, and any objections to its state."""
     yield steady_claim(steady, of)
     if steady is None or not steady.judged:
         return
@@ -116,13 +116,13 @@ def _verdict(steady: SteadyProof) -> str:
     if not isinstance(steady, OnePassProof):
         return f"{found[0].upper()}{found[1:]}"
     if steady.overwritten:
-        shown = "" if steady.agreed else " that did not show its spare"
+        shown = "" if steady.agreed else " that did not confirm its spare"
         return f"Overwritten as in full preconditioning after one random pass{shown}: {found}"
     return f"By one random pass, not SNIA's preconditioning: {found}"
 
 
 def one_pass_claim(steady: OnePassProof) -> Claim:
-    """Return the spare that one pass was made for, and the spare that its speed showed."""
+    """Return the spare that one pass assumed, and the spare that its speed showed."""
     others: dict[str, Amount | str] = {
         "asked": Amount(100 * steady.spare, "%"),
         "whose": steady.spare_from,
@@ -131,7 +131,7 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
     shown = Evidence((steady.ordinal,))
     if steady.spare_found is None and steady.agreed:
         return Claim(
-            f"{says}; with that much its speed need not fall, and did not",
+            f"{says}; with that much, its speed need not drop, and did not",
             evidence=shown,
             others=others,
         )
@@ -143,7 +143,7 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
 
 
 def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
-    """Return how long the writing took and how much it wrote, for a sentence."""
+    """Return the time and the amount of the writing, for a sentence."""
     rounds = len(steady.rounds_mb_s)
     return {
         "time": Amount(steady.seconds, "s"),
@@ -157,7 +157,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
 def check_claim(check: StateCheck) -> Claim:
     """Return in words what a check of the drive's state showed.
 
-    A repeated point that agrees proves nothing about the others: only a change is a conclusion.
+    Only a change is conclusive: a reproduced point proves nothing about the others.
     """
     others: dict[str, Amount | str] = {
         "what": check.what,
@@ -170,17 +170,16 @@ def check_claim(check: StateCheck) -> Claim:
     heading = ""
     if check.kind == "repeated" and check.lowest is None:
         heading = "First, and repeated"
-        says = "{what} gave {figure}, and {after} when repeated afterwards"
+        says = "{what} gave {figure}, and {after} when repeated"
     elif check.kind == "repeated":
         says = (
-            "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what} gave {after} when "
-            "repeated afterwards"
+            "throughput fell from {figure} at {what} to {lowest} at {fallen}; repeated, {what} gave {after}"
         )
     elif check.kind == "throttled":
         says = "{what} gave {figure} before the drive throttled, and {then} gave {after} while it did"
     else:
         heading = "Same load before, and here"
-        says = "{what} ended at {figure}, and {then} gave {after} with the same load"
+        says = "{what} ended at {figure}; with the same load, {then} gave {after}"
     if check.doubts:
         verdict = "not judged: {doubted}"
     else:

@@ -1,6 +1,6 @@
 """Suites: the methods of a whole review, run together; and one method run several times.
 
-Each is a declaration, a file beside this one; a user's own is given by its path.
+Each is a declaration, a file in this folder; a user's own is given by its path.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def find_suite(name: str) -> Suite | None:
     Raises
     ------
     UsageError, HostError
-        The file cannot be read, or declares what cannot be.
+        The file cannot be read, or its declaration is invalid.
     """
     if not is_path(name):
         return _read(suite_text(name), name) if name in SUITES else None
@@ -46,12 +46,12 @@ def find_suite(name: str) -> Suite | None:
 
 
 def is_path(name: str) -> bool:
-    """Say whether a suite is named by the path of its file, and not one of ours."""
+    """Whether a suite is named by the path of its file."""
     return "/" in name or name.endswith(_SUFFIX)
 
 
 def suite_text(name: str) -> str:
-    """Return the declaration of one of our suites, as it can be copied."""
+    """Return the declaration of one of our suites, for copying."""
     return (resources.files("ssdlab.lab.suites") / SUITES[name].place).read_text(encoding="utf-8")
 
 

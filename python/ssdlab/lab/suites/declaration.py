@@ -1,6 +1,6 @@
-"""A review as a text: TOML that names methods, drive states, variants and the page's order.
+"""A review as TOML, which names methods, drive states, variants and the page's order.
 
-Suites of ssdlab are such files, and so can a user's own be: copied, changed, and given by its path.
+The suites of ssdlab are such files; users can copy and change one, and give its path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ssdlab.model.units import and_listed
 
 SCHEMA = "ssdlab.review/1"
 QUICK_SPAN_BYTES = 64 * 10**9
-"""A drive of terabytes takes hours to fill, this two minutes at SATA's speed; `low-depths` has as much."""
+"""Filling this takes two minutes at SATA speed, but hours for a drive of terabytes; `low-depths` uses as
+much."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 """What run folders and `--set` are named after."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
@@ -34,16 +35,16 @@ class PartText(Frozen):
 
     method: str = Field(description="name of a method: see `ssdlab methods`")
     name: Name | None = Field(None, description="within the review; by default the method's")
-    begins: State = Field("any", description="drive state that its method brings about first")
+    begins: State = Field("any", description="drive state that its method first brings about")
     settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
     full_size: bool = Field(
         False,
-        description="simulate the drive in full size, whatever scale= says; not with --quick",
+        description="simulate the drive at full size, ignoring scale=; not with --quick",
     )
     inferred: tuple[str, ...] = Field(
-        (), description="parameters that the published text does not give; the page says so"
+        (), description="parameters missing in the published text; the page names them"
     )
-    chapter: Line | None = Field(None, description="heading of the page that it stands under")
+    chapter: Line | None = Field(None, description="heading of its chapter on the page")
 
     @property
     def label(self) -> str:
@@ -52,44 +53,44 @@ class PartText(Frozen):
 
 
 class VariantText(Frozen):
-    """One `[[variant]]`: the drive under review, or others, once more under other settings."""
+    """One `[[variant]]`: the drive under review, or others, repeated with other settings."""
 
     noun: ClassVar[str] = "key of a variant"
 
-    name: Name = Field(description="that its parts end with")
-    parts: tuple[str, ...] = Field((), description="that are done again; none: all")
+    name: Name = Field(description="suffix of its parts' names")
+    parts: tuple[str, ...] = Field((), description="parts to repeat; none: all")
     drives: tuple[Annotated[int, Field(ge=1)] | Line, ...] = Field(
         (),
-        description='whose it is: "*" for all, positions from 1, profiles, or names as the command has them; '
+        description='drives to repeat: "*" for all, positions from 1, profiles, or names as in the command; '
         "none: the drive under review",
     )
-    usable: str | None = Field(None, description="as --usable, of the drive in its full size")
+    usable: str | None = Field(None, description="as --usable, at the drive's full size")
     spare: str | None = Field(None, description='as --spare, in quotes: "25%"')
     power_limit: str | None = Field(None, description="as --power-limit")
     write_cache: Literal["on", "off"] | None = Field(None, description="as --write-cache")
 
     @property
     def asked(self) -> dict[str, str]:
-        """What the drive is to be, as the options of `run` say it."""
+        """The variant, as options of `run`."""
         given = self.model_dump(exclude={"name", "parts", "drives"}, exclude_none=True)
         return {name: str(value) for name, value in given.items()}
 
 
 class DriveText(Frozen):
-    """One `[[drive]]`: what the review compared, the one under review first."""
+    """One `[[drive]]`: a drive of the review, the one under review first."""
 
     noun: ClassVar[str] = "key of a drive"
 
-    name: Line = Field(description="what the review calls it")
-    profile: str | None = Field(None, description="simulated drive that stands for it")
-    absent: Line | None = Field(None, description="why none does")
-    note: Line | None = Field(None, description="in what the profile is another drive")
+    name: Line = Field(description="its name in the review")
+    profile: str | None = Field(None, description="simulated drive in its place")
+    absent: Line | None = Field(None, description="why there is none")
+    note: Line | None = Field(None, description="how the profile differs from the drive")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.profile is None) == (self.absent is None):
             raise UsageError(
-                f"the drive {self.name!r} needs either a profile or the reason why there is none",
+                f"the drive {self.name!r} needs either a profile or a reason for its absence",
                 "give profile or absent, and not both",
             )
         return self
@@ -103,7 +104,7 @@ class ChapterText(Frozen):
     title: Line = Field(description="the heading; parts name it")
     text: Line | None = Field(None, description="a sentence below it")
     charts: tuple[str, ...] = Field(
-        (), description="ids of charts that come first and stand open, 12 of a page; none: in turns"
+        (), description="ids of charts that come first and are open, 12 per page; none: in turns"
     )
 
 
@@ -114,34 +115,34 @@ class Declaration(Frozen):
 
     schema_version: Literal["ssdlab.review/1"] = Field(alias="schema", description=SCHEMA)
     name: Name = Field(description="of the review")
-    version: int = Field(1, ge=1, le=10_000, description="rises with every change that could change a number")
+    version: int = Field(
+        1, ge=1, le=10_000, description="increases with every change that could affect a figure"
+    )
     title: Line = Field(description="for headings")
     practice: Line | None = Field(
-        None, description="the title where none of its drives is run: what is done, after whom and when"
+        None, description="the title if none of its drives is run: test, source and year"
     )
-    prose: str = Field("", max_length=20_000, description="what it is, its source, what it cannot show")
-    quick: bool = Field(False, description="whether parts take their quick presets in any case")
-    span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
+    prose: str = Field("", max_length=20_000, description="what it is, its source, and what it cannot show")
+    quick: bool = Field(False, description="whether parts always use their quick presets")
+    span: Bytes | None = Field(None, gt=0, description="largest part of the drive to use: 8GiB")
     quick_span: Bytes = Field(
-        QUICK_SPAN_BYTES, gt=0, description="most of the drive that is used with --quick: 64GB by default"
+        QUICK_SPAN_BYTES, gt=0, description="largest part of the drive to use with --quick: 64GB by default"
     )
-    scaled_times: bool = Field(
-        False, description="whether times are so much shorter as a simulated drive is smaller"
-    )
-    part: tuple[PartText, ...] = Field(min_length=1, max_length=100, description="each method as [[part]]")
-    variant: tuple[VariantText, ...] = Field((), description="further entries of drives")
-    drive: tuple[DriveText, ...] = Field((), description="what the review compared")
+    scaled_times: bool = Field(False, description="whether times shrink with the scale of a simulated drive")
+    part: tuple[PartText, ...] = Field(min_length=1, max_length=100, description="a [[part]] for each method")
+    variant: tuple[VariantText, ...] = Field((), description="variants of drives")
+    drive: tuple[DriveText, ...] = Field((), description="the compared drives")
     chapter: tuple[ChapterText, ...] = Field((), description="headings of the page, in order")
-    tiles: tuple[str, ...] = Field((), max_length=6, description="names of headline figures for the top")
+    tiles: tuple[str, ...] = Field((), max_length=6, description="headline figures for the top of the page")
 
     @classmethod
     def parse(cls, text: str, name: str) -> Self:
-        """Read a declaration; `name` is what errors call it.
+        """Read a declaration; `name` is for errors.
 
         Raises
         ------
         UsageError
-            It is no TOML, or says what it must not; with the place.
+            It is not TOML, or is invalid; with the place.
         """
         return cls.model_validate(parse_toml(text, name))
 
@@ -179,12 +180,12 @@ class Declaration(Frozen):
             yield from (repeated(label, name) for label in labels if not parts or label in parts)
 
     def suite(self) -> Suite:
-        """Return the suite that it declares, with its parts checked.
+        """Return the declared suite, with its parts checked.
 
         Raises
         ------
         UsageError, Unsupported
-            There is no such method, or no such parameter of it.
+            A method or parameter does not exist.
         """
         return Suite(
             name=self.name,
@@ -210,7 +211,7 @@ class Declaration(Frozen):
         return tuple(found | dict.fromkeys(profiles[each] for each in found if each in profiles))
 
     def page(self) -> dict[str, JsonValue]:
-        """Return what the page is made by: chapters with their parts, tiles, drives of the review."""
+        """Return the page's description: chapters with their parts, tiles, drives of the review."""
         chapters: dict[str, dict[str, Any]] = {
             each.title: {
                 "title": each.title,
@@ -235,7 +236,7 @@ class Declaration(Frozen):
 
 
 def inferred_of(part: PartText | Part) -> str:
-    """Return which parameters of a part the published text does not give; empty: it gives them all."""
+    """Return the parameters of a part that the published text does not give; empty: none."""
     if not part.inferred:
         return ""
     return f"Inferred, not in the published text: {and_listed(part.inferred)} of {part.method}."
@@ -268,7 +269,7 @@ def _part(text: PartText) -> Part:
     if text.method in SUITES:
         raise UsageError(
             f"{text.method} is a suite, not a method: it cannot be part of a review",
-            "name the methods that it is made of, each as a part: see ssdlab methods",
+            "name its methods, each as a part: see ssdlab methods",
             method=text.method,
         )
     fields = find_method(text.method).params.model_fields

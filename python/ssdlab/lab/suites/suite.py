@@ -1,4 +1,4 @@
-"""What a suite is: methods that make a review together, the state each begins in, and absent drives."""
+"""What a suite is: the methods of a review, the state each starts in, and absent drives."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from ssdlab.host.documents import Document
 
 State = Literal["any", "written", "fresh", "random-steady", "sequential-steady"]
-"""Drive states that a part can begin in.
+"""Drive states at the start of a part.
 
-``written``: every block was written, in order, and only read since. ``fresh``: purged, by the method itself.
-``random-steady`` and ``sequential-steady``: filled, then overwritten until SNIA's rule holds. ``any``: the
-method brings about what it needs by itself.
-"""
+``written``: every block was written in order, and since then only read. ``fresh``: purged, by the method
+itself. ``random-steady`` and ``sequential-steady``: filled, then overwritten until SNIA's rule holds.
+``any``: the method brings about its own state."""
 
 SHARED_BY_FORK: frozenset[State] = frozenset({"random-steady", "sequential-steady"})
-"""States dear enough to be made once and forked, where the drive is simulated. A real drive would rest
-between two runs, which the methods do not allow: there each brings its state about anew."""
+"""Costly states, which are made once and forked on a simulated drive. A real drive would rest between runs,
+which the methods forbid, so each run prepares its state again."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +40,20 @@ class Part:
     method
         Its name.
     state
-        The drive state that it begins in.
+        Drive state at its start.
     settings
-        What the suite sets otherwise than the method does, as `--set` would.
+        Parameters that the suite changes, as `--set` does.
     absolute
-        Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down,
-        unless it is quick, whose sizes fit a small drive too.
+        Whether its stimuli have a fixed size, such as 8 GB: a simulated drive is then not scaled down, except
+        with quick presets.
     name
         Within the suite; by default the method's.
     chapter
-        Heading of the page that it stands under; empty: that of its own.
+        Heading of its chapter on the page; empty: its own.
     variant
-        What makes the drive another entry, as the options of `run` say it; empty: as it is asked for.
+        The drive's variant, as options of `run`; empty: none.
     like
-        Of a part of a variant: the part that it repeats, whose parameters it has.
+        For a variant: the part that it repeats, with the same parameters.
     inferred
         Parameters that the published text does not give.
     """
@@ -79,53 +78,53 @@ EVERY_DRIVE = "*"
 
 
 def repeated(label: str, entry: str) -> str:
-    """Return what a part is called that is done again for an entry."""
+    """Return the name of a part repeated for an entry."""
     return f"{label}-{entry}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One more entry of a drive: a variant, in which all parts, or some, are done again."""
+    """A variant of a drive, in which all or some parts are repeated."""
 
     name: str
     variant: Mapping[str, str]
     parts: tuple[str, ...] = ()
     """Labels; none: all parts."""
     drives: tuple[str | int, ...] = (1,)
-    """Which are done in it: by position from 1, by profile or name, or ``*``, all."""
+    """Its drives: by position from 1, by profile or name, or ``*`` for all."""
 
     def is_of(self, position: int, names: Collection[str]) -> bool:
-        """Whether a drive is done in it."""
+        """Whether a drive has this variant."""
         return EVERY_DRIVE in self.drives or any(each == position or each in names for each in self.drives)
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Methods that make a review together.
+    """The methods of a review.
 
     Attributes
     ----------
     name, version, title
         As of a method.
     prose
-        What it is, in the headings of a method.
+        Description, with the headings of a method's prose.
     parts
-        In the order in which a real drive goes through them.
+        In the order for a real drive.
     quick
-        Whether the parts take their quick presets even where that is not asked for.
+        Whether the parts always use their quick presets.
     span_bytes, quick_span_bytes
-        No more of the drive is used than this, in any case and with quick presets; None: all of it.
+        Largest part of the drive to use, in general and with quick presets; None: all.
     scaled_times
-        Whether a simulated drive that was made S times smaller gets times S times shorter than the methods
-        have: as many of its capacities are then written as of the drive in its full size.
+        Whether a simulated drive at 1/S of its size gets 1/S of the methods' times, so that as many drive
+        writes result as at full size.
     entries
-        Variants of drives; by default of the one under review, which is the first that is named.
+        Variants of drives; by default of the first drive, which is under review.
     page
-        What its declaration says of the page, as JSON holds it; kept in the manifest of a run.
+        The page part of its declaration, as JSON; kept in a run's manifest.
     practice
-        Its title where none of the drives of its review is run; empty: it has one title.
+        Its title if no drive of its review is run; empty: the same title.
     own
-        Whether it is a user's: what a drive cannot be is then refused, where of ours it is left out.
+        Whether it is a user's: impossible variants are then refused; for our suites they are left out.
     """
 
     name: str
@@ -144,23 +143,23 @@ class Suite:
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
-        """What is done on any drive: parts, and behind them those of all variants."""
+        """All parts for any drive: the suite's own, then the variants'."""
         return (*self.parts, *self.again(self.entries))
 
     def parts_of(self, position: int, names: Collection[str] = ()) -> tuple[Part, ...]:
-        """Return what is done on a drive: all parts, and those of its variants.
+        """Return the parts for a drive: all parts, and its variants'.
 
         Parameters
         ----------
         position
-            Of the drive, from 1, as the command names them; the first is the one under review.
+            Position of the drive in the command, from 1; the first is under review.
         names
-            What a declaration may call it.
+            Names of the drive in a declaration.
         """
         return (*self.parts, *self.again(each for each in self.entries if each.is_of(position, names)))
 
     def again(self, entries: Iterable[Entry]) -> Iterator[Part]:
-        """Return the parts that are done again for variants."""
+        """Return the parts repeated for variants."""
         return (
             Part(
                 method=part.method,
@@ -178,7 +177,7 @@ class Suite:
         )
 
     def used_bytes(self, *, quick: bool) -> int | None:
-        """Return how much of the drive is used at most; None: all of it."""
+        """Return the largest part of the drive to use; None: all."""
         spans = (self.span_bytes, self.quick_span_bytes if quick else None)
         return min(filter(None, spans), default=None)
 
@@ -187,7 +186,7 @@ class Suite:
         return find_method(part.method)
 
     def info(self, params: Mapping[str, Params] | None = None) -> MethodInfo:
-        """Return the suite as a manifest keeps a method; with parameters by part, of just that run."""
+        """Return the suite as method info for a manifest, with that run's parameters by part."""
         made = params or {part.label: self.method(part).params() for part in self.parts}
         conditions: dict[str, str] = {}
         for part in self.parts:
@@ -206,16 +205,16 @@ class Suite:
 
 
 def titled(suite: Suite, texts: Iterable[str]) -> Suite:
-    """Return a suite as it is headed on these drives: by its practice where none is a drive of its review.
+    """Return a suite with the title for these drives: `practice` if none is a drive of its review.
 
-    A real drive is not known by its declared name, so that a review of real drives alone has its practice's.
+    A real drive has no declared name, so a run on real drives only has the title `practice`.
 
     Parameters
     ----------
     suite
         As it was declared.
     texts
-        Of all drives that it is run on, as the user named them.
+        The drives to run it on, as the user named them.
     """
     review: Document = dict(suite.page)
     declared = {each.get("profile") for each in review.get("drives", ())}
@@ -225,16 +224,16 @@ def titled(suite: Suite, texts: Iterable[str]) -> Suite:
 
 
 def absent_drives(review: Document, texts: Iterable[str]) -> tuple[str, ...]:
-    """Name each declared drive that was not run, with the reason where the review gives one.
+    """Return each declared drive that was not run, with the review's reason if any.
 
-    A real drive is not known by its declared name: beside one, only what stands in is told, a profile.
+    A real drive has no declared name: with one, only the profile is named.
 
     Parameters
     ----------
     review
         What a declaration says of the page; empty: it declares no drives.
     texts
-        Of the drives that were run, as the user named them.
+        The drives that were run, as the user named them.
     """
     had = list(texts)
     profiles = set(_profiles(had))

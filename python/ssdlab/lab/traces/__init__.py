@@ -1,1 +1,1 @@
-"""A trace replayed: mapped onto the drive, recorded in our own form, run."""
+"""Replay of traces: mapping onto the drive, and recording in our own form."""

@@ -1,6 +1,6 @@
-"""A trace mapped onto a drive: I/Os beyond its end wrap around, those it cannot do are left out.
+"""Maps a trace onto a drive: I/Os beyond its end wrap around, impossible ones are left out.
 
-Nothing is changed in silence: an I/O keeps its operation and its length or is left out, with its reason.
+An I/O keeps its operation and length, or is left out with a reason.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.void]
 
 LONGEST_BYTES = 1 << 30
-"""Of one I/O, as in every workload."""
+"""Maximum length of an I/O, as in every workload."""
 
 
 AT_ONCE = "max"
-"""The speed that asks for no times at all."""
+"""The speed that ignores recorded times."""
 
 
 CHUNK = 1 << 16
@@ -58,43 +58,45 @@ def _speed(value: object) -> object:
             ) from error
     if isinstance(value, int | float) and not isinstance(value, bool):
         if not 0.001 <= value <= 1_000_000:
-            raise UsageError(f"a speed of {value:g} is none", "give 0.001 to 1000000, or max", speed=value)
+            raise UsageError(
+                f"a speed of {value:g} is not valid", "give 0.001 to 1000000, or max", speed=value
+            )
         return f"{round(value * 1000) / 1000:.10g}"
     return value.strip() if isinstance(value, str) else value
 
 
 Speed = Annotated[str, BeforeValidator(_speed)]
-"""How many times faster than it was recorded, to three decimals, or ``max``."""
+"""Factor faster than recorded, to three decimals, or ``max``."""
 
 
 class TraceMapping(Frozen):
     """How a trace is mapped onto a drive."""
 
     speed: Speed = Field("1", description="times faster than recorded, or max: as fast as possible")
-    gap_most_ns: Nanoseconds = Field(0, ge=0, description="longer gaps are cut to this; 0: none")
+    gap_most_ns: Nanoseconds = Field(0, ge=0, description="longer gaps are cut to this; 0: never")
     length_ns: Nanoseconds = Field(
-        0, ge=0, description="only so much of the trace, from its first I/O; 0: all"
+        0, ge=0, description="length of the trace to replay, from its first I/O; 0: all"
     )
-    only: Literal["all", "reads"] = Field("all", description="reads: writes and trims are left out")
+    only: Literal["all", "reads"] = Field("all", description="reads: skip writes and trims")
     beyond: Literal["wrap", "leave-out"] = Field("wrap", description="I/Os beyond the drive's end")
-    order: Literal["stop", "sort"] = Field("stop", description="times that go back")
+    order: Literal["stop", "sort"] = Field("stop", description="how to handle times that go back")
 
 
 @dataclass
 class Laid:
-    """What became of a trace's I/Os."""
+    """The outcome of a trace's I/Os."""
 
     ios: int = 0
-    """Of the trace, as far as it was read, flushes included."""
+    """I/Os read from the trace, including flushes."""
     extent_bytes: int = 0
-    """First byte behind all I/Os of the trace, before it was mapped onto the drive."""
+    """End of the trace's last I/O, before mapping."""
     trace_ns: int = 0
-    """From the first I/O to the last that is replayed, as recorded."""
+    """Recorded time from the first to the last replayed I/O."""
     wrapped: int = 0
     gaps_cut: int = 0
     gaps_cut_ns: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    """How many for each reason."""
+    """Number of I/Os left out, by reason."""
 
 
 def chunks(events: Iterable[Event]) -> Iterator[Array]:
@@ -119,7 +121,7 @@ def chunks(events: Iterable[Event]) -> Iterator[Array]:
 
 
 class TraceMapper:
-    """Maps chunks of a trace onto a drive, in order of time.
+    """Maps chunks of a trace onto a drive, in time order.
 
     Parameters
     ----------
@@ -138,15 +140,15 @@ class TraceMapper:
         self._now_ns = 0
         self.laid = Laid()
         self.complete = False
-        """Whether the part of the trace that was asked for is over."""
+        """Whether the requested part of the trace is complete."""
 
     def lay(self, raw: Array) -> Array:
-        """Return the records of a chunk, its times those of the replay.
+        """Return the records of a chunk, with the times of the replay.
 
         Raises
         ------
         UsageError
-            The replay would last longer than any may.
+            The replay would last longer than allowed.
         """
         import numpy as np
 
@@ -179,9 +181,9 @@ class TraceMapper:
             self.laid.extent_bytes = max(self.laid.extent_bytes, extent)
         unit = units.block_text(self._unit)
         reasons = (
-            ("a flush, which moves no data", op == FLUSH),
+            ("flushes, which move no data", op == FLUSH),
             *((NAMES[each], op == each) for each in range(FLUSH + 1, len(NAMES))),
-            ("of no length", length == 0),
+            ("of length 0", length == 0),
             ("not a read", (op != READ) if self._how.only == "reads" else np.zeros(len(raw), dtype=bool)),
             (
                 f"not in whole logical blocks of the drive, {unit}",
@@ -230,8 +232,8 @@ class TraceMapper:
         if self._now_ns * 1000 // thousandths > DURATION_NS:
             raise UsageError(
                 f"the replay would last {units.span_text(self._now_ns / thousandths / 1e6)}",
-                "replay a part of it (seconds), faster (speed) or with its gaps cut (gap_most); or "
-                "check the unit of its times",
+                "replay a part (seconds), faster (speed) or with shorter gaps (gap_most); or check the "
+                "unit of its times",
             )
         # In two parts, so that no product is more than 64 bits hold.
         due: NDArray[np.int64] = passed // thousandths * 1000 + passed % thousandths * 1000 // thousandths

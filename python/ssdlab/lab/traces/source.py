@@ -1,4 +1,4 @@
-"""Where a replayed trace came from, what was made of it, and the workload that replays it."""
+"""The source of a replayed trace, its mapping, and the workload that replays it."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLE = Qualifier(code="example")
-"""Of the trace that comes along."""
+"""Name of the built-in trace."""
 
 
 class TraceSource(Stored):
-    """Where a trace came from."""
+    """Source of a trace."""
 
     file: str
     format: str
     lines: int
-    bad_lines: int = Field(description="that could not be read and were skipped")
+    bad_lines: int = Field(description="unreadable lines, skipped")
     bad_text: str = Field(description="the first of them, with their reasons")
-    backwards: int = Field(description="I/Os whose time is before that of the one in front")
-    lost: int = Field(description="events that were lost when it was recorded, as far as it says")
+    backwards: int = Field(description="I/Os earlier than the one before")
+    lost: int = Field(description="events lost during recording, if recorded")
     devices: int
     device: str
 
 
 class TraceLaid(Stored):
-    """What became of a trace's I/Os on this drive."""
+    """The outcome of a trace's I/Os on this drive."""
 
     speed: str = Field(description="times faster than recorded, or max")
-    ios: int = Field(description="of the trace, as far as it was read, flushes included")
-    extent_bytes: int = Field(description="first byte behind all of them, as recorded")
+    ios: int = Field(description="I/Os read from the trace, including flushes")
+    extent_bytes: int = Field(description="end of the last I/O, as recorded")
     trace_ns: int = Field(description="from the first replayed I/O to the last, as recorded")
-    wrapped: int = Field(description="I/Os beyond the drive's end that were moved into it")
-    gap_most_ns: int = Field(description="what longer gaps were cut to; 0: none was")
+    wrapped: int = Field(description="I/Os beyond the drive's end that were wrapped into it")
+    gap_most_ns: int = Field(description="length to which longer gaps were cut; 0: none")
     gaps_cut: int
     gaps_cut_ns: int
     left_out: dict[str, int] = Field(description="I/Os that were not replayed, by reason")
 
 
 def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
-    """Yield what was changed of a trace as it was read and laid onto the drive."""
+    """Yield the changes to a trace when read and mapped onto the drive."""
     if source.bad_lines:
         yield Claim(
             "{count} lines could not be read and were skipped: {lines}",
@@ -77,16 +77,16 @@ def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
 
 
 def replay_of(facts: Any, depth: int, arrival: AsRecorded | Closed) -> Workload:  # noqa: ANN401 - as in a step
-    """Return the workload of the recording that the facts of a `trace` step tell of.
+    """Return the workload of the recording in the facts of a `trace` step.
 
     Parameters
     ----------
     facts
-        Of the step: its file and what is in it.
+        The step's facts: its file and content.
     depth
-        I/Os in flight at most.
+        Maximum I/Os in flight.
     arrival
-        As timed, or one behind the other.
+        At recorded times, or one after another.
     """
     found = facts["recording"]
     ops = RecordedOps(**{name: found[name] for name in ("reads", "writes", "trims")})

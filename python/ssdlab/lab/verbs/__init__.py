@@ -1,1 +1,1 @@
-"""The verbs of the lab, by what they are about; entered once in `verb.VERBS`."""
+"""The verbs of the lab by topic, listed in `verb.VERBS`."""

@@ -1,6 +1,6 @@
-"""Steps for the state and settings of a drive: purged, trimmed, flushed, forked, set up as a variant.
+"""Steps for the drive's state and settings: purge, trim, flush, fork and return to a fork, variants.
 
-Settings are read back when set, and put back when the run ends.
+Settings are read back when set, and restored when the run ends.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Fork(Verb):
-    """Keeps the drive's state; where that cannot be, the order of what follows tells."""
+    """Keeps the drive's state; otherwise later points depend on their order."""
 
     verb: ClassVar[str] = "fork"
 
     @property
     def marks(self) -> bool:
-        """It keeps the state for the steps that go back to it."""
+        """True: it keeps the state for the steps that return to it."""
         return True
 
     def do(self, at: StepContext) -> StepResult:
@@ -47,13 +47,13 @@ class Fork(Verb):
 def _order_effects() -> Departure:
     return Departure(
         code="order-effects",
-        what="each point began in the drive state that the previous one left",
+        what="each point started in the drive state left by the previous one",
         why="only a simulated drive can be returned to an earlier state",
     )
 
 
 class Back(Verb):
-    """Brings the drive back to the state of a fork, where it can go back."""
+    """Returns the drive to the state of a fork, if possible."""
 
     verb: ClassVar[str] = "back"
 
@@ -74,23 +74,22 @@ class Back(Verb):
 
 
 class StretchFacts(Facts):
-    """In which sitting it began."""
+    """The session in which a group of steps started."""
 
     sitting: int | None = None
-    """Rises with each interruption that let the drive's state change; see `StepContext.sitting`.
-
-    None in a plan, which has no interruptions.
+    """Increases with each interruption that let the drive's state change; see `StepContext.sitting`. None in
+    a plan.
     """
 
 
 class Stretch(Verb):
-    """Begins a stretch: an interruption of any step of it voids them all, so that none is of both sides."""
+    """Starts a group of steps: an interruption of one voids them all."""
 
     verb: ClassVar[str] = "stretch"
     state: ClassVar[StateRole] = "begins"
 
     def do(self, at: StepContext) -> StepResult:
-        """Put on record in which sitting it begins."""
+        """Record the session in which it starts."""
         return StepResult(seconds=0.0, facts={"sitting": at.sitting})
 
 
@@ -98,7 +97,7 @@ FLUSH_MAX_S = 60.0
 
 
 class Flush(Verb):
-    """Makes everything written durable, the drive's cache included."""
+    """Makes all writes durable, including the drive's cache."""
 
     verb: ClassVar[str] = "flush"
 
@@ -121,7 +120,7 @@ TRIM_MAX_S_PER_TB = 120.0
 
 
 class Trimmed(BaseModel):
-    """A trim, as the journal keeps it; `ssdlab.drives.trim.trimming.TrimRecord` says what is in it."""
+    """A trim in the journal; fields as of `ssdlab.drives.trim.trimming.TrimRecord`."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -138,13 +137,13 @@ class Trimmed(BaseModel):
 
 
 class TrimFacts(Facts):
-    """What came of a trim; None in a plan, and of a variant that frees nothing."""
+    """The effect of a trim; None in a plan, and for a variant that frees nothing."""
 
     trim: Trimmed | None = None
 
 
 class Trim(Verb):
-    """Discards a span of the drive, and finds out what came of it."""
+    """Discards a span of the drive, and checks the effect."""
 
     verb: ClassVar[str] = "trim"
     state: ClassVar[StateRole] = "amends"
@@ -170,19 +169,19 @@ class Trim(Verb):
         record = at.drive.trim(self.start, self.length, on_share=lambda share: at.look(share_text(share)))
         facts: dict[str, JsonValue] = {"trim": json.loads(json.dumps(record.as_dict()))}
         if record.reached_device is False:
-            why = "a driver, a volume or a file system between did not pass it on"
+            why = "a driver, volume or file system in between did not pass it on"
             lost = Departure(code="trim-not-passed-on", what=reach_text(record), why=why)
             facts["departures"] = [lost.model_dump()]
         return StepResult(seconds=0.0, facts=facts)
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return whether it reached the device, and what is read now."""
+        """Return whether it reached the device, and what the blocks now read."""
         return describe_trim(step.found(TrimFacts).trim)
 
 
 def describe_trim(trim: Trimmed | None) -> str | None:
-    """Return in words what came of a trim; None where there was none."""
+    """Return the effect of a trim in words; None if there was none."""
     if trim is None:
         return None
     reached = {
@@ -195,13 +194,13 @@ def describe_trim(trim: Trimmed | None) -> str | None:
 
 
 PURGE_MAX_S = 24 * 3600.0
-"""Where nothing is known: a sanitize that overwrites. A crypto erase takes seconds."""
+"""Maximum if nothing is known: a sanitize by overwriting. A crypto erase takes seconds."""
 QUICK_PURGE_MAX_S = 60.0
-"""Of what is no device: a file has none at all, a simulated drive erases its blocks at once."""
+"""Maximum without a device: files have no purge, and simulated drives erase at once."""
 
 
 class PurgeSampling(BaseModel):
-    """What samples read back after a purge showed."""
+    """Samples read back after a purge."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -209,7 +208,7 @@ class PurgeSampling(BaseModel):
 
 
 class Purged(BaseModel):
-    """A purge, as the journal keeps it; `ssdlab.drives.purge.PurgeRecord` says what is in it."""
+    """A purge in the journal; fields as of `ssdlab.drives.purge.PurgeRecord`."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -226,7 +225,7 @@ class PurgeFacts(Facts):
 
 
 def not_fresh(purges: Iterable[Step]) -> tuple[Qualifier, ...]:
-    """Return what stands with figures that begin with these steps; empty where each purged the drive."""
+    """Return the qualifier of figures that depend on these purge steps; empty if each purged the drive."""
     missed = any(not step.found(PurgeFacts).purged for step in purges)
     return (Qualifier(code="not-fresh"),) if missed else ()
 
@@ -238,19 +237,19 @@ class Purge(Verb):
     state: ClassVar[StateRole] = "freshens"
 
     if_able: bool = False
-    """Where the drive has no purge method (a file has none), continue without."""
+    """If the drive has no purge method (a file has none), continue without."""
     method: str | None = None
     """One of `drives.purge.METHODS`; by default the strongest that the drive supports."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds by what the drive is."""
+        """Return bounds by the kind of drive."""
         if planning.purges_at_once:
             return Planned(Bounds(0.0, QUICK_PURGE_MAX_S), overhead_s=QUICK_PURGE_MAX_S)
         return Planned(Bounds(0.0, planning.purge_max_s(self.method) or PURGE_MAX_S))
 
     def effects(self) -> tuple[str, ...]:
         """Return what is erased, and how."""
-        how = self.method or "the strongest method that it supports"
+        how = self.method or "the strongest supported method"
         return (f"erases the whole drive: {how}",)
 
     def do(self, at: StepContext) -> StepResult:
@@ -275,7 +274,7 @@ class Purge(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return by which method, and what proves it."""
+        """Return the method, and its proof."""
         record = step.found(PurgeFacts).record
         if record is None:
             return "not purged"
@@ -285,7 +284,7 @@ class Purge(Verb):
 
 
 class SettingsFacts(Facts):
-    """What became of each setting; after a format, the new geometry too."""
+    """The outcome of each setting; after a format, also the new geometry."""
 
     set: tuple[Outcome, ...] = ()
     capacity_bytes: int | None = None
@@ -293,7 +292,7 @@ class SettingsFacts(Facts):
 
 
 class Conditions(Verb):
-    """Sets what is required, reads it back and records it; what cannot be had becomes a departure."""
+    """Sets conditions, reads them back and records them; those that fail become departures."""
 
     verb: ClassVar[str] = "conditions"
 
@@ -308,19 +307,19 @@ class Conditions(Verb):
         return at.settings.bring_about(self.required)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set them again: they were put back when the session ended."""
+        """Set them again, as they were restored when the session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=False)
 
 
 def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
-    """Return in words what is set; of nothing, that it is read."""
+    """Return in words what is set; without settings, that they are read."""
     if not required:
         return ("reads the drive's settings",)
     return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in required.items())
 
 
 class Variant(Verb):
-    """Makes the drive the variant under test: its settings, and what is not used freed where it may be."""
+    """Makes the drive the variant under test: its settings, and the unused part freed if allowed."""
 
     verb: ClassVar[str] = "variant"
 
@@ -328,12 +327,12 @@ class Variant(Verb):
     usable: Usable | None
 
     def effects(self) -> tuple[str, ...]:
-        """Return what is set, and what is freed."""
+        """Return the settings and the freed part."""
         freed = () if self.usable is None or not self.usable.free else (_freed(self.usable),)
         return (*describe_settings(self.required), *freed)
 
     def do(self, at: StepContext) -> StepResult:
-        """Set and free; where the unused end is no spare, or its share not comparable, is a departure."""
+        """Set and free; an unused end that is not spare, or an incomparable share, is a departure."""
         result = at.settings.bring_about(self.required, firm=True)
         if self.usable is None:
             return result
@@ -352,12 +351,12 @@ class Variant(Verb):
         return result.model_copy(update={"facts": found})
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set it again: it was put back when the session ended."""
+        """Set it again, as it was restored when the session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=True)
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return what came of the trim."""
+        """Return the effect of the trim."""
         return describe_trim(step.found(TrimFacts).trim)
 
     def _free(self, at: StepContext, length: int) -> tuple[str, dict[str, JsonValue]]:
@@ -378,7 +377,7 @@ def _freed(usable: Usable) -> str:
 
 
 def share_of_user_capacity(share: float) -> Departure:
-    """Return that a share of spare is not one of raw flash, as it is meant to be."""
+    """Return the departure that a spare share is not of raw flash."""
     return Departure(
         code="spare-of-user-capacity",
         what=f"the spare of {share_text(share)} is a share of the user capacity",

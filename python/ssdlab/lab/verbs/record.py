@@ -1,4 +1,4 @@
-"""Steps that keep something with the run: a note, a limit, the drive's counters, a finding."""
+"""Steps that record something: a note, a limit, the drive's counters, a finding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Note(Verb):
-    """Puts a remark into the record."""
+    """Adds a remark to the record."""
 
     verb: ClassVar[str] = "note"
 
@@ -23,7 +23,7 @@ class Note(Verb):
 
 
 class Limit(Verb):
-    """Uses only the first bytes of the drive from here on; the drive knows nothing of it."""
+    """Uses only the first bytes of the drive from here on, without telling the drive."""
 
     verb: ClassVar[str] = "limit"
 
@@ -45,14 +45,14 @@ class Health(Verb):
 
 
 class Find(Verb):
-    """Works something out; further arguments are the finding's own."""
+    """Computes something; further arguments are the finding's."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "find"
 
     name: str
     finding: SkipValidation[Finding | None] = Field(default=None, exclude=True)
-    """How, which no journal can hold."""
+    """The function, which the journal cannot store."""
 
     @classmethod
     def of(cls, finding: Finding) -> Self:
@@ -60,6 +60,6 @@ class Find(Verb):
         return cls.model_validate({"name": finding.name, **finding.args, "finding": finding})
 
     def do(self, at: StepContext) -> StepResult:
-        """Work it out."""
+        """Compute it."""
         assert self.finding is not None  # the lab made the step
         return StepResult(seconds=0.0, facts=self.finding.value(at.tables()))

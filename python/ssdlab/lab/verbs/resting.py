@@ -27,7 +27,7 @@ class Idle(Verb):
     """As of `run`."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its time, which is known."""
+        """Return its exact time."""
         del planning
         return Planned(
             Bounds(float(self.seconds) if self.certain else 0.0, self.seconds + STEP_MAX_S),
@@ -54,18 +54,18 @@ _USUAL = PowerFeatures(
 
 
 class PowerFacts(Facts):
-    """What it has."""
+    """The drive's power-saving features."""
 
     features: PowerFeatures
 
 
 class AskPower(Verb):
-    """Reads what the drive has for saving power."""
+    """Reads the drive's power-saving features."""
 
     verb: ClassVar[str] = "power-features"
 
     def plan(self, planning: Planning) -> Planned:
-        """Take the drive for a usual one, unless more is known of it."""
+        """Assume a typical drive, unless more is known."""
         features = planning.power_features() or _USUAL
         return Planned(facts=PowerFacts(features=features).model_dump(mode="json"))
 
@@ -79,34 +79,34 @@ class AskPower(Verb):
         return StepResult(seconds=0.0, facts=facts.model_dump(mode="json"))
 
     def redo(self, at: StepContext) -> None:
-        """Leave the drive as it is."""
+        """Do nothing."""
 
 
 class RestFacts(Facts):
-    """What the first read after each rest took, from submission to completion, in their order."""
+    """Latencies of the first read after each rest, in order."""
 
     wake_ns: tuple[float, ...] = ()
     awake_ns: tuple[float, ...] = ()
-    """A read right behind each of them, of a drive that is awake by then."""
+    """Latencies of a second read right after, from the awake drive."""
 
 
 WAKE_MAX_S = 0.1
-"""Of entering and leaving a state: Linux uses no slower one (nvme_core.default_ps_max_latency_us)."""
+"""Maximum time to enter and leave a state: Linux uses none slower (nvme_core.default_ps_max_latency_us)."""
 
 
 class Rest(Verb):
-    """Lets the drive rest, meters it there, and reads one block; then rests and reads again."""
+    """Lets the drive rest, meters its power, and reads one block; then repeats rest and read."""
 
     verb: ClassVar[str] = "rest"
     omitted: ClassVar[frozenset[str]] = frozenset({"certain"})
 
     sent_to: str | None = None
-    """The state that it is sent into before each rest; None: it goes where it goes by itself."""
+    """State requested before each rest; None: the drive chooses."""
     settle_s: float
-    """Before it is metered."""
+    """Rest before metering."""
     metered_s: float
     again_s: float
-    """Of each further rest."""
+    """Length of each further rest."""
     reads: int
     block_bytes: int
     certain: bool = True
@@ -118,7 +118,7 @@ class Rest(Verb):
         return self.settle_s + self.metered_s + (self.reads - 1) * self.again_s
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its time, which is known but for the reads and what the drive takes to wake."""
+        """Return its time, exact except for the reads and the drive's wake-up."""
         del planning
         upper_s = self.seconds + self.reads * WAKE_MAX_S + (1 + self.reads) * STEP_MAX_S
         return Planned(
@@ -132,7 +132,7 @@ class Rest(Verb):
         return (f"{sent}leaves it idle and reads one block, {self.reads} times",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Rest, and wake it."""
+        """Rest, and wake the drive."""
         wake_ns: list[float | None] = []
         awake_ns: list[float | None] = []
         rested = None
@@ -193,14 +193,14 @@ _WORKERS = 8
 
 
 class MarksFacts(Facts):
-    """When load was on, in ns of the drive's clock: CLOCK_MONOTONIC in a boot of the host, or its own."""
+    """Times of load, in ns of the drive's clock: CLOCK_MONOTONIC within a boot, or virtual time."""
 
     on_ns: tuple[tuple[int, int], ...]
     boot_id: str | None = None
 
 
 class PowerMarks(Verb):
-    """Reads for a while and rests, again and again, for lengths that no other load has."""
+    """Alternates reads and rests, with lengths that no other load has."""
 
     verb: ClassVar[str] = "marks"
 
@@ -209,11 +209,11 @@ class PowerMarks(Verb):
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """Duration."""
         return sum(on + rest for on, rest in self.on_and_rest_s)
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its time, which is known."""
+        """Return its exact time."""
         del planning
         return Planned(Bounds(0.0, self.seconds + STEP_MAX_S), overhead_s=STEP_MAX_S)
 
@@ -222,7 +222,7 @@ class PowerMarks(Verb):
         return (f"reads at random, on and off, for {self.seconds:g} s: marks to align the power recording",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Give the marks; none where that would read what was never written."""
+        """Generate the marks; none if that would read unwritten blocks."""
         on_ns = []
         clock_ns = at.drive.telemetry.clock_ns
         unwritten = at.drive.written(0, at.drive.capacity_bytes) is False

@@ -1,7 +1,4 @@
-"""The request of a verb: one step, with the part of the drive and the seed that it uses.
-
-A step has a number, a seed of its own, and the span that it lies on.
-"""
+"""The request of a verb: one step, with its number, its seed and its span of the drive."""
 
 from __future__ import annotations
 
@@ -27,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Segments:
-    """Equal, contiguous pieces of the part in use, evenly spread over it.
+    """Equal, contiguous segments, evenly spread over the part in use.
 
     Attributes
     ----------
     count
-        How many, 2 or more.
+        Number, at least 2.
     length_bytes
         Of each.
     stride_bytes
@@ -45,31 +42,31 @@ class Segments:
 
     @property
     def reach_bytes(self) -> int:
-        """Length of the part that they are spread over, in whole strides."""
+        """Length of the covered part, in whole strides."""
         return self.count * self.stride_bytes
 
     @property
     def pattern(self) -> Segmented:
-        """That of random I/O that goes to all of them alike, and to nothing between."""
+        """Pattern of random I/O that goes equally to all segments, and nowhere else."""
         return Segmented(count=self.count, length_bytes=self.length_bytes, stride_bytes=self.stride_bytes)
 
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the workloads of one step lie.
+    """Where the workloads of a step do I/O.
 
     Attributes
     ----------
     usable_bytes
-        The part of the drive in use, from its start.
+        Length of the part in use, from the drive's start.
     capacity_bytes
-        What a stream may ask for by a span of its own.
+        Capacity that a stream's own span may use.
     logical_block_bytes
-        What the drive addresses.
+        Logical block of the drive.
     seed
         The step's.
     segments
-        The pieces of the part in use that are used at all; None: all of it.
+        Segments to use; None: the whole part.
     """
 
     usable_bytes: int
@@ -84,12 +81,12 @@ class Ground:
         return Span(start=0, length=self.usable_bytes)
 
     def laid(self, workload: Workload, label: str) -> Workload:
-        """Give a workload the step's seed and the span in use, where it has none of its own.
+        """Return a workload with the step's seed and the span in use as defaults.
 
         Raises
         ------
         UsageError
-            It would never stop, or the drive has no such block or span.
+            It would never stop, or block or span do not fit the drive.
         """
         if endless := next((s.name for s in workload.streams if not s.stop.ever), None):
             raise UsageError(
@@ -114,7 +111,7 @@ class Ground:
             return stream.model_copy(update={"span": self._span_of(stream)})
         if not isinstance(stream.pattern, Uniform):
             raise UsageError(
-                f"{label}: only random I/O can be spread over segments, all alike",
+                f"{label}: only uniform random I/O can be spread over segments",
                 "leave active_range_segments at 1 for this test",
             )
         span = Span(start=0, length=self.segments.reach_bytes)
@@ -126,18 +123,18 @@ class Ground:
 
 
 def derived_seed(seed: int, *path: int) -> int:
-    """Derive a seed from another and a path of numbers (ordinal, segment): the same for the same."""
+    """Derive a seed from another seed and a path of numbers (ordinal, segment)."""
     text = ":".join(str(part) for part in (seed, *path))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
 STEADY = "steady"
-"""What ends writing when rounds of it are steady, by this name."""
+"""Name of the condition that ends writing when its rounds are steady."""
 
 
 @dataclass(frozen=True)
 class Until:
-    """A condition judged on the closed interval rows, in order; name and arguments are part of the step."""
+    """A stop condition on the closed interval rows, in order; its name and arguments are part of the step."""
 
     name: str
     args: dict[str, JsonValue]
@@ -146,7 +143,7 @@ class Until:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is worked out from tables in mid-run; it is journalled, so that a procedure may branch on it."""
+    """A result computed from tables during a run; it is journalled, so that a procedure may branch on it."""
 
     name: str
     args: dict[str, JsonValue]
@@ -155,10 +152,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Request:
-    """One step, asked for: what the lab hands to the executor.
+    """A requested step, from the lab to the executor.
 
-    `outlook` tells observers what the procedure expects beyond the step; it is no part of it. `ground` is
-    where a workload lies that the verb itself makes; None of a request that no lab has made.
+    `outlook` is the procedure's expectation for observers. `ground` is where the verb's own workloads do I/O;
+    None without a lab.
     """
 
     ordinal: int
@@ -176,16 +173,16 @@ class Request:
 
     @cached_property
     def args(self) -> dict[str, JsonValue]:
-        """The arguments, as the journal keeps them."""
+        """The arguments, as in the journal."""
         return self.asked.stored()
 
     @property
     def workload(self) -> Workload | None:
-        """What it runs, if it runs something."""
+        """Its workload, if any."""
         return self.asked.work
 
     def done(self, result: StepResult, attempt: int = 0, place: int = 0) -> Step:
-        """Return the finished step."""
+        """Return the step, with its result."""
         from ssdlab.results.records import Step
 
         args: dict[str, object] = dict(self.args)
@@ -193,22 +190,22 @@ class Request:
 
 
 class Executor(Protocol):
-    """Who does the steps."""
+    """Executes the steps."""
 
     def perform(self, request: Request) -> Step:
-        """Do a step, read it back, or only count it."""
+        """Execute a step, read it back, or only count it."""
 
 
 @runtime_checkable
 class Foresighted(Protocol):
-    """An executor that can work out points of a fork ahead, side by side."""
+    """An executor that can compute points of a fork ahead, in parallel."""
 
     def expect(self, requests: Sequence[Request]) -> None:
-        """Take note of steps that will be asked for, each in the state of the fork; of none: forget them."""
+        """Note steps that will be requested in the fork's state; empty: forget them."""
 
 
 class Rehearsal:
-    """The executor that keeps what it is asked for: what a procedure will ask for, and nothing done."""
+    """An executor that only keeps the requests of a procedure."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -222,24 +219,24 @@ class Rehearsal:
 
 
 class LabBase:
-    """What all verbs do alike; `Lab` has the verbs.
+    """The common part of all verbs; `Lab` has the verbs.
 
     Parameters
     ----------
     executor
-        Who does the steps.
+        Executes the steps.
     capacity_bytes, logical_block_bytes
         Facts of the drive.
     seed
         Seed of the run: each step draws its own from it and its ordinal.
     preparation_seed
-        Seed of fills and preconditioning, where runs of a suite share them; by default that of the run.
+        Seed of fills and preconditioning, shared by runs of a suite; by default the run's.
     span_bytes
-        Use no more of the drive than this, in whole blocks, as if it had no more; None: all of it.
+        Use only this many bytes, in whole blocks, as if the drive had no more; None: all.
     forks
-        Whether the drive can go back to a state; see `fork`.
+        Whether the drive can return to a state; see `fork`.
     spare_of
-        Says what is on record of the drive's spare area, when it is asked for.
+        Returns the recorded spare area of the drive.
     """
 
     def __init__(
@@ -270,14 +267,14 @@ class LabBase:
 
     @property
     def spare(self) -> Spare:
-        """What is on record of the drive's flash beside what the user can address."""
+        """The recorded spare area of the drive."""
         from ssdlab.drives.spare import Spare
 
         return Spare(None, "drive record") if self._spare_of is None else self._spare_of()
 
     @property
     def whole(self) -> bool:
-        """Whether all of the drive is in use."""
+        """Whether the whole drive is in use."""
         unit = span_unit_bytes(self._drive_bytes, self.logical_block_bytes)
         return self._usable_bytes >= self._drive_bytes // unit * unit
 
@@ -288,21 +285,21 @@ class LabBase:
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use: all of it, in whole MiB, or what `limit` left."""
+        """The part of the drive in use: all in whole MiB, or as set by `limit`."""
         return Span(start=0, length=self._usable_bytes)
 
     @property
     def scattered(self) -> bool:
-        """Whether I/O without a span of its own keeps to segments of `span`."""
+        """Whether I/O without its own span is limited to segments of `span`."""
         return self._segments is not None
 
     def scatter(self, count: int, amount_bytes: int) -> None:
-        """Keep random I/O to equal segments from here on, evenly spread over the part in use.
+        """Limit random I/O to equal segments from here on, evenly spread over the part in use.
 
         Raises
         ------
         UsageError
-            The amount does not divide into so many segments, or does not fit.
+            The amount does not divide evenly, or does not fit.
         """
         unit = span_unit_bytes(self.capacity_bytes, self.logical_block_bytes)
         stride_bytes = self._usable_bytes // count // unit * unit
@@ -319,7 +316,7 @@ class LabBase:
 
     @contextmanager
     def on_interruption(self, policy: Policy) -> Iterator[None]:
-        """Declare what an interruption means to every step of a block."""
+        """Declare the interruption policy of every step of a block."""
         before, self._policy = self._policy, policy
         try:
             yield
@@ -337,7 +334,7 @@ class LabBase:
             self._executor, self._ordinal = doing, ordinal
 
     def foresee(self, outlook: str) -> None:
-        """Say what is expected from here on: "steady state likely in round 9". It is shown, and not kept."""
+        """Show an expectation, without storing it: "steady state likely in round 9"."""
         self._outlook = outlook
 
     def _use(self, capacity_bytes: int) -> None:
@@ -370,18 +367,18 @@ class LabBase:
         policy: Policy | None = None,
         tried: Tried | None = None,
     ) -> Step:
-        """Do a step of any verb, also of one that another package brings.
+        """Execute a step of any verb, also from another package.
 
         Parameters
         ----------
         asked
             The verb with its arguments.
         label
-            What the step is called in reports; by default the verb's name.
+            Name of the step in reports; by default the verb's.
         policy
-            What an interruption means, unless a block says otherwise; by default the verb's own.
+            Interruption policy, unless a block declares one; by default the verb's.
         tried
-            What a search tries in it.
+            The value that a search tries.
         """
         check_verb(asked)
         policy = self._policy or policy or asked.policy

@@ -1,9 +1,8 @@
-"""Bounds of a workload: of its time and of the bytes that it writes.
+"""Bounds of a workload: its time, and the bytes it writes.
 
-What stops by time is known to the second, but for what is then in flight: it is waited for, in the drive's
-time. What stops by bytes takes as long as the drive needs: its bounds are those of what is known of the drive
-(`analysis.pace`), or of any drive. Bytes are never more than the link moves while I/Os begin, and those in
-flight.
+A stop by time is exact, except for the I/Os then in flight. A stop by bytes takes as long as the drive needs:
+the bounds come from what is known about the drive (`analysis.pace`), or cover any drive. Bytes are limited by
+the link during the time, plus those in flight.
 """
 
 from __future__ import annotations
@@ -25,32 +24,30 @@ if TYPE_CHECKING:
 SIMULATED_IO_S = (0.05e-6, 2e-6)
 SIMULATED_PAGE_S = (0.01e-6, 0.6e-6)
 SIMULATED_PAGE_BYTES = 4096
-"""Of the host for an I/O and for a page of 4 KiB of it: 0.1 to 0.7 and 0.02 to 0.15 us were measured, and a
-host may be busy."""
+"""CPU time per I/O and per 4 KiB page: 0.1 to 0.7 and 0.02 to 0.15 us were measured; a host may be busy."""
 UNEVEN_TIMES, UNEVEN_MAX_S = 3.0, 1.0
 LONGEST_IO_S = 0.01
-"""What is in flight at the end may lie with few dies, which take so many times longer than all of them would,
-up to a second, and may wait for an erase."""
+"""I/Os in flight at the end may all be on few dies and wait for an erase, so they may take up to a second."""
 DRAIN_MAX_S = 1.0
-"""What was due before the stop and has waited is issued for so long after it (`engine`: the drain limit)."""
+"""Waiting I/Os that were due before the stop are issued for this long after it (the engine's drain limit)."""
 LONGEST_GAP = 40
-"""Of random arrivals, in mean gaps: a longer one has a chance of exp(-40)."""
+"""Longest gap of random arrivals, in mean gaps: a longer one has probability exp(-40)."""
 
 
 @dataclass(frozen=True)
 class WorkloadBounds:
-    """What a workload will take.
+    """Time and writes of a workload.
 
     Attributes
     ----------
     seconds, bytes_written
-        Bounds of its time and of the bytes that it writes.
+        Bounds of its time, and of the bytes it writes.
     settled_bytes
-        Upper bound of the bytes on a drive that was written for long.
+        Upper bound of the bytes on a long-written drive.
     target_bytes
-        The bytes that it stops at, if it does.
+        Bytes at which it stops, if any.
     simulating
-        Seconds that a simulation of it takes of the host.
+        CPU seconds to simulate it.
     """
 
     seconds: Bounds
@@ -61,13 +58,13 @@ class WorkloadBounds:
 
 
 def layout_bounds(size_bytes: int) -> Bounds:
-    """Seconds that really writing a new file of that size can take."""
+    """Return bounds in seconds for writing a new file of that size."""
     speed = ANY_DRIVE.of(Load(True, False, 1 << 20, 1))
     return Bounds(size_bytes / speed.high, size_bytes / speed.low + STEP_MAX_S)
 
 
 def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBounds:
-    """Return what a workload takes on a drive of which that much is known."""
+    """Return the bounds of a workload, by what is known about the drive."""
     seconds = Bounds(0.0, 0.0)
     written = NOTHING
     settled = 0.0
@@ -85,7 +82,7 @@ def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBound
 
 
 def simulating_bounds(moved_bytes: Bounds, block_bytes: float) -> Bounds:
-    """Return what simulating so many bytes takes of the host: so much an I/O, and a page of each."""
+    """Return the CPU time to simulate so many bytes, by I/O and page."""
     lower, upper = (
         bytes_ * (SIMULATED_IO_S[end] / block_bytes + SIMULATED_PAGE_S[end] / SIMULATED_PAGE_BYTES)
         for end, bytes_ in enumerate((moved_bytes.lower, moved_bytes.upper))
@@ -106,7 +103,7 @@ def _simulating(stream: Stream, seconds: Bounds, target: int | None, speed: Spee
 
 
 def speed_of(stream: Stream, pace: Pace) -> Speed:
-    """Return how fast the drive does a stream, both directions together."""
+    """Return the drive's speed for a stream, both directions together."""
     load = load_of(stream)
     speed = pace.of_mix(_read_share(stream), load)
     target = _target(stream)
@@ -128,7 +125,7 @@ def _target(stream: Stream) -> int | None:
 
 
 def load_of(stream: Stream) -> Load:
-    """Return what a stream asks of the drive, as a load of one direction."""
+    """Return a stream's load in one direction."""
     sizes = (stream.writes and stream.write_block) or stream.block
     mean_bytes = sum(block.weight * block.bytes for block in sizes) / sum(block.weight for block in sizes)
     random = not all(isinstance(pattern, Sequential) for pattern in stream.patterns)

@@ -1,4 +1,4 @@
-"""`lab.trace`: a trace mapped onto the drive, and recorded once in a form for the native runner."""
+"""`lab.trace`: maps a trace onto the drive and records it in the format of the native runner."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.void]
 
 TRACE_AGAIN_MAX = 10.0
-"""To read a trace once more may take so many times as long as the plan took: it may have been in memory."""
+"""Reading a trace again may take this many times as long as in the plan, which may have read it from
+memory."""
 
 
 class Trace(Verb):
-    """Makes a trace into a recording for the part of the drive in use; the drive is not touched."""
+    """Converts a trace into a recording for the part of the drive in use, without touching the drive."""
 
     verb: ClassVar[str] = "trace"
     planned_once: ClassVar[bool] = True
@@ -43,20 +44,20 @@ class Trace(Verb):
     logical_block_bytes: int
 
     def plan(self, planning: Planning) -> Planned:
-        """Read the trace, unless that was done: what follows depends on what is in it."""
+        """Read the trace, unless already done, as later steps depend on it."""
         began = time.monotonic()
         facts = {"file": "", **self._record()} if planning.known is None else planning.known.facts
         max_s = STEP_MAX_S + TRACE_AGAIN_MAX * (time.monotonic() - began)
         return replace(Planned(facts=facts), seconds=Bounds(0.0, max_s))
 
     def do(self, at: StepContext) -> StepResult:
-        """Make a file of records in the run folder; a workload names it without the folder."""
+        """Write the file of records to the run folder; workloads name it without the folder."""
         name = f"trace-{at.ordinal:04d}.records"
         with at.new_file(name) as made:
             return StepResult(seconds=0.0, facts={"file": name, **self._record(made, at.look)})
 
     def redo(self, at: StepContext) -> None:
-        """Do nothing: its file is there."""
+        """Do nothing, as its file exists."""
 
     def _record(
         self, file: Path | None = None, look: Callable[[], None] = lambda: None
@@ -73,7 +74,7 @@ class Trace(Verb):
 
 
 MAGIC = b"ssdlab records 1"
-"""How a file of records begins; `workload::recording` on the native side has the same."""
+"""Start of a file of records, as in the native `workload::recording`."""
 
 
 def record(
@@ -85,31 +86,31 @@ def record(
     file: Path | None = None,
     look: Callable[[], None] = lambda: None,
 ) -> dict[str, JsonValue]:
-    """Lay a trace on a drive and write its file of records.
+    """Map a trace onto a drive and write its file of records.
 
     Parameters
     ----------
     source, how
-        Which trace, and how it is mapped.
+        The trace, and its mapping.
     usable_bytes, logical_block_bytes
         Of the drive.
     file
-        Where; None only counts.
+        Output file; None: only count.
     look
-        Called now and then; what it raises ends the work.
+        Called regularly; an exception from it ends the work.
 
     Returns
     -------
     dict
-        ``source`` (file, format, lines, bad lines, devices), ``laid`` (what became of the I/Os) and
-        ``recording`` (what the native runner says of the file: digest, counts, bytes, duration, bounds).
+        ``source`` (file, format, lines, bad lines, devices), ``laid`` (outcome of the I/Os) and ``recording``
+        (the native runner's facts of the file: digest, counts, bytes, duration, bounds).
 
     Raises
     ------
     UsageError
-        The trace cannot be read as asked, or nothing of it can be replayed on this drive.
+        The trace cannot be read as requested, or nothing of it can be replayed on this drive.
     HostError
-        The trace cannot be read to its end, or there is no room for the records.
+        The trace cannot be read to its end, or space for the records is missing.
     """
     import ssdlab._core as _core
 
@@ -185,7 +186,7 @@ def _check_any(source: Source, mapper: TraceMapper, target: Path) -> None:
         chosen = f" of device {source.device}" if source.device else ""
         raise UsageError(
             f"{source.file} holds no I/O{chosen}",
-            "see what is in it with ssdlab trace show FILE",
+            "see its content with ssdlab trace show FILE",
             file=source.file,
         )
     reasons = "; ".join(f"{count} are {why}" for why, count in mapper.laid.left_out.items())

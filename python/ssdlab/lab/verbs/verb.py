@@ -1,9 +1,9 @@
-"""What a verb is, what it says before it is done, what it has at hand then; and all verbs by name.
+"""What a verb is, how it is planned, and what it can use; all verbs by name, loaded on demand.
 
-Its fields are the arguments, as the journal keeps them and as `conclude` reads them back
-(`Step.asked`). Its methods say what a step will take (`plan`), what of it reaches the drive (`effects`), how
-it is done (`do`), how it is done once more for the state that it leaves (`redo`), what a later session owes
-to it (`read_back`), and what an interruption of it means (`policy`, `keeps_parts`, `state`).
+Its fields are the arguments, as journalled and as `conclude` reads them back (`Step.asked`). Its methods plan
+a step (`plan`), describe its effects on the drive (`effects`), execute it (`do`), repeat it for its drive
+state (`redo`), restore it in a later session (`read_back`), and define its interruption (`policy`,
+`keeps_parts`, `state`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from ssdlab.results.tables import Columns
 
 STEP_MAX_S = 4.0
-"""A step may take so much longer than its workload: threads start, I/O is drained, records reach the disk."""
+"""Maximum overhead of a step over its workload: threads start, I/O is drained, records reach the disk."""
 RECORD_MAX_S = 2.0
-"""A step that only reads a setting or writes a record."""
+"""Maximum time of a step that only reads a setting or writes a record."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,22 @@ NOTHING = Bounds(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Planned:
-    """What a step will take, as far as that is known before.
+    """The planned time and writes of a step.
 
     Attributes
     ----------
     seconds, bytes_written
-        Bounds of its time, and of the bytes that it writes to the drive.
+        Bounds of its time, and of the bytes it writes to the drive.
     target_bytes
-        Where it stops by bytes: how many.
+        Bytes at which it stops, if any.
     settled_bytes
-        Upper bound of the bytes written on a drive that was written for long; None: that of `bytes_written`.
+        Upper bound of the bytes written on a long-written drive; None: as `bytes_written`.
     overhead_s
-        What of the upper bound of its time is the host's, and no part of the drive's time.
+        The host's share of the upper time bound.
     simulating
         Seconds that a simulation of it takes of the host.
     facts
-        What of its facts the plan can know, so that the procedure may go on.
+        Facts that the plan can know, for the procedure to branch on.
     """
 
     seconds: Bounds = Bounds(0.0, RECORD_MAX_S)
@@ -95,15 +95,15 @@ class Planning:
     Attributes
     ----------
     purges_at_once
-        The drive's capability of that name.
+        The drive's capability with that name.
     purge_max_s
-        A purge by a method (None: the strongest of the drive) takes no longer; None: nobody knows.
+        Maximum time of a purge by a method (None: the drive's strongest); None: unknown.
     pace
-        How fast the drive is, as far as that is known.
+        What is known about the drive's speed.
     known
-        Of a run that goes on: the result of the step, where it is finished.
+        The step's result, in a continued run.
     power_features
-        What the drive has for saving power; None: only the opened drive says it.
+        The drive's power-saving features; None: known only when opened.
     """
 
     purges_at_once: bool = False
@@ -114,7 +114,7 @@ class Planning:
 
 
 class Outcome(BaseModel):
-    """What came of one setting: `value` is what `wanted` means here, `after` what was read at the end."""
+    """The outcome of one setting: `value` is the meaning of `wanted` here, `after` the final reading."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -127,52 +127,52 @@ class Outcome(BaseModel):
 
     @property
     def met(self) -> bool:
-        """Whether it is as it should be."""
+        """Whether it is as wanted."""
         return self.after == self.value
 
 
 class Tables(Protocol):
-    """What the steps so far have measured, row by row; `lab.method.RunData` is one too."""
+    """The rows measured by the steps so far; `lab.method.RunData` is one."""
 
     @property
     def rows(self) -> Callable[[Step], Columns]:
-        """Gives the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
+        """Return the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
 
     @property
     def row_buckets(self) -> Callable[[Step], Columns]:
-        """Gives the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
+        """Return the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
 
 
 class Settings(Protocol):
-    """Sets what a step requires, and puts it back when the run ends."""
+    """Sets what a step requires, and restores it when the run ends."""
 
     def bring_about(self, required: Mapping[str, str], *, firm: bool = False) -> StepResult:
-        """Set what is required and read it back; see `runs.conditions.keeper`."""
+        """Set conditions and read them back; see `runs.conditions.keeper`."""
 
     def again(self, outcomes: Iterable[Outcome], *, firm: bool) -> None:
-        """Bring about, in a later session, what a finished step had brought about."""
+        """Set again, in a later session, what a finished step had set."""
 
 
 class Forks(Protocol):
-    """Keeps states of the drive to go back to."""
+    """Keeps drive states to return to."""
 
     def fork(self, ordinal: int) -> None:
         """Keep the state for `back`."""
 
     def back(self, ordinal: int, *, end: bool) -> None:
-        """Bring the drive back to the state of a fork; with `end` for the last time."""
+        """Return the drive to the state of a fork; with `end` for the last time."""
 
 
 class StepContext(Protocol):
-    """One step that is being done."""
+    """A step during its execution."""
 
     @property
     def drive(self) -> Drive:
-        """The drive under test, held by the run."""
+        """The drive under test."""
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use: all of it, in whole MiB, or what `--usable` and `lab.limit` left."""
+        """The part of the drive in use: all in whole MiB, or as set by `--usable` and `lab.limit`."""
 
     @property
     def ordinal(self) -> int:
@@ -180,76 +180,72 @@ class StepContext(Protocol):
 
     @property
     def seed(self) -> int:
-        """Seed of the step, of its own."""
+        """Seed of the step."""
 
     @property
     def parts(self) -> Sequence[PartRecord]:
-        """Attempts at the step that were cut short and count."""
+        """Interrupted attempts at the step that count."""
 
     @property
     def written_by(self) -> str | None:
-        """Run that has written the whole span before, which a device cannot tell."""
+        """Run that wrote the whole span before, which a device does not report."""
 
     @property
     def sitting(self) -> int:
-        """How often the drive's state was at the mercy of an interruption: 1, and 1 more after each.
+        """1 plus the number of interruptions that let the drive's state change.
 
-        Always 1 of a drive whose state is kept with the run: it goes on as if nothing had been.
+        Always 1 if the drive's state is kept with the run.
         """
 
     @property
     def settings(self) -> Settings:
-        """What sets the drive and its host."""
+        """Sets drive and host."""
 
     @property
     def forks(self) -> Forks | None:
-        """What keeps the drive's state; None where it cannot be kept."""
+        """Keeps the drive's state; None if impossible."""
 
     def look(self, phase: str = "") -> None:
-        """Report how far the step is.
-
-        To be called about every 50 ms; it ends the step, by an exception, if that was asked for.
-        """
+        """Report the progress of the step. Call it about every 50 ms; it raises if the step is to stop."""
 
     def tables(self) -> Tables:
-        """Return what the steps so far have measured."""
+        """Return the tables of the steps so far."""
 
     def new_file(self, name: str) -> AbstractContextManager[Path]:
-        """Make a file of the run folder: whole at the end of the block, or not at all."""
+        """Create a file in the run folder: complete at the end of the block, or not at all."""
 
     def run(self, workload: Workload, until: Ends | None) -> Measurement:
-        """Run a workload for the state that it leaves, and keep nothing of it but what the verb keeps.
+        """Run a workload for its drive state, without keeping figures.
 
-        Streams without a span of their own get `span`; without a seed of its own it gets the step's. So too
-        `measure`.
+        Defaults are `span` and the step's seed, also for `measure`.
         """
 
     def rest(self, seconds: float) -> StepResult:
-        """Leave the drive alone for that time of its own clock, and return what it drew meanwhile."""
+        """Leave the drive idle for a time on its clock, and return its power."""
 
     def measure(self, workload: Workload, until: Ends | None, *, overload: bool) -> StepResult:
-        """Run a workload, with the parts before it left out, and keep what was measured.
+        """Run the rest of a workload after earlier parts, and keep the measurement.
 
         Parameters
         ----------
         workload
-            What is left to do.
+            The workload to run.
         until
-            Asked at each closed row; True ends the step.
+            Called at each closed row; True ends the step.
         overload
-            More may be asked for than the drive can do: no warning about that.
+            Overload is intended and raises no warning.
         """
 
 
 StateRole = Literal["uses", "prepares", "amends", "freshens", "begins"]
-"""What a step is to the drive's state: it prepares it, amends what was prepared, makes the drive fresh, or
-begins a stretch of steps that belong together."""
+"""A step's role for the drive's state: prepares it, amends a preparation, makes the drive fresh, or starts a
+group of steps."""
 
 
 class Facts(BaseModel):
-    """What a step found or set, beside what it measured, as it is read back from the journal.
+    """What a step found or set besides measurements, as in the journal.
 
-    Any step may depart from what was asked. Fields that only a newer ssdlab has are kept.
+    Any step may have departures. Unknown fields of a newer ssdlab are kept.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -258,28 +254,28 @@ class Facts(BaseModel):
 
 
 class Verb(Frozen):
-    """A step, asked for: its arguments, and all that follows from what it does."""
+    """A requested step: its arguments and behaviour."""
 
     model_config = ConfigDict(extra="ignore")
 
     verb: ClassVar[str]
     """Its name, in journals and plans."""
     policy: ClassVar[Policy] = "restart"
-    """What an interruption means, unless the procedure says otherwise."""
+    """Interruption policy, unless the procedure declares one."""
     state: ClassVar[StateRole] = "uses"
     planned_once: ClassVar[bool] = False
-    """What it takes is only known by doing it: what the plan found out holds while the run goes on."""
+    """It is planned by executing it, and the plan's result is kept for the run."""
     omitted: ClassVar[frozenset[str]] = frozenset()
-    """Arguments that the journal leaves out where they are the default."""
+    """Arguments that the journal omits if they are the default."""
 
     @property
     def work(self) -> Workload | None:
-        """The workload that it runs; None of a step without."""
+        """Its workload; None: none."""
         return None
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether what an attempt cut short has done can be continued."""
+        """Whether an interrupted attempt can be continued."""
         return self.work is not None
 
     @property
@@ -289,11 +285,11 @@ class Verb(Frozen):
 
     @property
     def returns_to(self) -> int | None:
-        """Ordinal of the step whose state it brings the drive back to."""
+        """Ordinal of the step whose state it restores."""
         return None
 
     def stored(self) -> dict[str, JsonValue]:
-        """Return the arguments as the journal keeps them."""
+        """Return the arguments as in the journal."""
         plain: dict[str, JsonValue] = self.model_dump(mode="json")
         fields = type(self).model_fields
         return {
@@ -303,32 +299,32 @@ class Verb(Frozen):
         }
 
     def check(self, policy: Policy) -> None:
-        """Refuse a policy that could not be kept."""
+        """Refuse a policy that cannot be met."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return what the step will take; by default it only reads or writes a record."""
+        """Return the planned time and writes; by default of only reading or writing a record."""
         del planning
         return Planned()
 
     def effects(self) -> tuple[str, ...]:
-        """Return what reaches the drive, in phrases: ``flushes the drive's cache``."""
+        """Return the effects on the drive, in phrases: ``flushes the drive's cache``."""
         return ()
 
     def do(self, at: StepContext) -> StepResult:
-        """Do the step. Its `seconds` are set by who calls."""
+        """Execute the step. The caller sets its `seconds`."""
         del at
         return StepResult(seconds=0.0)
 
     def redo(self, at: StepContext) -> None:
-        """Do a finished step once more, for the state that it leaves."""
+        """Repeat a finished step, for its drive state."""
         self.do(at)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Bring about, in a later session, what does not outlive the one that did the step."""
+        """Restore, in a later session, what does not outlive the step's session."""
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return in words what a finished step found; None where there is nothing to say."""
+        """Return in words what a finished step found; None for nothing."""
         del step
         return None
 
@@ -363,7 +359,7 @@ _MEASURING = frozenset({"run", "fill", "precondition", "one-pass"})
 
 
 def verb_named(name: str) -> type[Verb] | None:
-    """Return the class of a verb; None of one that another package brings."""
+    """Return the class of a verb; None for other packages' verbs."""
     if name not in VERBS:
         return None
     module, kind = VERBS[name].split(":")
@@ -372,9 +368,9 @@ def verb_named(name: str) -> type[Verb] | None:
 
 
 def describe_step(step: Step) -> str | None:
-    """Return in words what a finished step yielded, beside what it measured; None where there is nothing.
+    """Return in words what a finished step found besides measurements; None for nothing.
 
-    What a verb of another package has to say is in its facts.
+    Verbs of other packages state it in their facts.
     """
     verb = None if step.verb in _MEASURING else verb_named(step.verb)
     return None if verb is None else verb.describe(step)
@@ -385,7 +381,7 @@ _OURS = "ssdlab."
 
 
 def check_verb(asked: Verb) -> None:
-    """Refuse what is no verb, or cannot be journalled or shown.
+    """Refuse an object that is not a verb, or cannot be journalled or shown.
 
     Raises
     ------
@@ -409,12 +405,12 @@ def check_verb(asked: Verb) -> None:
 
 
 def plan_of(asked: Verb, planning: Planning) -> Planned:
-    """Return what a step will take, by its verb.
+    """Return the planned time and writes of a step, by its verb.
 
     Raises
     ------
     Unfit
-        It says something else.
+        Its plan is invalid.
     """
     planned = asked.plan(planning)
     if type(asked).__module__.startswith(_OURS):
@@ -431,12 +427,12 @@ def plan_of(asked: Verb, planning: Planning) -> Planned:
 
 
 def do_checked(asked: Verb, at: StepContext) -> StepResult:
-    """Do a step, and return what it yielded.
+    """Execute a step, and return its result.
 
     Raises
     ------
     Unfit
-        That is something else, or cannot be journalled.
+        The result is of another type, or cannot be journalled.
     """
     result = asked.do(at)
     if type(asked).__module__.startswith(_OURS):

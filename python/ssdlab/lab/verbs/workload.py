@@ -1,4 +1,4 @@
-"""Steps that run a workload, `run`, `fill` and `precondition`, and two that replace hours of it."""
+"""Steps that run a workload: `run`, `fill`, `precondition`, and two that replace hours of preconditioning."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def describe_stream(stream: Stream) -> str:
-    """Return what a stream does to the drive."""
+    """Return a stream's effect on the drive."""
     if isinstance(stream.ops, RecordedOps):
         counts = stream.ops.model_dump().items()
         counted = ", ".join(f"{count} {name}" for name, count in counts if count)
@@ -71,7 +71,7 @@ def _until(stream: Stream) -> str:
 
 
 class StoredUntil(BaseModel):
-    """What ended a step early: a name, and arguments of that condition's own."""
+    """The condition that ended a step early: its name and arguments."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -79,21 +79,21 @@ class StoredUntil(BaseModel):
 
     @property
     def least_ns(self) -> int:
-        """It does not end the step before."""
+        """Minimum time of the step."""
         return int(self.given("least_ns", 0))
 
     def given(self, name: str, default: float = float("nan")) -> float:
-        """Return a number among its arguments."""
+        """Return one of its numeric arguments."""
         return float((self.model_extra or {}).get(name, default))
 
 
 class WorkloadFacts(Facts):
-    """What is said of a step with a workload, beside what it measured."""
+    """Facts of a step with a workload, besides its measurement."""
 
     already_written: bool = False
     written_by: str | None = None
     bytes: int | None = None
-    """Of a continued step, with `ios` and `ns`: the sum of its parts."""
+    """For a continued step, with `ios` and `ns`: the sum of its parts."""
     ios: int | None = None
     ns: int | None = None
 
@@ -106,13 +106,13 @@ class WorkloadVerb(Verb):
     workload: Workload
     until: StoredUntil | None = None
     ends: SkipValidation[Until | None] = Field(default=None, exclude=True)
-    """The condition itself, which no journal can hold."""
+    """The condition itself, which the journal cannot store."""
     certain: bool = True
-    """False for a step of a search, which may end before it: a plan then counts it as at most."""
+    """False for a step that a search may skip: a plan counts it in the upper bounds only."""
 
     @classmethod
     def of(cls, workload: Workload, until: Until | None = None, **args: Any) -> Self:  # noqa: ANN401
-        """Make the step; further arguments are the verb's own."""
+        """Return the step; further arguments are the verb's own."""
         stored = None if until is None else StoredUntil(name=until.name, **until.args)
         return cls(workload=workload, until=stored, ends=until, **args)
 
@@ -123,17 +123,17 @@ class WorkloadVerb(Verb):
 
     @property
     def optional(self) -> bool:
-        """Whether the step may turn out not to be needed."""
+        """Whether the step may be skipped."""
         return not self.certain
 
     def stored(self) -> dict[str, JsonValue]:
-        """Return the arguments as the journal keeps them, what ends it early as the last."""
+        """Return the arguments as in the journal, with the stop condition last."""
         plain = super().stored()
         until = plain.pop("until", None)
         return plain if until is None else {**plain, "until": until}
 
     def check(self, policy: Policy) -> None:
-        """Refuse to continue what cannot be."""
+        """Refuse a step that cannot be continued."""
         if policy == "continue":
             _check_continuable(self.workload)
 
@@ -175,11 +175,11 @@ class WorkloadVerb(Verb):
         return self.workload.model_copy(update={"streams": (stream.model_copy(update={"stop": stop}),)})
 
     def effects(self) -> tuple[str, ...]:
-        """Return what each stream does."""
+        """Return the effect of each stream."""
         return tuple(describe_stream(stream) for stream in self.workload.streams)
 
     def do(self, at: StepContext) -> StepResult:
-        """Run what is left of the workload, and measure it."""
+        """Run and measure the rest of the workload."""
         rest = resume_from(self.workload, at.parts)
         if rest is None:
             segments = tuple(part.attempt for part in at.parts)
@@ -189,25 +189,24 @@ class WorkloadVerb(Verb):
         return at.measure(rest, self.condition, overload=self.overloads)
 
     def redo(self, at: StepContext) -> None:
-        """Run it for the state that it leaves."""
+        """Run it for its drive state."""
         at.run(self.workload, self.condition)
 
     @property
     def condition(self) -> Ends | None:
-        """What is asked at each closed row."""
+        """The condition called at each closed row."""
         return None if self.ends is None else self.ends.holds
 
     @property
     def overloads(self) -> bool:
-        """Whether more may be asked for than the drive can do."""
+        """Whether overload is intended."""
         return False
 
 
 def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
-    """Return what is left to do of a one-stream workload after its parts; None if nothing is.
+    """Return the rest of a one-stream workload after its parts; None if nothing is left.
 
-    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a
-    sequential one goes on at its cursor.
+    The rest of a random pattern gets its own seed; a sequential one continues at its cursor.
     """
     listed = list(parts)
     if not listed:
@@ -238,7 +237,7 @@ def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | N
 
 
 def totals(parts: Sequence[PartRecord], summary: Summary | None) -> dict[str, JsonValue]:
-    """Add up the segments of a continued step; `failed` is of those before, where any I/O did."""
+    """Add up the segments of a continued step; `failed` counts failed I/Os of earlier ones."""
     totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
     for part in parts:
         for key in totals:
@@ -252,7 +251,7 @@ def totals(parts: Sequence[PartRecord], summary: Summary | None) -> dict[str, Js
 
 
 def written_in(parts: Iterable[PartRecord]) -> int:
-    """Return the bytes that the segments before have written; those of earlier versions do not tell."""
+    """Return the bytes written by earlier segments; older versions do not record them."""
     return sum(part.done.get("written", 0) for part in parts)
 
 
@@ -265,7 +264,7 @@ def _check_continuable(workload: Workload) -> None:
     stream = workload.streams[0]
     if stream.write_pattern is not None or stream.write_block is not None:
         raise UsageError(
-            "a step whose writes have sizes or places of their own cannot be continued after a kill",
+            "a step whose writes have their own sizes or pattern cannot be continued after a kill",
             "declare restart or re-precondition",
         )
     if isinstance(stream.pattern, Sequential) and stream.workers > 1:
@@ -282,16 +281,16 @@ class Run(WorkloadVerb):
     verb: ClassVar[str] = "run"
 
     overload: bool = False
-    """More may be asked for than the drive can do, and that is the finding: no warning about it."""
+    """Overload is intended, so it raises no warning."""
 
     @property
     def overloads(self) -> bool:
-        """Whether more may be asked for than the drive can do."""
+        """Whether overload is intended."""
         return self.overload
 
 
 class Fill(WorkloadVerb):
-    """Writes the whole span sequentially, with data that does not compress."""
+    """Writes the whole span sequentially, with incompressible data."""
 
     verb: ClassVar[str] = "fill"
     policy: ClassVar[Policy] = "continue"
@@ -299,15 +298,15 @@ class Fill(WorkloadVerb):
     passes: int
     """How often."""
     unless_written: bool = False
-    """Leave it out where the drive can prove that every byte was written."""
+    """Skip it if the drive can prove that every byte was written."""
 
     @property
     def optional(self) -> bool:
-        """Whether the drive may prove that it is not needed."""
+        """Whether the drive may prove it unnecessary."""
         return self.unless_written
 
     def do(self, at: StepContext) -> StepResult:
-        """Write what is left, unless all is known to be written."""
+        """Write the rest, unless all is known to be written."""
         if not at.parts and self._needless(at):
             facts: dict[str, JsonValue] = {"already_written": True}
             if at.written_by is not None:
@@ -331,7 +330,7 @@ class Fill(WorkloadVerb):
 
 
 class Precondition(WorkloadVerb):
-    """Brings the drive into the state that the following steps measure; its own figures are kept too."""
+    """Brings the drive into the state that later steps need; its own figures are kept too."""
 
     verb: ClassVar[str] = "precondition"
     state: ClassVar[StateRole] = "prepares"
@@ -344,30 +343,30 @@ class OnePass(WorkloadVerb):
     state: ClassVar[StateRole] = "prepares"
 
     spare: float
-    """Share of the flash that the pass takes for spare."""
+    """Spare share that the pass assumes."""
     spare_from: str
-    """Who says so."""
+    """Source of the spare share."""
 
     @classmethod
     def laid(cls, workload: Workload, *, spare: float, spare_from: str) -> Self:
-        """Make the step."""
+        """Return the step."""
         facts: dict[str, Any] = {"spare": spare, "spare_from": spare_from}
         return cls.of(workload, **facts)
 
     def do(self, at: StepContext) -> StepResult:
-        """Write the pass; that it stands for SNIA's procedure is a departure."""
+        """Write the pass; replacing SNIA's procedure is a departure."""
         result = super().do(at)
         departure = Departure(
             code="one-pass",
-            what=f"steady state was prepared by one random pass, for a spare of {share_text(self.spare)} "
-            f"({self.spare_from}), in place of SNIA's preconditioning",
-            why="it was asked for in place of the full procedure, which writes the drive several times",
+            what=f"one random pass replaced SNIA's preconditioning, for a spare of "
+            f"{share_text(self.spare)} ({self.spare_from})",
+            why="it was requested instead of the full procedure, which overwrites the drive several times",
         )
         return result.model_copy(update={"facts": {**result.facts, "departures": [departure.model_dump()]}})
 
 
 class Place(Verb):
-    """Places the valid shares that theory has of steady state into the map of a simulated drive."""
+    """Places steady state by theory, as valid shares in the map of a simulated drive."""
 
     verb: ClassVar[str] = "place"
     state: ClassVar[StateRole] = "prepares"
@@ -380,11 +379,11 @@ class Place(Verb):
         return ("places the steady state of random writes into a simulated drive, without a write",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Place it; a real drive refuses."""
+        """Place it; real drives refuse."""
         if at.drive.state is None:
             raise Refused(
                 "the steady state of a real drive cannot be placed: it has to be written",
-                "write it by one pass, or in full",
+                "precondition by one pass, or in full",
                 reason="not-simulated",
             )
         at.drive.state.place_steady()

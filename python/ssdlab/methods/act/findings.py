@@ -19,7 +19,7 @@ _NOT_AN_HOUR = f": not judged, since {UNJUDGED}"
 
 
 def findings(result: ActResult) -> Iterator[Claim]:
-    """Yield both verdicts, and what became of the stress test."""
+    """Yield both verdicts, and the result of the stress test."""
     load = result.load_text
     shown = Evidence((result.ordinal,))
     for each in result.verdicts:
@@ -53,7 +53,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
 
 
 def verdict_word(passed: bool | None, *, judged: bool) -> str:
-    """Return what a load did by a rule: less than an hour passes nothing."""
+    """Return a load's result by a rule: less than an hour never passes."""
     if passed is None:
         return "was not judged" if judged else "was not compared with"
     if judged:
@@ -62,7 +62,7 @@ def verdict_word(passed: bool | None, *, judged: bool) -> str:
 
 
 def delivered(delivery: ActDelivery) -> Claim:
-    """Return what our own test says, which is no rule of ACT's."""
+    """Return the result of our delivery test, which is not a rule of ACT."""
     if delivery.delivered is None:
         return Claim("Load delivery not judged ({why})", others={"why": delivery.why})
     share = Amount(100 * MIN_DONE, "%")
@@ -108,7 +108,7 @@ def _shares(over: Mapping[str, float]) -> tuple[cells.Cell, ...]:
 
 
 def load(result: ActResult) -> Table:
-    """Return what ACT derives from its options and prints, and what of it ran."""
+    """Return what ACT derives from its options, and what ran."""
     fields = [
         ("load", result.load_text),
         *result.derived.items(),
@@ -132,7 +132,7 @@ def tables(result: ActResult) -> tuple[Table, ...]:
 
 
 def search_findings(result: ActSearchResult) -> Iterator[Claim]:
-    """Yield the score, with what it is exact to."""
+    """Yield the score with its resolution."""
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
@@ -198,7 +198,7 @@ def _failed(result: ActSearchResult, load: float) -> str:
 
 
 def score(result: ActSearchResult) -> Table:
-    """Return the score and what it is exact to, in one row."""
+    """Return the score and its resolution, in one row."""
     head = (
         "Score, delivered",
         "Rule",
@@ -224,7 +224,7 @@ def score(result: ActSearchResult) -> Table:
 
 
 def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Table:
-    """Return every load tried; that of the score is marked."""
+    """Return every load tried, with the score's marked."""
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
     head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
     rows = tuple(

@@ -1,15 +1,15 @@
 """The loads of act_storage and act_index on one drive, and how their threads are paced.
 
-act_storage: service threads do records, at every multiple of the drive's smallest block, in whole such
-blocks; reads and, with commit-to-device, writes, each thread choosing at random. One thread reads large
-blocks and one writes them, anywhere on the drive. A tomb raider, if wanted, reads all of it again and again.
+act_storage: service threads read and, with commit-to-device, write records at random multiples of the drive's
+smallest block, in whole blocks. One thread reads large blocks and one writes them, anywhere on the drive. An
+optional tomb raider reads the whole drive repeatedly.
 
 act_index: lookups by service threads, and the cache threads' reads and writes, all of 4 KiB. A cache thread
 does a bundle of 100 reads and writes in turn, as fast as they go, and waits for its next bundle; all cache
 threads begin theirs together. Here reads and writes of a bundle come in chance order, one to one on average,
 and any of the cache threads does the next of them.
 
-Threads are paced in ACT's own ways of two versions, or in two that no number of threads shapes.
+Pacing follows one of two ACT versions, or is independent of the number of threads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TOMB_RAIDER = "tomb-raider"
 Arrivals = Literal["act6", "act2019", "even", "poisson"]
 QUEUES_2019 = 8
 THREADS_A_QUEUE_2019 = 8
-"""Eight queues of eight threads: what a published review drives fast NVMe drives with."""
+"""Eight queues of eight threads, as in a published review of fast NVMe drives."""
 MAX_QUEUED_2019 = 100_000
 """I/Os waiting in all queues at which ACT before 6 gave up."""
 CACHE = "cache"
@@ -168,17 +168,17 @@ def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
 
 
 def threads_of(arrivals: Arrivals, service_threads: int) -> int:
-    """Return how many threads do the small I/Os."""
+    """Return the number of threads for small I/Os."""
     return QUEUES_2019 * THREADS_A_QUEUE_2019 if arrivals == "act2019" else service_threads
 
 
 def lag_ns(max_lag_sec: int, duration_s: int) -> int:
-    """Return how long an I/O may stay due; max-lag-sec 0 is "for ever", here: longer than the test."""
+    """Return how long an I/O may stay due; max-lag-sec 0 is unlimited, here: longer than the test."""
     return (max_lag_sec or 2 * duration_s) * NS_PER_S
 
 
 def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open:
-    """Return when the small I/Os are due, and how long they may stay so."""
+    """Return the arrival of the small I/Os, and how long they may stay due."""
     if arrivals != "act2019":
         return Open(process=arrivals, rate=rate, backlog_ns=allowed_ns)
     # A queue of so many at this rate is as old as its first I/O.
@@ -187,17 +187,17 @@ def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open
 
 
 def paced(workload: Workload, max_lag_sec: int) -> Sequence[Paced]:
-    """Return the streams of a load that are due at a rate, and how far behind they may be."""
+    """Return the paced streams of a load, and how far behind they may be."""
     return tuple(_paced(stream, max_lag_sec) for stream in workload.streams if stream.requested_iops)
 
 
 def burst_ios(stream: Stream) -> int:
-    """Return how many I/Os are due together, beyond one for each worker."""
+    """Return the I/Os due together, beyond one for each worker."""
     return stream.arrival.bytes // stream.block[0].bytes if isinstance(stream.arrival, Bursts) else 0
 
 
 def due_until(stream: Stream) -> Callable[[float], float]:
-    """Return how many I/Os of a paced stream may be due until a time in seconds: no fewer than are."""
+    """Return an upper bound of a paced stream's due I/Os until a time in seconds."""
     rate = float(stream.requested_iops or 0)
     together = stream.workers + burst_ios(stream)
     drawn = isinstance(stream.arrival, Open) and stream.arrival.process == "poisson"

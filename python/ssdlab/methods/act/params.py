@@ -1,7 +1,4 @@
-"""The parameters of ACT's loads, under its own names; a file of ACT can give them.
-
-And of each program, with the streams that they mean.
-"""
+"""The parameters of ACT's loads, under its own names, and their streams; a file of ACT can give them."""
 
 from __future__ import annotations
 
@@ -36,11 +33,11 @@ Times = Annotated[float, AfterValidator(lambda times: int(times) if times.is_int
 
 
 class LoadParams(Params):
-    """What the loads of both programs have."""
+    """Common parameters of both programs."""
 
     program: ClassVar[type[StorageConfig] | type[IndexConfig]] = StorageConfig
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE,)}
-    """Streams whose reads a rule counts."""
+    """Streams whose reads the rules count."""
 
     load: Times = param(
         1,
@@ -57,9 +54,7 @@ class LoadParams(Params):
         "", "ACT configuration file with the options; what is set by name takes precedence"
     )
     test_duration_sec: int = param(86_400, "length of the test", unit="s", quick=10, ge=1, le=31_536_000)
-    slice_sec: int = param(
-        3600, "length of a slice; each has to pass by itself", unit="s", quick=5, ge=1, le=86_400
-    )
+    slice_sec: int = param(3600, "length of a slice; each must pass", unit="s", quick=5, ge=1, le=86_400)
     prepare: bool = param(
         True, "write the drive twice first, with zeroes and then with salt, as act_prep does"
     )
@@ -79,7 +74,7 @@ class LoadParams(Params):
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Self:
-        """Return the parameters of a run; those of a configuration file lie below what was set.
+        """Return the parameters of a run; set values override a configuration file.
 
         Raises
         ------
@@ -99,7 +94,7 @@ class LoadParams(Params):
         return built
 
     def act_config(self, load: float | None = None) -> ActConfig:
-        """Return ACT's options at a load, by default the one asked for."""
+        """Return ACT's options at a load, by default the requested one."""
         times = self.load if load is None else load
         names = {each.name for each in fields(self.program)} & set(type(self).model_fields)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
@@ -113,10 +108,10 @@ class LoadParams(Params):
         return times_of(self.read_reqs_per_sec, self.write_reqs_per_sec) or 1
 
     def changed(self, load: float | None = None) -> dict[str, JsonValue]:
-        """Return what makes the load another than ACT's own of that Nx, or judges it otherwise, by name.
+        """Return options that change the load from ACT's own Nx, or its judgement, by name.
 
-        Rates in no ratio of ACT's are those of the load. The number of service threads is ACT's by the host's
-        CPUs, and here the method's.
+        Rates in another ratio belong to the load. The default number of service threads is the method's, not
+        by CPUs as in ACT.
         """
         config = self.act_config(load)
         changed: dict[str, JsonValue] = {}
@@ -144,13 +139,13 @@ class LoadParams(Params):
 
     @property
     def interval_s(self) -> int:
-        """Length of a row: long tests have rows of 10 s where slices and test are made of such."""
+        """Length of a row: 10 s in long tests, if slices and test are multiples of it."""
         tens = self.slice_sec % 10 == 0 == self.test_duration_sec % 10
         return 10 if self.test_duration_sec > LONG_TEST_S and tens else 1
 
     @property
     def rule(self) -> Rule:
-        """The rule that a load's name goes by: that of the ACT whose arrivals these are."""
+        """The rule for a load's name: by the ACT version of its arrivals."""
         return "2019" if self.arrivals == "act2019" else "6.x"
 
 

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 Rule = Literal["2019", "6.x"]
 RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
-"""What each rule counts a read from: being due, or being issued."""
+"""Start of a read by each rule: when due, or when issued."""
 Program = Literal["act_storage", "act_index"]
 JUDGED_S = 3600
-"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
+"""Slice that ACT judges: an hour. A few seconds prove little."""
 UNJUDGED = "ACT judges slices of an hour"
 DAY_S = 86_400
-"""What ACT certifies by: a day, each of its hours a slice."""
+"""Time for a certificate: a day, in slices of an hour."""
 UNEXPLAINED = "it ended before its time"
-"""Why a test ended that ACT would not have ended."""
+"""Why a test ended early, where ACT would not have ended it."""
 
 
 class ActSlice(Stored):
@@ -33,18 +33,18 @@ class ActSlice(Stored):
     rates: dict[str, float] = Field(description="of them, per second")
     response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
     service: dict[str, float] = Field(description="likewise, from issue")
-    given: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    given: dict[str, float] = Field(description="share of each stream's due I/Os that was done")
     passed: dict[str, bool] = Field(description="whether each rule's limits hold")
     short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
 
     @property
     def done_share(self) -> float:
-        """Share that was done of the stream that fell short most."""
+        """Share done of the slowest stream."""
         return min(self.given.values(), default=1.0)
 
 
 class ActVerdict(Stored):
-    """What one rule says."""
+    """The verdict of one rule."""
 
     rule: Rule
     passed: bool | None = Field(
@@ -58,10 +58,10 @@ class ActVerdict(Stored):
 
 
 class ActDelivery(Stored):
-    """Our own test, beside ACT's rules: whether the load was done in every slice."""
+    """Our own test, besides ACT's rules: whether the load was delivered in every slice."""
 
     delivered: bool | None = Field(description="whether it was; None: no slice is whole")
-    why: str = Field(default="", description="of which stream too little was done, and where")
+    why: str = Field(default="", description="the stream that fell short, and where")
 
 
 class ActTry(Stored):
@@ -71,24 +71,24 @@ class ActTry(Stored):
     ordinal: int
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
-    abandoned: bool = Field(description="whether it was ended because it was certain to fail")
+    abandoned: bool = Field(description="whether it was ended early, as it was certain to fail")
     passed: bool | None = Field(description="by the rule of the search; as in `ActVerdict`")
     why: str = Field(default="", description="why it did not pass")
     delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
     worst: dict[str, float] = Field(description="as in `ActVerdict`")
-    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
-    drive_state: str = Field(description="what was done to the drive before")
-    written_before_bytes: int = Field(description="written to the drive before, by this run")
+    done: dict[str, float] = Field(description="share of each stream's due I/Os that was done")
+    drive_state: str = Field(description="preparation of the drive before")
+    written_before_bytes: int = Field(description="bytes written to the drive before, by this run")
     mean_w: float | None = None
 
     @property
     def held(self) -> bool:
-        """Whether the load was done and passed: what the search goes by."""
+        """Whether the load was delivered and passed, for the search."""
         return self.passed is True and (self.delivery is None or self.delivery.delivered is not False)
 
     @property
     def min_done(self) -> float:
-        """Share that was done of the stream that fell short most."""
+        """Share done of the slowest stream."""
         return min(self.done.values(), default=1.0)
 
 
@@ -110,7 +110,7 @@ def with_changed(load: str, changed: Mapping[str, JsonValue]) -> str:
 
 
 def changed_text(changed: Mapping[str, JsonValue]) -> str:
-    """Return what is not ACT's own of a load, under its names; there is something."""
+    """Return a load's differences from ACT's own, under ACT's names."""
     return and_listed([option_text(name, value) for name, value in changed.items()])
 
 
@@ -119,7 +119,7 @@ class ActResult(ResultBase):
 
     kind: Literal["act"] = "act"
     program: Program
-    act_version: str = Field(description="whose definition of the load: 6.6")
+    act_version: str = Field(description="ACT version of the load: 6.6")
     load: int | float = Field(
         description="N of Nx: 2000 reads and 1000 writes a second each; 0 for other ratios"
     )
@@ -127,14 +127,14 @@ class ActResult(ResultBase):
     service_threads: int
     config: dict[str, JsonValue] = Field(description="options of the program")
     changed: dict[str, JsonValue] = CHANGED
-    derived: dict[str, str] = Field(description="what the program derives and prints, by its names")
+    derived: dict[str, str] = Field(description="what the program derives, by its names")
     asked: dict[str, float] = Field(description="I/Os a second of each stream")
     ordinal: int
     asked_s: float
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
     stopped: str = Field(default="", description="why it did not")
-    undone: int = Field(description="I/Os due at the end that a second more was not enough for")
+    undone: int = Field(description="I/Os due at the end, still not done a second later")
     slice_s: float
     slices: tuple[ActSlice, ...]
     verdicts: tuple[ActVerdict, ...]
@@ -152,25 +152,25 @@ class ActResult(ResultBase):
         default=None, description="24 h passed at a load of ACT's own, and 24 h at twice of it to the end"
     )
 
-    tries: tuple[ActTry, ...] = Field(default=(), description="of the search before it, in their order")
+    tries: tuple[ActTry, ...] = Field(default=(), description="tries of the search before it, in order")
     unjudged: str = Field(
         default="", description="why limits that were kept, or not, are no verdict of ACT's"
     )
 
     @property
     def covered_s(self) -> float:
-        """For how long it was checked against the limits: whole slices; without one, all that ran."""
+        """Time checked against the limits: whole slices; without one, the whole run."""
         return len(self.slices) * self.slice_s or self.ran_s
 
     @property
     def judged(self) -> bool:
-        """Whether it ran for what ACT judges, or ACT would have ended it; else limits were kept or not."""
+        """Whether it ran long enough for ACT's judgement, or ACT would have ended it."""
         ended_by_act = not self.completed and not self.stopped.startswith(UNEXPLAINED)
         return self.slice_s == JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
 
     @property
     def trial(self) -> str:
-        """Why a test so long certifies nothing, whatever it found; empty: it is a day of whole hours."""
+        """Why a test of this length certifies nothing; empty: it is a day of whole hours."""
         if self.asked_s < DAY_S:
             return f"a certificate takes 24 h, not {span_text(self.asked_s)}"
         if self.slice_s != JUDGED_S:
@@ -186,22 +186,22 @@ class ActResult(ResultBase):
 
     @property
     def load_text(self) -> str:
-        """The load, with what of it is not ACT's own."""
+        """The load, with its differences from ACT's own."""
         return with_changed(f"{self.load}x" if self.load else "rates of its own", self.changed)
 
     @property
     def why_unjudged(self) -> str:
-        """Why there is no verdict of ACT's, with what ran; empty: there is."""
+        """Why there is no ACT verdict, with the time that ran; empty: there is one."""
         return "" if self.judged else _too_short(self.unjudged, self.slice_s, "the load", self.ran_s)
 
     @property
     def passed(self) -> bool | None:
-        """Whether the drive did this load and passes at it, by the rule named; None: not judged."""
+        """Whether the drive delivered this load and passed, by the named rule; None: not judged."""
         return self.held if self.judged else None
 
     @property
     def held(self) -> bool:
-        """Whether all limits were kept and the load was done, for whatever time it ran."""
+        """Whether all limits were kept and the load was delivered, for any time."""
         held = self.completed and any(each.passed is True for each in self.verdicts if each.rule == self.rule)
         held = held and (self.delivery is None or self.delivery.delivered is not False)
         return held and self.stress_completed is not False
@@ -233,12 +233,12 @@ class ActSearchResult(ResultBase):
 
     @property
     def score_text(self) -> str:
-        """The score, with what of its loads is not ACT's own; there is one."""
+        """The score, with differences of its loads from ACT's own."""
         return with_changed(f"{self.score}x", self.changed)
 
     @property
     def lowest_failed(self) -> int | float | None:
-        """The lowest load that did not hold; None: all did."""
+        """The lowest failed load; None: none failed."""
         return None if self.resolution is None else thousandths((self.score or 0) + self.resolution)
 
     @property
@@ -255,7 +255,7 @@ class ActSearchResult(ResultBase):
 
     @property
     def judged(self) -> bool:
-        """Whether its tries ran for what ACT judges."""
+        """Whether its tries ran long enough for ACT's judgement."""
         return self.slice_s == JUDGED_S <= self.seconds
 
     @property

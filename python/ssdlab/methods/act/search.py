@@ -62,7 +62,7 @@ BETWEEN = {
 
 
 class ActSearchParams(StorageParams):
-    """Of the search."""
+    """Parameters of the search."""
 
     arrivals: Arrivals = param("act2019", "arrivals of small I/Os: see `act`")
     load: int = param(150, "N of Nx to begin with", quick=40, ge=1, le=10_000)
@@ -87,7 +87,7 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
 
 
 def search(lab: Lab, p: ActSearchParams) -> int | None:
-    """Try loads; returns the highest that held below the lowest that did not, in a plan the highest tried."""
+    """Try loads; return the highest that passed below the lowest failure; in a plan, the highest tried."""
     tried: dict[int, bool] = {}
     planned = False
 

@@ -1,6 +1,6 @@
-"""One run of ACT's load on a drive: the drive's preparation, the load, and when it is given up.
+"""One run of ACT's load on a drive: the preparation, the load, and its stop conditions.
 
-How it ended is worked out from its rows, pure: at its time, or given up, and what it left undone.
+How it ended follows from its rows: in time or early, and which I/Os were not done.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def offer(
 ) -> Step:
     """Run the load until its end, or until the drive falls behind by more than ACT allows.
 
-    With `early` it also ends when a slice of it has failed for certain. An `overload` is one of which nobody
-    knows whether the drive can do it.
+    With `early` it also ends once a slice is certain to fail. `overload` marks a load that the drive may not
+    sustain.
     """
     workload = p.workload(load, lab.logical_block_bytes)
     args: dict[str, JsonValue] = {"max_lag_sec": p.max_lag_sec, "early": early}
@@ -71,7 +71,7 @@ def offer(
 
 
 class Watch:
-    """Looks at the closed rows of a test, each once, and says when to give it up."""
+    """Checks each closed row of a test once, and decides when to end it."""
 
     def __init__(self, workload: Workload, p: LoadParams, *, early: bool) -> None:
         self._made = workload, p, early
@@ -90,7 +90,7 @@ class Watch:
 
 
 class Watched:
-    """What is watched of a test: how far it is behind and, to end it early, how many reads were slow."""
+    """The watched state of a test: its lag and, to end it early, its slow reads."""
 
     def __init__(self, workload: Workload, p: LoadParams, early: bool) -> None:
         self._backlog = Backlog(paced(workload, p.max_lag_sec), float(p.test_duration_sec))
@@ -100,7 +100,7 @@ class Watched:
         self._slow = SlowReads(due, float(p.slice_sec), float(p.test_duration_sec)) if early else None
 
     def add(self, row: Interval) -> GivenUp | None:
-        """Take the next row; returns why the test is given up after it, or None."""
+        """Add the next row; return why to end the test after it, or None."""
         found = self._backlog.add(row)
         failed = None if self._slow is None else self._slow.add(row)
         return found or failed
@@ -174,7 +174,7 @@ def workload_of(step: Step) -> Workload:
 
 
 def ran_s(step: Step, p: LoadParams) -> float:
-    """Return how long a load ran; what was due at its end may have taken a second more."""
+    """Return how long a load ran, without the second for late I/Os."""
     elapsed_s = float(step.measured.elapsed_s)
     return min(elapsed_s, float(p.test_duration_sec))
 
@@ -190,6 +190,6 @@ def given_up(data: Tables, step: Step, p: LoadParams, *, early: bool = False) ->
 
 
 def undone(data: Tables, step: Step, p: LoadParams) -> int:
-    """Return how many I/Os were due when the test ended and could not be done in the second after."""
+    """Return the I/Os due at the test's end and not done within a second."""
     rows = data.rows(step)
     return int(rows["dropped"][rows["end_ns"] > p.test_duration_sec * NS_PER_S].sum())

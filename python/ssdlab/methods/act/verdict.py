@@ -1,7 +1,7 @@
-"""The verdicts of ACT: every slice by the limits of both rules, and by what was done of the load. Pure.
+"""The verdicts of ACT: every slice by the limits of both rules, and by the delivered load.
 
-Slices hold the slow reads by both rules, and how much of the load was done; the result of a test at one load
-is made of them, for either program.
+Pure. Slices have the slow reads by both rules, and the delivered share of the load; a test's result is made
+from them, for either program.
 """
 
 from __future__ import annotations
@@ -59,24 +59,24 @@ if TYPE_CHECKING:
 
 
 VERSION = "6.6"
-"""Of ACT, whose definition of the load this is."""
+"""Version of ACT that defines the load."""
 HOUR_S = 3600
 TEST = "test"
 STRESS = "stress, twice the load"
 DAY_VERDICT = "verdict of the first day"
 _THREADS = "service_threads"
 VERDICT = "act-verdict"
-"""What a load is called to have passed or not, by the ordinal of its step."""
+"""Name of the verdict on a load, by the ordinal of its step."""
 
 
 class Judged(BaseModel):
-    """What a verdict is of."""
+    """The subject of a verdict."""
 
     of: int
 
 
 class Passed(Facts):
-    """What a run knows of a load."""
+    """A run's data on a load."""
 
     passed: bool
     load: int | None = None
@@ -92,10 +92,10 @@ def verdict_of(
     stopped: GivenUp | None,
     failed: str = "",
 ) -> ActVerdict:
-    """Judge all slices by one rule of ACT's: each has to pass, and the test to reach its end.
+    """Judge all slices by one ACT rule: each must pass, and the test must reach its end.
 
-    Without a whole slice, or a read in one, there is nothing that the rule could have against it, or for it.
-    Nor is there of a test with failed I/O, which ACT leaves out of its counts; `failed` is what did before.
+    Without a whole slice, or reads in one, there is no verdict. There is none with failed I/O either, as ACT
+    does not count it; `failed` describes earlier failures.
     """
     shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
     worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
@@ -114,7 +114,7 @@ def verdict_of(
 
 
 def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
-    """Yield what a rule has against the slices, in their order."""
+    """Yield a rule's objections to the slices, in order."""
     for each in slices:
         for ms, limit in LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]
@@ -130,7 +130,7 @@ def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
 
 
 def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
-    """Yield what our own test has against the slices: streams that did too little of their load."""
+    """Yield our own test's objections to the slices: streams with too little of their load done."""
     for each in slices:
         for name in sorted(each.short, key=lambda name: each.given[name]):
             yield Claim(
@@ -143,7 +143,7 @@ def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
 
 
 def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
-    """Judge whether the load was delivered: of a test without a whole slice nothing is known."""
+    """Judge whether the load was delivered; unknown without a whole slice."""
     if not slices:
         return ActDelivery(delivered=None, why="the test is shorter than one slice")
     why = next(map(clause, shortfalls(slices)), "")
@@ -151,7 +151,7 @@ def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
 
 
 def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
-    """Return the slices of a test by both rules, each with what was done of its load."""
+    """Return the slices of a test by both rules, each with its delivered load."""
     rows, buckets, load = data.rows(step), data.row_buckets(step), workload_of(step)
     ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
     whole = rows["row"][ended & ~rows["partial"]]
@@ -177,13 +177,13 @@ def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
 
 
 def part_of(data: Tables, step: Step, p: LoadParams, rule: Rule) -> dict[str, float]:
-    """Return the shares of slow reads over all that ran, where no slice is whole."""
+    """Return the shares of slow reads over the whole run, if no slice is complete."""
     (part,) = _judged(data.row_buckets(step), p, rule, None)
     return _by_threshold(part.over)
 
 
 def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
-    """Return how much of what was due of each stream was done, over the time that a test ran."""
+    """Return the share of each stream's due I/Os that was done during a test."""
     rows, seconds = data.rows(step), ran_s(step, p)
     ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
     counted = np.where(ended, rows["ios"] + rows["failed"], 0)
@@ -291,7 +291,7 @@ def act_result(
 
 
 def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
-    """Say whether a test ran to its end, passed by the rule of its name, and was delivered."""
+    """Whether a test ran to its end, passed by its rule, and was delivered."""
     stopped, slices = given_up(data, step, p), slices_of(data, step, p)
     verdict = verdict_of(data, step, p, p.rule, slices, stopped)
     return verdict.passed is True and delivery_of(slices).delivered is True
@@ -322,13 +322,13 @@ def _bounding(tries: Sequence[ActTry], own: int) -> Iterator[int]:
 
 
 def not_judged(result: ActResult | ActSearchResult, steps: tuple[int, ...]) -> tuple[Qualifier, ...]:
-    """Return what stands with figures of what did not run for as long as ACT judges; none where it did."""
+    """Return the qualifier of figures from a run too short for ACT's judgement; none if long enough."""
     why = result.why_unjudged
     return (Qualifier(code="not-judged", steps=steps, why=why),) if why else ()
 
 
 def rule_text(p: LoadParams) -> str:
-    """Return what a figure of ACT goes by: its rule, and what of the load is not ACT's own."""
+    """Return the basis of an ACT figure: its rule, and the load's differences from ACT's own."""
     changed = p.changed()
     return f"{p.rule} rule{f'; {changed_text(changed)}' if changed else ''}"
 
@@ -343,7 +343,7 @@ _OWN_THREADS = "act-threads"
 
 
 def act_remarks(facts: RunFacts, p: LoadParams) -> Remarks:
-    """Return what of a load is not ACT's own, and what keeps a test from being a certificate."""
+    """Return a load's differences from ACT's own, and why a test is not a certificate."""
     del facts
     return Remarks(tuple(_departures(p)))
 
@@ -359,7 +359,9 @@ def _departures(p: LoadParams) -> Iterator[Departure]:
     threads = changed.pop(_THREADS, None)
     if changed:
         own = and_listed([_instead(p, *each) for each in changed.items()])
-        yield Departure(code="act-load", what=own, why="not ACT's own load, so not comparable with it")
+        yield Departure(
+            code="act-load", what=own, why="it differs from ACT's own load, so it is not comparable with it"
+        )
     if threads is not None:
         why = "this bounds the I/Os in flight, and how many arrive in one tick"
         yield Departure(code=_OWN_THREADS, what=_instead(p, _THREADS, threads), why=why)
@@ -414,7 +416,7 @@ def try_of(
     written: int = 0,
     unready: str = "",
 ) -> ActTry:
-    """Judge one load by the rule that its name goes by, and whether it was delivered."""
+    """Judge one load by its rule, and whether it was delivered."""
     stopped, slices = given_up(data, step, p, early=True), slices_of(data, step, p)
     verdict, delivery = verdict_of(data, step, p, p.rule, slices, stopped, unready), delivery_of(slices)
     return ActTry(

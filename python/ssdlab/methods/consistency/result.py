@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 WARMER_C = 5.0
-"""By which a drive may begin one long write warmer than another: less than the least hysteresis of a drive's
-throttling (NVMe's temperature thresholds are whole kelvins, and drives part them by five or more)."""
+"""Tolerated temperature difference at the start of two long writes: less than the hysteresis of throttling
+(NVMe thresholds are whole kelvins, five or more apart)."""
 
 
 class StretchFigures(Stored):
@@ -112,11 +112,10 @@ class ConsistencyEntry(Doubted):
         began_c: float | None = None,
         failed: str = "",
     ) -> Self:
-        """Return what the long write of one amount of spare area found; steady by rounds of `round_s`.
+        """Return the result of the long write at one spare share; steady by rounds of `round_s`.
 
-        No window is believed that begins before the part in use was written over once, nor any of a drive
-        that held itself back for heat, as it is as even as its cooling, or that the host held back, nor of
-        I/Os that `failed`.
+        A window counts only after one drive write, and without thermal throttling, a limiting host or
+        `failed` I/Os.
         """
         ends_s = rows["end_ns"].astype(float) / NS_PER_S
         iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
@@ -158,7 +157,7 @@ class ConsistencyEntry(Doubted):
 
     @property
     def judged(self) -> bool:
-        """Whether enough was written over to tell, and there is no doubt."""
+        """Whether enough was overwritten to judge, without doubts."""
         enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
         rounds = self.rounds_after is None or self.rounds_after >= WINDOW
         return enough and rounds and not self.doubts
@@ -177,7 +176,7 @@ class ConsistencyEntry(Doubted):
 
     @property
     def key(self) -> str:
-        """What the names of its headline figures begin with."""
+        """Prefix of its headline figures' names."""
         spare = round(self.spare_of_capacity * 100) if self.asked_pct is None else self.asked_pct
         return f"consistency_spare_{spare}" if spare else "consistency_stock"
 
@@ -188,7 +187,7 @@ class ConsistencyEntry(Doubted):
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The figures that it is ranked by."""
+        """Its ranked figures."""
         last, name, steps = self.last, self.key, (self.ordinal,)
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
         varies = of_deviation(last.mean, last.mean, last.deviation)
@@ -213,7 +212,7 @@ class ConsistencyResult(ResultBase):
 
 
 def findings(result: ConsistencyResult) -> Iterator[Claim]:
-    """Yield the end of each run, its slowest second, from when on it was steady, and what began warmer."""
+    """Yield the end of each run, its slowest second, when it became steady, and warmer starts."""
     for entry in result.entries:
         says = "{name}: {figure} in {which} {length}, {floor} in the slowest second"
         which = "the last" if entry.last.name == "last" else "all"
@@ -253,7 +252,7 @@ def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
         if entry.began_c is None or first.began_c is None or abs(entry.began_c - first.began_c) <= WARMER_C:
             continue
         yield Claim(
-            "{name} began at {figure}, {first} at {before}: more than the spare area differs between them",
+            "{name} started at {figure}, {first} at {before}: not only the spare area differs",
             figure=Amount(entry.began_c, "°C"),
             evidence=Evidence((first.ordinal, entry.ordinal)),
             others={"name": entry.name, "first": first.name, "before": Amount(first.began_c, "°C")},

@@ -68,7 +68,7 @@ class EnergyJobResult(ResultBase):
 
     @property
     def words(self) -> str:
-        """What the job was."""
+        """The job in words."""
         amount = capacity_text(self.bytes if self.asked_bytes is None else self.asked_bytes)
         return {
             "fill": "the whole drive written",
@@ -88,7 +88,7 @@ class EnergyJobResult(ResultBase):
         made_up: bool = False,
         quick: bool,
     ) -> Self:
-        """Return the Result of a job that was done; `trace` is the step that read its trace."""
+        """Return the Result of a job; `trace` is the step that read its trace."""
         summary = step.measured
         power = summary.power
         error_w = None if power is None else power.error_w
@@ -112,7 +112,7 @@ class EnergyJobResult(ResultBase):
         return result.model_copy(update={"scalars": tuple(figures)})
 
     def figures(self) -> Iterator[Metric]:
-        """Yield the energy of the whole job; none of one that was given up."""
+        """Yield the energy of the whole job; none if it was given up."""
         if not self.done:
             return
         name = self.job.replace("-", "_")
@@ -124,7 +124,7 @@ class EnergyJobResult(ResultBase):
 
 
 def findings(result: EnergyJobResult) -> Iterator[Claim]:
-    """Yield the energy of the job, where it is known, its time, and what became of its trace."""
+    """Yield the energy of the job, if known, its time, and changes to its trace."""
     shown = Evidence((result.ordinal,))
     others: dict[str, Amount | str] = {"job": result.words, "time": Amount(result.seconds, "s")}
     if result.source is not None and result.laid is not None:

@@ -52,7 +52,7 @@ class Rested(Stored):
 
     @property
     def wake_ns(self) -> float | None:
-        """What the wake-up adds to a read, by the medians; None: it is indistinguishable from chance."""
+        """Latency added by the wake-up, by medians; None: indistinguishable from chance."""
         from ssdlab.analysis.shift import SIGNIFICANCE  # a stored one without it is read without it
 
         distinct = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
@@ -60,7 +60,7 @@ class Rested(Stored):
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return what a step found."""
+        """Return the result of a step."""
         from ssdlab.analysis.shift import p_of_higher
 
         facts, rest = step.found(RestFacts), step.result.rest
@@ -81,7 +81,7 @@ class Rested(Stored):
 
 
 class IdlePowerResult(ResultBase):
-    """What a drive has for saving power, and what it draws at rest; the first of `rests` is awake."""
+    """A drive's power-saving features and power at rest; the first of `rests` is awake."""
 
     kind: Literal["idle-power"] = "idle-power"
     protocol: Literal["nvme", "sata"]
@@ -93,13 +93,13 @@ class IdlePowerResult(ResultBase):
 
     @property
     def lowest(self) -> Rested | None:
-        """The way to rest in which it drew lowest."""
+        """The kind of rest with the lowest power."""
         metered = [each for each in self.rests if each.mean_w is not None]
         return min(metered, key=lambda each: each.mean_w or 0.0, default=None)
 
     @property
     def slowest(self) -> Rested | None:
-        """The way to rest that it takes longest to wake from; None: no wake-up was told apart."""
+        """The kind of rest with the longest wake-up; None: no wake-up was detected."""
         distinct = [each for each in self.rests if each.wake_ns is not None]
         return max(distinct, key=lambda each: each.wake_ns or 0.0, default=None)
 
@@ -126,7 +126,7 @@ class IdlePowerResult(ResultBase):
         return result.model_copy(update={"scalars": tuple(result.figures())})
 
     def figures(self) -> Iterator[Metric]:
-        """Yield what drives are ranked by: watts awake at rest, the least, and the longest wake-up."""
+        """Yield the ranked figures: power awake at rest, lowest power, and longest wake-up."""
         if not self.rests:
             return
         lowest, slowest = self.lowest, self.slowest
@@ -155,7 +155,7 @@ IN_THE_NOISE = "indistinguishable"
 
 
 def findings(result: IdlePowerResult) -> Iterator[Claim]:
-    """Yield what it draws awake and at the least, how long it takes to wake, and what it lacks."""
+    """Yield power awake and at the lowest, the wake-up time, and missing features."""
     for lack in result.lacks:
         yield Claim("{lack}", others={"lack": lack})
     if not result.rests:
@@ -215,7 +215,7 @@ def rests(result: IdlePowerResult) -> Table:
 
 
 def states(result: IdlePowerResult) -> Table:
-    """Return the power states, as the drive tells them."""
+    """Return the power states, as the drive reports them."""
     head = ("State", "I/O", "Most, W", "Idle, W", "Active, W", "Entry", "Exit", "Autonomous after")
     rows = tuple(map(_state, result.states))
     return Table("Power states, as the drive reports them", head, rows)
@@ -235,7 +235,7 @@ def _state(state: PowerState) -> tuple[cells.Cell, ...]:
 
 
 def features(result: IdlePowerResult) -> Table:
-    """Return what it has for saving power, and what it lacks."""
+    """Return its power-saving features, and missing ones."""
     resting = [state.name for state in result.states if not state.operational]
     working = [state.name for state in result.states if state.operational]
     rows = [

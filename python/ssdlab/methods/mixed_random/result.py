@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MixPoint(Stored):
-    """One share of reads at one depth; without latencies, of which so deep a queue says nothing."""
+    """One share of reads at one depth, without latencies, which mostly reflect the depth."""
 
     read_pct: int
     depth: int = Field(description="I/Os in flight asked for")
@@ -64,11 +64,11 @@ class MixPoint(Stored):
 
     @property
     def name(self) -> str:
-        """What its throughput is called as a headline figure."""
+        """Name of its throughput as a headline figure."""
         return f"mixed_random_qd{self.depth}_mb_s"
 
     def headlines(self, steady: SteadyProof | None) -> Iterator[Metric]:
-        """Yield the figures that it is ranked by; power varies by other things than throughput."""
+        """Yield its ranked figures; power varies by other things than throughput."""
         label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
         found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
         for each in (
@@ -95,7 +95,7 @@ class MixedResult(ResultBase):
 
     @property
     def moved(self) -> bool:
-        """Whether the drive's state moved while the mixes were taken: none of them is reported then."""
+        """Whether the drive's state changed during the mixes, so that none is reported."""
         return any(not check.held for check in self.checks)
 
 

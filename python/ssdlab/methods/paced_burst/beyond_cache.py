@@ -1,8 +1,8 @@
-"""Paced writes over twice the cache that a fill found: what a drive sustains when its cache is no help.
+"""Paced writes over twice the cache that a fill found: what a drive sustains beyond its cache.
 
-In a span that fits into the cache any rate that the cache takes looks sustained. So the fill is looked at for
-the end of a cache, and the rate is tried again over as much as twice that: from the rate that held in the
-span downwards, by halves, and once one holds the interval is halved twice.
+In a span within the cache, any rate of the cache looks sustained. So the fill is searched for the end of a
+cache, and rates are tried again over twice that amount: halved from the rate that passed in the span until
+one passes, then bisected twice.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class FoundCache(BaseModel):
 
 
 def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
-    """Work out where the fill's speed dropped for good; unknown if it was interrupted, or hot by then."""
+    """Return where the fill's speed dropped permanently; unknown if interrupted, or hot by then."""
 
     def value(tables: Tables) -> dict[str, int | bool | None]:
         rows = tables.rows(filled)
@@ -168,7 +168,7 @@ def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any
         if cache.hot:
             why = "the drive was throttling before its speed dropped in the fill"
         elif cache.cache_bytes is None:
-            why = "the fill did not slow for good"
+            why = "the fill did not slow down permanently"
         elif not most_seconds:
             why = "writing twice the cache was not requested"
         else:

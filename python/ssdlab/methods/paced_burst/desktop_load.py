@@ -1,6 +1,6 @@
-"""A desktop's load: small writes in bursts inside a span, and large reads of the rest next to them.
+"""A desktop's load: small writes in bursts within a span, with large reads of the rest.
 
-And the writes alone at a rate: the highest that a drive sustains leaves its p99 near that of an unloaded one.
+Also the writes alone at a rate: the highest sustained rate keeps p99 near the unloaded drive's.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SEARCH = "rate"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the load lies and how large its parts are, in whole blocks.
+    """The parts of the load and their sizes, in whole blocks.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Layout:
         depth: int,
         side_depth: int,
     ) -> Self:
-        """Lay the load on a drive, everything cut to whole blocks; sizes in bytes.
+        """Place the load on a drive, rounded down to whole blocks; sizes in bytes.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Layout:
 
     @property
     def time_ns(self) -> int:
-        """How long a load lasts: until the last read has had its time."""
+        """Duration of a load, including the last read's interval."""
         return self.reads * self.read_every_ns
 
     def writes(self, *, paced: bool = True, every_ns: int = 0, time_ns: int = 0) -> Stream:

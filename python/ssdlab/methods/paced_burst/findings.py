@@ -52,7 +52,7 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
 
 
 def safe_rate(result: PacedBurstResult) -> Claim:
-    """Return the verdict on sustained writing: how long the p99 was at the highest rate that held."""
+    """Return the verdict on sustained writing, with p99 at the highest passed rate."""
     tried = Evidence(tuple(each.ordinal for each in result.rates))
     if (rate := unjudged(result.rates)) is not None:
         return _not_judged(rate, tried)
@@ -97,7 +97,7 @@ def _not_judged(rate: PacedRate, tried: Evidence) -> Claim:
 
 
 def rate_beyond(result: PacedBurstResult) -> Claim:
-    """Return the verdict on writing twice what the fill wrote before its speed fell."""
+    """Return the verdict on writing twice the cache size."""
     tried = Evidence(tuple(each.ordinal for each in result.beyond))
     others: dict[str, Amount | str] = {
         "span": Amount(result.beyond_span_bytes, "bytes"),
@@ -154,7 +154,7 @@ def loads(result: PacedBurstResult) -> Table:
 
 
 def load_time(result: PacedBurstResult) -> Table:
-    """Return what the large reads took, in one row."""
+    """Return the times of the large reads, in one row."""
     head = (LOAD_TIME, LOAD_SERVICE, *(f"Read {at}" for at in range(1, len(result.reads_s) + 1)))
     row = (
         cells.seconds(result.load_s),

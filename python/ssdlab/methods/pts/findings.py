@@ -45,16 +45,16 @@ NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 
 @dataclass(frozen=True)
 class Window:
-    """A tracked variable, and the window of it that is judged: of rounds, or of samples."""
+    """A tracked variable and its judged window, of rounds or of samples."""
 
     variable: TrackedVariable
     verdict: str
     first: int
     last: int
     unit: str = "round"
-    """What a value is: a round or a sample."""
+    """Unit of a value: a round or a sample."""
     cuts: tuple[int, ...] = ()
-    """Rounds that were the first after an interruption; the window is of what follows the last of them."""
+    """First rounds after an interruption; the window follows the last of them."""
 
     @classmethod
     def each_of(cls, rounds: PtsRounds) -> tuple[Self, ...]:
@@ -65,14 +65,14 @@ class Window:
 
     @classmethod
     def of_rounds(cls, rounds: PtsRounds) -> Self:
-        """Return the window of the variable that decides: nearest to its limit, or furthest beyond."""
+        """Return the window of the deciding variable: nearest to its limit, or furthest beyond."""
         return max(cls.each_of(rounds), key=lambda each: each.excess)
 
     @property
     def holds(self) -> bool | None:
-        """Whether its own values keep both limits; None where nothing was judged.
+        """Whether its values keep both limits; None if not judged.
 
-        Steady state asks more: that all variables keep them at once, after enough was written.
+        Steady state also requires this of all variables at once, after enough writing.
         """
         each = self.variable
         if each.mean is None or each.range_share is None or each.rise_share is None:
@@ -81,7 +81,7 @@ class Window:
 
     @property
     def measures(self) -> tuple[tuple[str, float, float], ...]:
-        """What the criterion judges: in words with the sign, as a share of the mean, and its limit."""
+        """The judged measures: in words with the sign, as a share of the mean, and the limit."""
         each = self.variable
         if each.range_share is None or each.rise_share is None:
             return ()
@@ -98,12 +98,12 @@ class Window:
 
     @property
     def excess(self) -> float:
-        """How often the limit of the worst measure is in it; 0 where nothing was judged."""
+        """The worst measure as a multiple of its limit; 0 if not judged."""
         return 0.0 if self.worst is None else self.worst[1] / self.worst[2]
 
     @property
     def failed(self) -> str:
-        """Every limit that its values break, with the direction; empty where there is none, or no mean."""
+        """Every limit that its values break, with the direction; empty if none, or without a mean."""
         if self.variable.mean is not None and self.variable.mean <= 0:
             return f"{self.variable.name} had no I/O"
         name, its = ("they", "their") if self.unit == "sample" else (self.variable.name, "its")
@@ -121,7 +121,7 @@ class Window:
 
     @property
     def span(self) -> str:
-        """Which rounds it is of, and where an interruption cut them; how many there are, where too few."""
+        """Its rounds, and where an interruption cut them; or their number, if too few."""
         if self.variable.mean is None:
             return f"none: {len(self.variable.values)} of {WINDOW} {self.unit}s"
         of = f"{numbered_text(self.unit, self.first, self.last)} of {len(self.variable.values)}"
@@ -129,7 +129,7 @@ class Window:
 
 
 def found_text(samples: PtsSamples) -> str:
-    """Return the verdict on samples, and in how many."""
+    """Return the verdict on samples, and their number."""
     if samples.variable.mean is None:
         return samples.verdict
     window = Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
@@ -140,7 +140,7 @@ def found_text(samples: PtsSamples) -> str:
 def failed_text(windows: Sequence[Window], judgement: Judgement) -> str:
     """Return every limit that the windows of a judgement break: ``: in rounds 1 to 5 A had a slope of ...``.
 
-    Empty where it was steady, or could not be told.
+    Empty if steady or not assessed.
     """
     failed = [window.failed for window in windows if window.failed]
     if not failed or judgement.steady or not judgement.judged:
@@ -168,7 +168,7 @@ def window_claim(
 
 
 def findings(result: PtsResult) -> Iterator[Claim]:
-    """Yield the verdict on steady state of each group of cells, and the means of its window."""
+    """Yield the steady-state verdict for each group of cells, and the means of its window."""
     own = "" if result.standard else " (not SNIA's figures)"
     others: dict[str, Amount | str] = {"of": result.specification}
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
@@ -199,10 +199,10 @@ def findings(result: PtsResult) -> Iterator[Claim]:
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:
-    """Return which cells the rule would not call steady in a window that is steady by what is tracked.
+    """Return cells that are not steady in a window that is steady by the tracked ones.
 
-    The specification judges the tracked ones alone; a mean of rounds that slide says less than it seems to.
-    None where all others are steady too, or the window is none.
+    The specification judges only tracked cells, but a mean over drifting rounds is less certain. None if all
+    cells are steady, or there is no window.
     """
     if not group.steady:
         return None
@@ -237,12 +237,12 @@ def moving_cells(group: PtsRounds) -> Claim | None:
 
 
 def cuts_text(cuts: Sequence[int]) -> str:
-    """Return where an interruption let the drive's state change: ``cut before round 4``."""
+    """Return where an interruption changed the drive's state: ``cut before round 4``."""
     return f"cut before round {' and '.join(map(str, cuts))}"
 
 
 def rounds_since_cut(group: PtsRounds) -> str:
-    """Return in words of how many rounds the verdict is: of those since the last interruption alone."""
+    """Return in words the number of judged rounds: those since the last interruption."""
     if not group.cuts:
         return counted(group.rounds, "round")
     since = group.rounds - group.cuts[-1] + 1
@@ -250,7 +250,7 @@ def rounds_since_cut(group: PtsRounds) -> str:
 
 
 def cut_claim(group: PtsRounds) -> Claim:
-    """Return what an interruption means for the rounds of a group of cells."""
+    """Return the effect of an interruption on the rounds of a group of cells."""
     name = f"{group.group}: " if group.group else ""
     return Claim(
         "{name}interrupted, {cut}: the drive rested and was preconditioned again; only rounds from {from} "
@@ -261,12 +261,12 @@ def cut_claim(group: PtsRounds) -> Claim:
 
 
 def mean_text(mean: float, unit: str) -> str:
-    """Return the mean of a tracked variable in the words of its unit."""
+    """Return the mean of a tracked variable with its unit."""
     return latency_text(mean) if unit == "ns" else of_unit(mean, unit)
 
 
 def window_table(found: Sequence[Window]) -> Table:
-    """Return what the rule finds in each window."""
+    """Return the rule's result for each window."""
     head = (
         "Variable",
         "Window",
@@ -367,7 +367,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "throughput": (MB_S,),
     "latency": (ART, MRT, IOPS),
 }
-"""What each test reports of its cells."""
+"""Measures that each test reports for its cells."""
 NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
 
 
@@ -390,7 +390,7 @@ def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table
 
 
 def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
-    """Return five nines with their count and bounds, four cells; one that the I/Os do not give is said."""
+    """Return five nines with their count and bounds, in four cells; a missing bound is stated."""
     if found is None:
         return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
     too_few = cells.Cell("too few I/Os", "")
@@ -415,7 +415,7 @@ def nines_table(result: PtsResult) -> Table:
 
 
 def open_points(result: PtsBase) -> tuple[Table, ...]:
-    """Return what the text leaves open of the test, with what was done; no table where nothing is known."""
+    """Return the points that the standard leaves open, with what was done; empty if none are recorded."""
     rows = tuple(tuple(map(cells.words, point.split(": here ", 1))) for point in result.open_points)
     return (
         (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()
@@ -433,7 +433,7 @@ def mix_text(read_pct: int) -> str:
 
 
 def tables(result: PtsResult) -> tuple[Table, ...]:
-    """Return the windows that steady state is judged by, and the cells."""
+    """Return the steady-state windows, and the cells."""
     windows = [
         window
         for each in result.groups

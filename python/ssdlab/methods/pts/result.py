@@ -39,24 +39,24 @@ ACHIEVED = "achieved"
 
 
 def too_few(samples: int) -> str:
-    """Return what follows "steady state" where so many samples make no window."""
+    """Return the words after "steady state" if there are too few samples for a window."""
     return f"not assessed: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
 
 
 class Judgement(Doubted):
     """One judgement of steady state."""
 
-    steady: bool = Field(description="by the rule, after enough writing, and not by the host's part")
+    steady: bool = Field(description="by the rule, after enough writing, and not limited by the host")
     fills: float = Field(description="user capacities written from the purge to the end of the window")
 
     @property
     def judged(self) -> bool:
-        """Whether it could be told; what is called steady was judged, whatever older runs counted."""
+        """Whether it could be assessed; a steady result was, even in older runs."""
         return self.steady or (self.fills >= MIN_CAPACITIES and not self.doubts)
 
     @property
     def verdict(self) -> str:
-        """What follows "steady state"."""
+        """The words after "steady state"."""
         if self.steady:
             return ACHIEVED
         if self.judged:
@@ -66,18 +66,18 @@ class Judgement(Doubted):
 
 
 class SteadyWindow(Judgement):
-    """A judgement, and what it is of."""
+    """A judgement and its subject."""
 
-    what: str = Field(description="of what, for a sentence: 'the test', '128 KiB'")
+    what: str = Field(description="its subject, for a sentence: 'the test', '128 KiB'")
 
     @classmethod
     def of(cls, what: str, found: Judgement) -> Self:
-        """Return a judgement under the name of what it is of."""
+        """Return a judgement with its subject."""
         return cls(what=what, steady=found.steady, fills=found.fills, doubts=found.doubts)
 
 
 def unproven(found: Judgement, ordinals: Iterable[int]) -> tuple[Qualifier, ...]:
-    """Return what stands with the figures of a window, of these steps; none where it is steady."""
+    """Return the qualifier of a window's figures, for these steps; none if steady."""
     if found.steady:
         return ()
     why = f"steady state {found.verdict}"
@@ -88,10 +88,10 @@ T = TypeVar("T")
 
 
 class FiveNines(Stored):
-    """The 99.999 % response time of the I/Os of several rounds together, and what it stands on."""
+    """The 99.999 % response time of the I/Os of several rounds together, with its evidence."""
 
     value_ns: float = Field(description="order statistic: the nearest rank")
-    ios: int = Field(description="how many I/Os it is of")
+    ios: int = Field(description="number of its I/Os")
     low_ns: float | None = Field(
         description="order statistic above which the true value lies; it and its counterpart enclose it at "
         "95 %; None: the I/Os are too few to say"
@@ -127,12 +127,12 @@ class PtsCell(Stored):
 
     @property
     def name(self) -> str:
-        """What it is called in the table of a test, and as a variable that is tracked."""
+        """Its name in a test's table, and as a tracked variable."""
         return cell_label(self.read_pct, self.block_bytes)
 
 
 class TrackedVariable(Stored):
-    """A variable that steady state is judged by, and what the rule finds in the window."""
+    """A tracked variable, and the rule's result in the window."""
 
     name: str
     unit: str
@@ -154,35 +154,37 @@ class TrackedVariable(Stored):
 class PtsRounds(Judgement):
     """The rounds of one group of cells."""
 
-    group: str = Field(description="what tells it from the other groups of the test; empty: it has one")
+    group: str = Field(
+        description="distinguishes it from other groups of the test; empty: it is the only one"
+    )
     rounds: int
     cuts: tuple[int, ...] = Field(
         default=(),
-        description="rounds that were the first after an interruption which let the drive's state change: "
-        "the window is of rounds after the last of them",
+        description="first rounds after an interruption that changed the drive's state; the window follows "
+        "the last of them",
     )
     first: int = Field(description="first round of the window, from 1")
     last: int
-    reported: tuple[int, int] = Field(description="first and last round whose mean is given of each cell")
+    reported: tuple[int, int] = Field(description="first and last reported round of each cell")
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
     def reported_of(self, values: tuple[T, ...]) -> tuple[T, ...]:
-        """Return what of a cell's values, one of each round, is reported."""
+        """Return the reported part of a cell's values, one per round."""
         return values[self.reported[0] - 1 : self.reported[1]]
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the reported rounds; by the specification those of the window."""
+        """Return the mean over the reported rounds, which by the specification are the window's."""
         found = self.reported_of(values)
         return fmean(found) if found else None
 
     def range_of(self, value: float | None, values: tuple[float, ...]) -> Variation | None:
-        """Return how far a figure varies over the rounds of the window and those that are reported."""
+        """Return a figure's variation over the window's and the reported rounds."""
         first, last = min(self.first, self.reported[0]), max(self.last, self.reported[1])
         return of_rounds(value, values[first - 1 : last])
 
     def unproven(self, judged: Iterable[tuple[int, ...]]) -> tuple[Qualifier, ...]:
-        """Return what stands with figures of these rounds; `judged` has the steps of each tracked cell."""
+        """Return the qualifier of these rounds' figures; `judged` has the steps of each tracked cell."""
         return unproven(self, (step for each in judged for step in each[self.first - 1 : self.last]))
 
     def max_of_window(self, values: tuple[float | None, ...]) -> float | None:
@@ -192,9 +194,9 @@ class PtsRounds(Judgement):
 
 
 class Stimulus(Stored):
-    """What a test does to the drive in one of its phases, as the header of its pages prints it."""
+    """A phase of a test, as printed in the header of its pages."""
 
-    group: str = Field(default="", description="group of the test that it belongs to; empty: all")
+    group: str = Field(default="", description="its group of the test; empty: all")
     dependent: bool = Field(
         default=False, description="of preconditioning: by the test's own load, until steady (WDPC)"
     )
@@ -206,7 +208,7 @@ class Stimulus(Stored):
 
 
 class PtsBase(ResultBase):
-    """What every test of the specification has, and the header of its pages needs."""
+    """The base of every test of the specification, as needed by the header of its pages."""
 
     specification: str
     setting: Literal["PTS-E", "PTS-C"]
@@ -214,33 +216,34 @@ class PtsBase(ResultBase):
     depth: int = Field(description="I/Os in flight of each thread")
     active_range_pct: int
     active_range_bytes: int | None = Field(
-        default=None, description="what of the active range is used, by the parameters; None: not recorded"
+        default=None, description="used part of the active range, by the parameters; None: not recorded"
     )
     open_points: tuple[str, ...] = Field(
-        default=(), description="what the text leaves open of the test, or was not at hand, and what was done"
+        default=(),
+        description="points that the standard leaves open, or that were not available, and what was done",
     )
     purged: bool
     fills: float = Field(description="user capacities written in the whole test")
     preconditioning: tuple[Stimulus, ...] = Field(
         default=(), description="workload-independent, and by the test's own load; empty: none"
     )
-    stimuli: tuple[Stimulus, ...] = Field(default=(), description="what is measured, in its order")
-    left_out: tuple[str, ...] = Field(default=(), description="sizes or cells that were not measured")
+    stimuli: tuple[Stimulus, ...] = Field(default=(), description="what is measured, in order")
+    left_out: tuple[str, ...] = Field(default=(), description="sizes or cells not measured")
     left_out_why: str = ""
 
     @property
     def standard(self) -> bool:
-        """Whether it is SNIA's own test, and not a review's practice beside it."""
+        """Whether it is SNIA's own test, not a review's variant."""
         return self.specification == SPECIFICATION
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The judgements of steady state; none of a test that has none."""
+        """The steady-state judgements; none if the test has none."""
         return ()
 
     @property
     def steady(self) -> bool | None:
-        """Whether steady state was achieved wherever it is judged; None: the test judges none."""
+        """Whether steady state was achieved in all judgements; None: the test has none."""
         found = [window.steady for window in self.windows]
         return all(found) if found else None
 
@@ -263,7 +266,7 @@ class PtsResult(PtsBase):
 
 
 class PtsRecords(Stored):
-    """A load record by record, each of equal length; the tuples have an entry for each."""
+    """A load in records of equal length; the tuples have an entry for each."""
 
     ordinal: int
     seconds: float = Field(description="length of a record")
@@ -273,7 +276,7 @@ class PtsRecords(Stored):
         description="mean response time (ART), of exact sums; None: no I/O"
     )
     five_nines_ns: tuple[float | None, ...] = Field(
-        description="99.999 %: the order statistic, however few the I/Os; None: none"
+        description="99.999 %: the order statistic, for any number of I/Os; None: none"
     )
     max_ns: tuple[float | None, ...] = Field(description="maximum response time (MRT)")
     written_bytes: tuple[int, ...] = Field(description="in the record")
@@ -284,7 +287,7 @@ class PtsRecords(Stored):
     five_nines_high_ns: tuple[float | None, ...] = Field(default=(), description="likewise below which")
 
     def five_nines(self, at: int) -> FiveNines | None:
-        """Return the five nines of a record with what they stand on; None where that is not known."""
+        """Return the five nines of a record with their evidence; None if unknown."""
         value = self.five_nines_ns[at]
         if value is None or not self.ios:
             return None
@@ -292,11 +295,11 @@ class PtsRecords(Stored):
         return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
     def ends_s(self) -> tuple[float, ...]:
-        """Return when each record ends, from the beginning of the load."""
+        """Return when each record ends, from the start of the load."""
         return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
 
     def total_bytes(self) -> tuple[int, ...]:
-        """Return what was written by the end of each record."""
+        """Return the bytes written by the end of each record."""
         totals, total = [], 0
         for each in self.written_bytes:
             total += each
@@ -305,7 +308,7 @@ class PtsRecords(Stored):
 
 
 class PtsHistogram(Stored):
-    """All response times of a stretch, in buckets."""
+    """All response times of a period, in buckets."""
 
     seconds: float
     iops: float
@@ -316,7 +319,7 @@ class PtsHistogram(Stored):
     )
     bounds_ns: dict[str, tuple[float | None, float | None]] = Field(
         default={},
-        description="of each, what encloses the true value at 95 %; None: too few I/Os to say",
+        description="for each, the 95 % bounds of the true value; None: too few I/Os",
     )
     max_ns: float | None
     low_ns: tuple[int, ...] = Field(description="lower edge of each bucket")
@@ -325,7 +328,7 @@ class PtsHistogram(Stored):
 
 
 class PtsSamples(Judgement):
-    """Samples of a load by which steady state is judged."""
+    """Samples of a load for judging steady state."""
 
     first: int = Field(description="first sample of the window, from 1")
     last: int
@@ -335,34 +338,36 @@ class PtsSamples(Judgement):
 
     @property
     def verdict(self) -> str:
-        """What follows "steady state"."""
+        """The words after "steady state"."""
         if self.variable.mean is None:
             return too_few(len(self.variable.values))
         return super().verdict
 
 
 class PtsSeriesResult(PtsBase):
-    """What these tests have in common."""
+    """The common part of these tests."""
 
     capacity_bytes: int = Field(description="user capacity: one drive fill")
 
 
 class PtsSaturationResult(PtsSeriesResult):
-    """Write saturation: from the fresh drive on until one of three reasons ends it."""
+    """Write saturation: from the fresh drive until one of three stop conditions."""
 
     kind: Literal["pts-saturation"] = "pts-saturation"
     stimulus: str = Field(description="as the specification writes it: RND 4 KiB 0/100")
     reason: Literal["steady", "capacity", "time"] | None = Field(
-        description="what ended it; None: it was cut short"
+        description="its stop condition; None: interrupted"
     )
-    ended: int = Field(description="records until then; those after it are of the histogram")
+    ended: int = Field(description="records until then; later ones are for the histogram")
     samples: PtsSamples
     records: PtsRecords
-    histogram: PtsHistogram | None = Field(description="of what followed without a pause; None: cut short")
+    histogram: PtsHistogram | None = Field(
+        description="of the writes that followed without a pause; None: interrupted"
+    )
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """That of the samples; none where there were too few to judge."""
+        """The window of the samples; none if too few."""
         found = self.samples
         judged = found.variable.mean is not None
         return (SteadyWindow.of("the test", found),) if judged else ()
@@ -380,7 +385,7 @@ class PtsStimulus(Stored):
 
     @classmethod
     def of(cls, name: str, records: PtsRecords) -> Self:
-        """Sum a load's records up."""
+        """Summarise a load's records."""
         return cls(
             name=name,
             records=records,
@@ -397,13 +402,13 @@ class PtsCrossStimulusResult(PtsSeriesResult):
     kind: Literal["pts-cross-stimulus"] = "pts-cross-stimulus"
     groups: tuple[PtsStimulus, ...]
     recovery_s: float | None = Field(
-        description="from the beginning of the third load until a record of it reached the first's mean; "
-        "None: not yet"
+        description="from the start of the third load until a record reached the first load's mean; None: "
+        "not reached"
     )
 
 
 class PtsWait(Stored):
-    """Bursts with rests of one length between them, and the return to the baseline after them."""
+    """Bursts with rests of one length, and the return to the baseline afterwards."""
 
     idle_s: float = Field(description="each rest")
     cut: bool | None = Field(
@@ -412,18 +417,18 @@ class PtsWait(Stored):
         description="whether the drive was preconditioned again before it, after an interruption; absent: no",
     )
     bursts: PtsRecords = Field(
-        description="a record for each burst, without the rests; the first of them follows no rest"
+        description="a record for each burst, without the rests; the first follows no rest"
     )
     mean_iops: float = Field(description="of the bursts that follow a rest")
     mean_ns: float | None = Field(description="mean response time of these bursts, by their I/Os")
     max_ns: float | None = Field(description="of these bursts")
     of_baseline: float = Field(description="mean IOPS of these bursts / baseline")
-    back: PtsRecords = Field(description="the writing without rests that follows")
+    back: PtsRecords = Field(description="the following writing without rests")
     back_iops: float = Field(description="mean of its last tenth")
 
 
 class PtsIdleRecoveryResult(PtsSeriesResult):
-    """Host idle recovery: what rests of the host give back to the drive."""
+    """Host idle recovery: how far idle periods restore the drive's performance."""
 
     kind: Literal["pts-idle-recovery"] = "pts-idle-recovery"
     burst_s: float

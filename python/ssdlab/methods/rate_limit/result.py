@@ -138,7 +138,10 @@ class RateLimitResult(ResultBase):
 
     @property
     def unjudged(self) -> OfferedLoad | None:
-        """The rate that says nothing of the drive, where none held: the lowest, first of those disturbed."""
+        """The rate that proves nothing about the drive, if none passed.
+
+        The lowest, preferably a disturbed one.
+        """
         if self.highest_held is not None:
             return None
         found = [each for each in self.tries if each.unmeasured]

@@ -78,7 +78,7 @@ class Reference(Stored):
 
 
 class LoadCell(Stored):
-    """Reads at one rate beside writes at another."""
+    """Reads at one rate with writes at another."""
 
     read_pct: int = Field(description="of the peak of reads alone")
     write_pct: int = Field(description="of the steady rate of writes alone")
@@ -90,13 +90,15 @@ class LoadCell(Stored):
     held: bool = Field(
         description="whether both rates were done without a growing backlog, and no I/O failed"
     )
-    why: str = Field(default="", description="why it was not held")
+    why: str = Field(default="", description="why it was not sustained")
     disturbed: bool | None = Field(
         default=None,
         exclude_if=absent,
         description="whether that is failed I/O or a pause of ssdlab, not the drive; absent: no",
     )
-    service_ns: Latencies = Field(default={}, description="of the reads; nothing of a cell not held")
+    service_ns: Latencies = Field(
+        default={}, description="of the reads; empty for a cell that was not sustained"
+    )
     response_ns: Latencies = Field(default={}, description="likewise, from the intended arrival")
     write_response_ns: Latencies = Field(default={}, description="of the writes")
     mean_w: float | None = None
@@ -152,7 +154,7 @@ class LoadCell(Stored):
 
 
 class ReadUnderWritesResult(ResultBase):
-    """Latency of reads over the rate of reads and the rate of writes beside them."""
+    """Latency of reads over the rates of reads and of concurrent writes."""
 
     kind: Literal["read-under-writes"] = "read-under-writes"
     block_bytes: int
@@ -250,7 +252,7 @@ class Course:
 
 
 def saturation(direction: Side_, side: Side, course: Course, ordinal: int) -> Claim | None:
-    """Return why a rate was not held; None if it was."""
+    """Return why a rate was not sustained; None if it was."""
     shown, others = Evidence((ordinal,)), {"of": f"{direction}s"}
     if side.dropped:
         return Claim(
@@ -278,7 +280,7 @@ def saturation(direction: Side_, side: Side, course: Course, ordinal: int) -> Cl
 
 
 def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
-    """Yield what shares are of, the cell that comparisons use, the saturated ones, and the state."""
+    """Yield the reference rates, the cell for comparisons, the saturated cells, and the state."""
     yield _references(result)
     if (cell := result.cell(*HEADLINE)) is not None:
         yield _headline(result, cell)

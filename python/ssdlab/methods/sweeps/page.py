@@ -54,7 +54,7 @@ _LATENCY_VIEWS = ("mean", "p99", "p99.9", "p99.99")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A run beside its typed Result."""
+    """A run with its typed Result."""
 
     shown: Shown
     result: PeakResult
@@ -76,7 +76,7 @@ class Sweep:
 
     @cached_property
     def unproven(self) -> dict[int, str]:
-        """For what points, by their depth, have no rank; empty: they have one."""
+        """Labels that forbid ranking points, by depth; empty: none."""
         unit = rates.WORDS[rates.units(self.result.pattern)[0]]
         return {
             point.in_flight_asked: rates.unproven(self.shown, point.ordinal, unit) for point in self.measured
@@ -100,12 +100,12 @@ class Sweep:
 
     @property
     def share(self) -> str:
-        """What the reported depth must reach: `95 % of the best`."""
+        """The share that the reported depth must reach: `95 % of the best`."""
         return f"{fixed_share_text(self.result.share)} of the best"
 
     @property
     def workload(self) -> str:
-        """What was asked of the drive: `4 KiB random reads`."""
+        """The requested workload: `4 KiB random reads`."""
         return f"{block_text(self.result.block_bytes)} {self.result.pattern} {self.result.direction}s"
 
 

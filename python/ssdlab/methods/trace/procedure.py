@@ -137,7 +137,7 @@ def procedure(lab: Lab, p: TraceParams) -> None:
 
 
 def conclude(data: RunData, p: TraceParams) -> TraceResult:
-    """Give the figures of a storage-bench page, and what became of the trace."""
+    """Return the figures of a storage bench, and the changes to the trace."""
     read = next(step for step in data.steps if step.verb == "trace")
     replayed = data.step(LABEL)
     assert replayed is not None  # the procedure has it

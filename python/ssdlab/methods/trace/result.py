@@ -52,7 +52,7 @@ class TraceRecording(Stored):
     duration_ns: int = Field(description="when the last I/O was due; 0 as fast as possible")
     end: int = Field(description="first byte behind all I/Os")
     longest_bytes: int
-    unit_bytes: int = Field(description="what divides all offsets and lengths")
+    unit_bytes: int = Field(description="largest unit of all offsets and lengths")
 
 
 class Replayed(Stored):
@@ -76,11 +76,11 @@ class Replayed(Stored):
     mean_w: float | None
     energy_j: float | None
     times_from: Literal["program", "block layer"] = Field(
-        default="program", description="who took busy and service times"
+        default="program", description="source of busy and service times"
     )
     block_layer_fault: str | None = Field(
         default=None,
-        description="why those of the block layer are not used, where they were taken",
+        description="why the block layer's times are not used, if taken",
     )
     attribution: Attribution | None = Field(
         default=None, description="whether the host took part in the times; None: not recorded"
@@ -255,7 +255,7 @@ def tails(result: TraceResult) -> Table:
 
 
 def trace(result: TraceResult) -> Table:
-    """Return the trace as it was recorded, and what became of it, in one row."""
+    """Return the trace as recorded, and its changes, in one row."""
     head = (
         "Trace",
         "Format",

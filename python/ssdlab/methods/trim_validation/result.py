@@ -48,7 +48,7 @@ VERDICTS: dict[Verdict, str] = {
     "no contrast": "cannot be judged",
     "not judged": "is not judged",
 }
-"""What the verdicts on TRIM are in words."""
+"""The verdicts on TRIM in words."""
 
 FULL_TORTURE_S = 3600.0
 FULL_SUSTAINED_S = 600.0
@@ -115,16 +115,16 @@ class LbaPlot(Stored):
 
 
 class TrimEffect(Stored):
-    """What is known of the discard itself."""
+    """The evidence of the discard itself."""
 
     reached_device: bool | None = Field(description="None where nothing shows it")
-    evidence: str | None = Field(description="what shows it: tracepoint, counters, simulated")
-    reads: str | None = Field(description="what trimmed blocks return: zeroes, unchanged, ...")
+    evidence: str | None = Field(description="evidence: tracepoint, counters, simulated")
+    reads: str | None = Field(description="content of trimmed blocks: zeroes, unchanged, ...")
     seconds: float | None
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return what a step of the verb `trim` found out."""
+        """Return the result of a `trim` step."""
         trim = step.found(TrimFacts).trim
         if trim is None:
             return cls(reached_device=None, evidence=None, reads=None, seconds=None)
@@ -251,7 +251,7 @@ _REACHED = {
 
 
 def plots(result: TrimResult) -> list[LbaPlot]:
-    """Return what there is of clean, before and after."""
+    """Return the existing plots of clean, before and after."""
     return [plot for plot in (result.clean, result.before, result.after) if plot is not None]
 
 
@@ -367,7 +367,7 @@ def _again(result: TrimResult) -> str:
 
 
 def verdict(result: TrimResult) -> Table:
-    """Return the verdict and what it rests on."""
+    """Return the verdict and its evidence."""
     head = ("TRIM", "Recovered", "95 % interval, ±", "Loss recovered", "Works from", "Purged before")
     row = (
         words(VERDICTS[result.verdict]),

@@ -94,7 +94,8 @@ def findings(result: FillResult) -> Iterator[Claim]:
         yield Claim("No end of an SLC cache: the speed does not fall for good", evidence=shown)
     else:
         yield Claim(
-            "The speed falls for good after {figure}, from {before} to {after}: the SLC cache ends there, or "
+            "The speed falls permanently after {figure}, from {before} to {after}: the SLC cache ends "
+            "there, or "
             "garbage collection begins",
             figure=Amount(result.cache_bytes, "bytes"),
             evidence=shown,

@@ -241,7 +241,7 @@ def against(entry: Entry) -> Iterator[str]:
     elif count:
         whole = "its rating is not compared" if count == 1 else f"none of its {count} ratings is compared"
         if others >= count:
-            yield f"{whole}: {'it applies' if count == 1 else 'they apply'} to another drive state"
+            yield f"{whole}: the drive state differs"
         elif others:
             yield f"{whole}: {others} for another drive state, the rest for figures not measured"
         elif unfit := _unfit(places):

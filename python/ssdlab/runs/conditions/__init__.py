@@ -1,5 +1,5 @@
-"""Conditions: the settings that a run needs. Journalled, set, read back, and put back at its end.
+"""Conditions: the settings that a run needs, journalled, set, read back, and restored at its end.
 
-How each setting is read and written is in `ssdlab.drives.settings`. A run that dies leaves its `Ledger`
-behind; from it `ssdlab resume`, `ssdlab conditions restore` and `ssdlab doctor` know what to put back.
+`ssdlab.drives.settings` reads and writes each setting. A crashed run leaves its `Ledger`, from which `ssdlab
+resume`, `ssdlab conditions restore` and `ssdlab doctor` know what to restore.
 """

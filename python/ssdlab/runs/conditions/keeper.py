@@ -1,7 +1,7 @@
-"""Brings conditions about for one run, and puts them back.
+"""Sets the conditions of a run, and restores them.
 
-A setting is changed in this order: its value is read, the change is on the disk (`ledger`), it is set, it is
-read again. What the drive says then counts; that it took the command proves nothing.
+Each setting is read, its change recorded on disk (`ledger`), set, and read again. The final reading counts;
+an accepted command proves nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ConditionKeeper:
     Parameters
     ----------
     drive
-        Held while the run goes on.
+        Held during the run.
     ledger
         Of the run.
     """
@@ -50,25 +50,25 @@ class ConditionKeeper:
         self._firm: dict[str, str] = {}
 
     def bring_about(self, required: Mapping[str, str], *, firm: bool = False) -> StepResult:
-        """Set what is required and read it back.
+        """Set conditions and read them back.
 
         Parameters
         ----------
         required
-            Settings by name, with what is wanted of each.
+            Settings by name, with the wanted values.
         firm
-            They make the drive the one under test: a method that asks otherwise does not get it.
+            They define the variant under test: methods cannot change them.
 
         Returns
         -------
         StepResult
-            Facts: ``set`` (what came of each), ``found`` (the kernel's settings afterwards), ``departures``.
+            Facts: ``set`` (outcome of each), ``found`` (the kernel's settings afterwards), ``departures``.
 
         Raises
         ------
         Unsupported, DriveError, HostError
-            Of firm conditions, and of those that lose the drive's data: it could not be set, or is not what
-            it was set to.
+            Only for firm conditions and those that lose the drive's data: it could not be set, or reads
+            otherwise.
         """
         outcomes: list[Outcome] = []
         departures: list[Departure] = []
@@ -98,14 +98,14 @@ class ConditionKeeper:
         )
 
     def again(self, outcomes: Iterable[Outcome], *, firm: bool) -> None:
-        """Bring about, in a later session, what a finished step had brought about.
+        """Set again, in a later session, what a finished step had set.
 
         Raises
         ------
         Refused
-            The namespace was formatted back, so that what the run wrote is gone.
+            The namespace was formatted back, so the run's data is gone.
         DriveError, HostError
-            It cannot be set any more.
+            It can no longer be set.
         """
         for outcome in outcomes:
             if firm:
@@ -128,7 +128,7 @@ class ConditionKeeper:
                 raise _lie(self._drive, reached)
 
     def lost(self) -> list[Departure]:
-        """Tell which settings are not any more, at the end, as they were set."""
+        """Return the settings that changed since they were set."""
         found = []
         for change in self._ledger.outstanding:
             if change.found is None or change.name in PASSING:
@@ -146,17 +146,17 @@ class ConditionKeeper:
         return found
 
     def put_back(self, *, finished: bool) -> list[Warned]:
-        """Put everything back as it was, last change first; what cannot be is reported.
+        """Restore everything, last change first; report what cannot be.
 
         Parameters
         ----------
         finished
-            Of a run that is to go on, what loses the drive's data stays: `resume` needs what was written.
+            If False, settings whose restoring loses data are kept: `resume` needs the data.
         """
         left = []
         for change in reversed(self._ledger.outstanding):
             if change.destroys and not finished:
-                left.append(_left(change, "putting it back would lose what the run wrote"))
+                left.append(_left(change, "restoring it would lose the run's data"))
                 continue
             try:
                 ended = put_back(self._drive.setting(change.name), change)
@@ -263,12 +263,12 @@ class ConditionKeeper:
 
 
 def put_back(setting: Setting, change: Change) -> Ended:
-    """Put one setting back, if it is still as the run had set it; a format with metadata is not made again.
+    """Restore a setting, if it is still as the run set it; formats with metadata are not restored.
 
     Raises
     ------
     DriveError, HostError, Unsupported
-        It could not be.
+        It could not be restored.
     """
     now = setting.read()
     if now == change.before:

@@ -1,8 +1,8 @@
-"""What a run has changed on a drive and its host, kept so that no kill can lose it.
+"""The changes of a run to a drive and its host, recorded so that a kill cannot lose them.
 
-Each change is on the disk before it is made, in the run folder and in the state folder of the host
-(`ssdlab/conditions` of ``XDG_STATE_HOME``): the first for `resume`, the second for people who wonder why a
-drive is set as it is. The second is gone once nothing is left to put back.
+Each change is recorded on disk before it is made: in the run folder for `resume`, and in the host's state
+folder (`ssdlab/conditions` of ``XDG_STATE_HOME``) for other commands. The latter is removed once all is
+restored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Ended = Literal["put back", "already back", "changed since", "gone", "kept", "no
 
 
 class Change(Stored):
-    """One setting that was changed, or was about to be when the run died."""
+    """One setting that was changed, or about to be when the run died."""
 
     name: str = Field(description="as in `lab.conditions`")
     drive: str | None = Field(description="identifier of the drive; None for a setting of the host")
@@ -42,35 +42,34 @@ class Change(Stored):
         default=None,
         description="value read back after setting (the kernel rounds); None: the run died before",
     )
-    lasting: bool = Field(description="whether it outlives a reboot")
+    lasting: bool = Field(description="whether it persists over a reboot")
     destroys: bool = Field(description="whether changing it loses the drive's data")
-    follows: str | None = Field(default=None, description="setting whose change changes this one")
+    follows: str | None = Field(default=None, description="setting that also changes this one")
     boot_id: str
     at: str
-    ended: Ended | None = Field(default=None, description="outcome; None: still to be put back")
+    ended: Ended | None = Field(default=None, description="outcome; None: still to be restored")
     ended_at: str | None = None
 
     @property
     def made(self) -> str:
-        """What the run made of it, as far as it knows."""
+        """The run's value, as far as known."""
         return self.after if self.found is None else self.found
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What stays the same of it from its first record on, and tells it from others."""
+        """The constant part of its records, which identifies it."""
         return self.name, self.drive or "", self.before, self.boot_id
 
     @property
     def words(self) -> str:
-        """Say it in words."""
+        """The change in words."""
         whose, name = self.device or "the host", self.name.replace("_", " ")
         return f"{name} of {whose}: {self.made}, was {self.before}"
 
     def stands(self, now: str) -> bool:
-        """Say whether what is read now is the run's doing.
+        """Whether the present reading is the run's change.
 
-        Of a change that a kill came into, and of a setting that follows another, nobody knows what the kernel
-        made of it: all counts that is not as it was before.
+        For an interrupted change, and a setting that follows another, any value but the earlier one counts.
         """
         if self.found is None or self.follows is not None:
             return now != self.before
@@ -92,9 +91,9 @@ class Ledger:
     Parameters
     ----------
     folder
-        The run folder; what an earlier session wrote there is taken up.
+        The run folder, with the records of earlier sessions.
     host
-        Folder for the copy that the host keeps.
+        Folder for the host's copy.
 
     Raises
     ------
@@ -125,7 +124,7 @@ class Ledger:
 
     @classmethod
     def of_host(cls, copy: Path) -> Ledger:
-        """Return the ledger that a file in the host's folder stands for, its run folder gone or not."""
+        """Return the ledger of a file in the host's folder, even if the run folder is gone."""
         content = read_ledger(copy)
         made = cls.__new__(cls)
         made._run, made._copy, made._content = Path(content.folder), copy, content
@@ -142,7 +141,7 @@ class Ledger:
         return Path(self._content.folder)
 
     def is_called(self, name: str) -> bool:
-        """Say whether a name means this run: its folder, or how its id or the last letters of it begin."""
+        """Whether a name means this run: its folder, or a prefix of its id or of its last letters."""
         short = self.run.rpartition("-")[2]
         return bool(name) and (
             self.run.startswith(name) or short.startswith(name) or str(self.folder) == name
@@ -155,7 +154,7 @@ class Ledger:
 
     @property
     def outstanding(self) -> tuple[Change, ...]:
-        """Those that are still to be put back."""
+        """Changes still to be restored."""
         return tuple(change for change in self._content.changes if change.ended is None)
 
     def find(self, name: str) -> Change | None:
@@ -163,9 +162,9 @@ class Ledger:
         return next((change for change in self.outstanding if change.name == name), None)
 
     def note(self, change: Change) -> None:
-        """Record, durably, that a setting is about to be changed.
+        """Record, durably, that a setting is about to change.
 
-        Of one that is changed again what it was at first stays: that is what it goes back to.
+        A repeated change keeps the first value, to which it is restored.
         """
         first = self.find(change.name)
         if first is None:
@@ -175,17 +174,17 @@ class Ledger:
         self._put(tuple(change if each is first else each for each in self.changes))
 
     def read_back(self, change: Change, found: str) -> None:
-        """Record, durably, what a setting reads now that it is set."""
+        """Record, durably, a setting's reading after the change."""
         known = change.model_copy(update={"found": found})
         self._put(tuple(known if each is change else each for each in self.changes))
 
     def follow(self, change: Change, leader: str) -> None:
-        """Record, durably, that a setting is about to change along with another."""
+        """Record, durably, that a setting will change along with another."""
         follower = change.model_copy(update={"follows": leader})
         self._put(tuple(follower if each is change else each for each in self.changes))
 
     def end(self, change: Change, how: Ended) -> None:
-        """Record, durably, what became of a change."""
+        """Record, durably, the outcome of a change."""
         ended = change.model_copy(update={"ended": how, "ended_at": now()})
         self._put(tuple(ended if each is change else each for each in self.changes))
 
@@ -217,7 +216,7 @@ def change_of(
     destroys: bool,
     follows: str | None = None,
 ) -> Change:
-    """Return a change that is about to be made, of now and of this boot."""
+    """Return the record of a change about to be made, with time and boot."""
     return Change(
         name=name,
         drive=drive,
@@ -257,19 +256,19 @@ def read_ledger(path: Path) -> LedgerContent:
     if content.schema_version not in (_UNSEALED, CONDITIONS_SCHEMA):
         raise Refused(
             f"{path} was written by another ssdlab version ({content.schema_version})",
-            "put the settings back with the ssdlab that made the run",
+            "restore the settings with the ssdlab that made the run",
             path=str(path),
         )
     return content
 
 
 def ledgers(host: Path | None = None) -> Iterator[Ledger]:
-    """Yield the ledgers of runs that have something to put back, whether they still go on or not.
+    """Yield the ledgers of runs with something to restore, running or not.
 
     Raises
     ------
     Refused
-        One is damaged; at the end, so that it hides no other.
+        One is damaged; raised at the end, so that it hides no other.
     """
     damaged: Refused | None = None
     for path in ledger_paths(host):

@@ -1,4 +1,4 @@
-"""Settings that killed runs left changed: naming and restoring them without resuming those runs."""
+"""Names and restores settings that killed runs left changed, without resuming those runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PortOf = Callable[[Path, Path], "AdminPort"]
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of one change: how it ended, or why it is still there."""
+    """The result of one change: its outcome, or why it remains."""
 
     change: Change
     ended: Ended | None
@@ -38,16 +38,16 @@ class Settled:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A setting that still has the value which a killed run gave it.
+    """A setting that still has a killed run's value.
 
     Attributes
     ----------
     ledger
         Of the run.
     change
-        What it did.
+        The change.
     now
-        What is read now; None where it cannot be read.
+        The present reading; None if unreadable.
     """
 
     ledger: Ledger
@@ -58,11 +58,11 @@ class Leftover:
     def what(self) -> str:
         """Name it in a sentence."""
         change = self.change if self.now is None else self.change.model_copy(update={"found": self.now})
-        return f"a run that died left the {change.words}"
+        return f"a crashed run left the {change.words}"
 
     @property
     def restore(self) -> str:
-        """The command that puts it back."""
+        """The command that restores it."""
         from ssdlab.results.store import short_id
 
         consent = f" --destroy {self.change.drive}" if self.change.destroys else ""
@@ -73,7 +73,7 @@ class Leftover:
         """What to do about it."""
         from ssdlab.results.store import run_words
 
-        return f"put it back with {self.restore}, or continue: ssdlab resume {run_words(self.ledger.folder)}"
+        return f"restore it with {self.restore}, or continue: ssdlab resume {run_words(self.ledger.folder)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for programs."""
@@ -116,14 +116,14 @@ def _goes_on(folder: Path) -> bool:
 def leftovers(
     device: str | None = None, *, files: HostFiles | None = None, port_of: PortOf | None = None
 ) -> tuple[list[Leftover], Refused | None]:
-    """Name what runs that died have left set, and an account of it that cannot be read.
+    """Return settings left by crashed runs, and unreadable ledgers.
 
     Parameters
     ----------
     device
-        Kernel name of the disk that matters, of a partition too; None for all that are here.
+        Kernel name of the disk, also for a partition; None for all disks here.
     files, port_of
-        The host, and the way to a drive; others for tests.
+        Access to the host and to a drive; replaced in tests.
     """
     files, port_of = files or HostFiles(), port_of or KernelPort.of
     found: list[Leftover] = []
@@ -155,16 +155,16 @@ def settle(
     files: HostFiles | None = None,
     port_of: PortOf | None = None,
 ) -> list[Settled]:
-    """Put back what a run has left, last change first.
+    """Restore what a run has left, last change first.
 
     Parameters
     ----------
     ledger
-        Of a run that no process is working on.
+        Ledger of a run that is not running.
     destroy
-        Consent to formatting a drive back; without, its format stays.
+        Consent to formatting a drive back; without it, the format is kept.
     files, port_of
-        The host, and the way to a drive; others for tests.
+        Access to the host and to a drive; replaced in tests.
     """
     files = files or HostFiles()
     settled = []
@@ -235,7 +235,9 @@ def _kernel_name(node: Path) -> str:
 def _format_back(change: Change, destroy: str | None) -> Ended:
     """Format a namespace back, past the guard as any write."""
     if destroy is None:
-        raise _Stays(f"putting it back formats the drive: add --destroy {change.drive} to lose its data")
+        raise _Stays(
+            f"restoring it formats the drive and erases all data: to consent, add --destroy {change.drive}"
+        )
     here = [look.identity for look in list_drives() if look.identity is not None]
     identity = next((each for each in here if each.consent_id == change.drive), None)
     if identity is None:

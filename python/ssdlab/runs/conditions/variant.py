@@ -1,11 +1,10 @@
-"""Variants: settings in which one drive is compared with itself, named alike on any drive.
+"""Variants: settings in which one drive is compared with itself, with the same names on any drive.
 
-A simulated drive is made so (its text says it). A real one is brought there before the first step, or the run
-is refused; less usable capacity is had by leaving the end of its LBA range alone, trimmed where the run may
-write.
+A simulated drive is made as its text says. A real one is set before the first step, or the run is refused;
+less usable capacity leaves the end of its LBA range unused, trimmed if the run may write.
 
-Spare is (raw - usable) / raw everywhere. The raw capacity comes from the drive record, or from the profile;
-where nobody knows it, a share is one of the user capacity, and that is a departure.
+Spare is (raw - usable) / raw everywhere. The raw capacity comes from the drive record or the profile. If it
+is unknown, a share refers to the user capacity, which is a departure.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Watts = Annotated[float, BeforeValidator(_watts), PlainSerializer(lambda w: f"{w
 
 
 class Variant(NamedOptions):
-    """What the drive under test is to be; nothing of it given, it is taken as it is."""
+    """The wanted variant of the drive under test; by default the drive as it is."""
 
     model_config = ConfigDict(populate_by_name=True)
     noun: ClassVar[str] = "option of a variant"
@@ -72,12 +71,12 @@ class Variant(NamedOptions):
 
     @property
     def destroys(self) -> bool:
-        """Whether to bring it about may lose the drive's data."""
+        """Whether setting it may lose the drive's data."""
         return self.lba_format_bytes is not None
 
     @property
     def demands(self) -> dict[str, str]:
-        """What is to be set on a real drive, as `lab.conditions` takes it."""
+        """Settings on a real drive, for `lab.conditions`."""
         asked = {
             "lba_format": None if self.lba_format_bytes is None else str(self.lba_format_bytes),
             "power_state": None if self.power_limit_w is None else f"{self.power_limit_w:g}W",
@@ -91,7 +90,7 @@ class Variant(NamedOptions):
         return self.usable_bytes is not None or self.spare is not None
 
     def words(self) -> tuple[str, ...]:
-        """Return what an entry of it is called beside the drive's name."""
+        """Return the words of an entry after the drive's name."""
         usable, block = self.usable_bytes, self.lba_format_bytes
         return tuple(
             word
@@ -117,9 +116,9 @@ AS_IT_IS = Variant()
 
 
 def parted(text: str) -> tuple[str, dict[str, str]]:
-    """Part what a drive is to be from its name, as the options of all drives say it.
+    """Split a drive's name from its variant options.
 
-    The text of a simulated drive has most of it already, and keeps that.
+    The text of a simulated drive keeps the options it already has.
 
     >>> parted("/dev/nvme0n1,spare=25%")
     ('/dev/nvme0n1', {'spare': '25%'})
@@ -144,12 +143,12 @@ def parted(text: str) -> tuple[str, dict[str, str]]:
 
 
 def with_own(variant: Variant | None, asked: Mapping[str, str], drive: str) -> Variant:
-    """Return what options say of all drives with what the text of one says of it alone.
+    """Combine options for all drives with the options of one drive's text.
 
     Raises
     ------
     UsageError
-        Both say it, or a value does not fit.
+        Both set the same, or a value does not fit.
     """
     of_all = {} if variant is None else variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     if twice := next((name for name in asked if name in of_all), None):
@@ -161,21 +160,21 @@ def with_own(variant: Variant | None, asked: Mapping[str, str], drive: str) -> V
 
 
 def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, writing: bool) -> Usable | None:
-    """Work out what a variant leaves of a real drive; None where it uses all.
+    """Return the usable part of a real drive under a variant; None if all.
 
     Parameters
     ----------
     variant, identity
-        What is asked of which drive.
+        The variant, and the drive's identity.
     raw_bytes
-        Its raw capacity, if that is known.
+        Its raw capacity, if known.
     writing
-        Whether the run may write, and so free what is left.
+        Whether the run may write, and so trim the unused part.
 
     Raises
     ------
     UsageError
-        It has not so much, or not so little spare.
+        It has less capacity, or more spare.
     """
     if not variant.limits_span:
         return None
@@ -205,12 +204,12 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
 
 
 def on_text(text: str, variant: Variant) -> str:
-    """Return the text of a simulated drive that is the variant; of a real drive, the text as it is.
+    """Return the text of a simulated drive with the variant; a real drive's text is unchanged.
 
     Raises
     ------
     UsageError
-        The text says the same already, or the profile cannot have it.
+        The text already sets it, or the profile cannot have it.
     """
     if variant == AS_IT_IS or not text.startswith(SIMULATED_PREFIX):
         return text
@@ -257,14 +256,14 @@ def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
 
 
 def check_able(variant: Variant, setting: Callable[[str], Setting], *, made_to_order: bool) -> None:
-    """Refuse a variant that a real drive cannot be, before anything is touched.
+    """Refuse a variant that a real drive does not support, before anything is touched.
 
     Parameters
     ----------
     variant
-        What the drive is to be.
+        The wanted variant.
     setting
-        Finds a setting of it: of a drive that is held its own, else `ssdlab.drives.settings.settings_of`.
+        Returns a setting of it: its own for an open drive, else `ssdlab.drives.settings.settings_of`.
     made_to_order
         The drive's capability of that name.
 
@@ -279,7 +278,7 @@ def check_able(variant: Variant, setting: Callable[[str], Setting], *, made_to_o
 
 
 def check_fits(variant: Variant, identity: Identity, *, writing: bool) -> None:
-    """Refuse a variant that a drive which was looked at, and is not held, cannot be.
+    """Refuse a variant that a drive inspected but not opened cannot be.
 
     Raises
     ------
@@ -294,7 +293,7 @@ def check_fits(variant: Variant, identity: Identity, *, writing: bool) -> None:
 
 
 def misfit(variant: Variant, identity: Identity, *, writing: bool) -> LabError | None:
-    """Return what `check_fits` raises; None where the drive can be the variant."""
+    """Return the error of `check_fits`; None if the drive can be the variant."""
     try:
         check_fits(variant, identity, writing=writing)
     except LabError as error:
@@ -303,7 +302,7 @@ def misfit(variant: Variant, identity: Identity, *, writing: bool) -> LabError |
 
 
 def varied(method: Method, stored: VariantInfo | None) -> Method:
-    """Return a method that makes the drive a variant first, and sees no more of it than is used."""
+    """Return a method that first makes the drive the variant, and sees only the used part."""
     if stored is None or stored.made:
         return method
     usable = stored.usable
@@ -320,12 +319,12 @@ def varied(method: Method, stored: VariantInfo | None) -> Method:
 
 
 def variant_info(variant: Variant, identity: Identity, *, writing: bool) -> VariantInfo | None:
-    """Return what a run's manifest keeps of its variant, for a drive as it is now; None if there is none.
+    """Return the variant for a run's manifest, for the drive as it is now; None if there is none.
 
     Raises
     ------
     UsageError
-        The drive has not so much, or not so little spare.
+        The drive has less capacity, or more spare.
     """
     if variant == AS_IT_IS:
         return None
@@ -347,7 +346,7 @@ def _raw_bytes(identity: Identity) -> int | None:
 
 
 def with_variant(manifest: Manifest, stored: VariantInfo | None) -> Manifest:
-    """Return a manifest whose drive is the variant, by name too."""
+    """Return a manifest whose drive is the variant, including its name."""
     if stored is None:
         return manifest
     name = manifest.drive.name if stored.made else ", ".join((manifest.drive.name, *stored.words))

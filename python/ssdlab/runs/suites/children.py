@@ -1,4 +1,4 @@
-"""One run of a suite: begun, resumed, or found to be finished."""
+"""One run of a suite: started, resumed, or recognised as finished."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _LOOK_S = 0.1
 
 @dataclass(frozen=True)
 class Before:
-    """What the runs of a suite have done to a drive before the next one.
+    """What earlier runs of a suite did to a drive.
 
     Attributes
     ----------
     written_by
-        Run that wrote the whole span, since when there were only reads.
+        Run that wrote the whole span; since then there were only reads.
     bytes_written
         Written by all of them.
     """
@@ -73,7 +73,7 @@ def work_on(
     begun_on: Given | None = None,
     renewal: Renewal | None = None,
 ) -> Path:
-    """Begin a run of a suite, or resume it, and return its folder.
+    """Start or resume a run of a suite, and return its folder.
 
     Parameters
     ----------

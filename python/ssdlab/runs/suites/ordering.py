@@ -1,4 +1,4 @@
-"""From a command to the runs of a suite: parameters, seeds, drives, and the state that each begins in."""
+"""From a command to the runs of a suite: parameters, seeds, drives, and initial states."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 def states_before(steps: Sequence[PlannedStep]) -> tuple[State, ...]:
-    """Return the states that a plan goes through before its first measurement, the last one last.
+    """Return the states of a plan before its first measurement, in order.
 
-    A purge undoes what was before it. Preconditioning brings steady state about only where its rule ends it.
+    A purge undoes earlier ones. Preconditioning reaches steady state only if its rule ends it.
     """
     found: list[State] = []
     for step in steps:

@@ -1,9 +1,8 @@
-"""Parts of a finished suite done again: the new runs take the places of the old ones, and both are kept.
+"""Repeats parts of a finished suite: new runs replace the old ones, and both are kept.
 
-What is to be done again is put into the suite's manifest first (`redoing`), beside the result, which stands
-until all of it is finished: the suite is whole at any moment, and a kill loses nothing. A comparison that the
-suite is a drive of names that suite likewise, since its seal covers the suite's manifest: while it does, that
-one seal is not asked for, and once the suite is done it is made anew.
+The suite's manifest first lists the parts (`redoing`); its result stays until all are finished, so the suite
+is complete at any moment and a kill loses nothing. A comparison with the suite lists it too, since its seal
+covers the suite's manifest: that seal is not checked meanwhile, and renewed afterwards.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ def ask_again(
     renewal: Renewal | None = None,
     on_wait: Callable[[str], object] | None = None,
 ) -> None:
-    """Put on record which parts of a finished suite are to be done again; `go_on` does them.
+    """Record which parts of a finished suite to repeat; `go_on` does so.
 
-    Of a comparison that is each drive's suite which has them. The drive is judged as for a new run: what was
-    allowed before counts for nothing.
+    In a comparison this applies to each drive's suite that has them. The drive is checked as for a new run:
+    earlier consent does not count.
 
     Parameters
     ----------
@@ -80,8 +79,8 @@ def ask_again(
     UsageError
         There is no such part.
     Refused
-        It is not finished, a part was left out, or is of another version by now, or its drive is not the one
-        that it was run on, or the guard objects to it. Nothing is on record then.
+        It is not finished, a part was left out or has another version by now, its drive is another one, or
+        the guard objects. Nothing is recorded then.
     """
     library, manifest = folder.parent, RunFolder(folder).manifest
     if not manifest.children:
@@ -119,7 +118,7 @@ def ask_again(
 
 
 def is_asked_again(folder: Path) -> bool:
-    """Whether anything of a suite or comparison is to be done again, or the comparison to be made anew."""
+    """Whether parts of a suite or comparison are to be repeated, or the comparison renewed."""
     manifest = read_manifest(folder)
     if manifest.redoing or not manifest.children:
         return bool(manifest.redoing)
@@ -135,21 +134,21 @@ def go_on(
     renewal: Renewal | None = None,
     on_wait: Callable[[str], object] | None = None,
 ) -> Path:
-    """Do what is to be done again of a suite or comparison, and return its folder.
+    """Repeat the recorded parts of a suite or comparison, and return its folder.
 
     Parameters
     ----------
     folder, observer, environment
         As of `start_suite`.
     renewal
-        Consent given anew; needed where what was given for this does not count any more.
+        Renewed consent, if the earlier one is no longer valid.
     on_wait
         Told what is waited for, where a process on another host may still be at work on it.
 
     Raises
     ------
     LabError
-        Of the run that stopped. The result of before stands, and this can be called again.
+        From the run that stopped. The earlier result stays, and this can be called again.
     """
     manifest = RunFolder(folder).manifest
     above = _above(folder, manifest)
@@ -239,7 +238,7 @@ class _Redo(SessionOfRuns):
         return {**kept, **concluded(library, made), "sealed": None}
 
     def seal(self) -> None:
-        """Enter the runs that were replaced and those in their place: rankings count the new ones alone."""
+        """Enter the replaced runs and their replacements: rankings count only the new ones."""
         super().seal()
         for each in self._record.manifest.replaced:
             for run_id in (each.old.run_id, each.run_id):
@@ -288,7 +287,7 @@ def _marked(
             if several_drives and error.facts.get("reason") in _OF_CONSENT:
                 words = " ".join(f"--redo {quoted(part)}" for part in parts)
                 error.advice = (
-                    f"do it on this drive alone: ssdlab resume {run_words(folder)} {words} --destroy ID"
+                    f"repeat it on this drive only: ssdlab resume {run_words(folder)} {words} --destroy ID"
                 )
             raise
     return made

@@ -1,8 +1,8 @@
 """A suite from the command to its end: start, resume, plan.
 
-A suite's run folder holds only its manifest, which names every run of it before the first is begun. So it can
-be killed at any moment: what is finished is found finished, what was cut short is resumed, and what was
-not begun is begun under the name that it was given.
+A suite's run folder has only its manifest, which names every run before the first starts. So it can be killed
+at any moment: finished runs are recognised, interrupted ones resumed, and the others started under their
+planned names.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def one_after_another(
     environment: RunEnvironment | None = None,
     renewal: Renewal | None = None,
 ) -> None:
-    """Do each run that is not finished, in order, and tell each whether the span was written before it.
+    """Do each unfinished run in order, with the knowledge whether the span was written before it.
 
     Raises
     ------
     LabError
-        Of the run that stopped; later ones are not started.
+        From the run that stopped; later ones are not started.
     """
     library, before = folder.path.parent, Before()
     begun_on = standing_consent(folder, suite).given
@@ -94,7 +94,7 @@ def one_after_another(
 
 
 def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:
-    """Work out what a suite will do; looks at the drive and touches nothing.
+    """Plan a suite; inspects the drive and touches nothing.
 
     Parameters
     ----------
@@ -148,12 +148,12 @@ def start_suite(
 
 
 def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manifest:
-    """Return the first manifest of a suite that nothing speaks against; touches nothing.
+    """Return the first manifest of a suite, if there are no objections; touches nothing.
 
     Raises
     ------
     UsageError, Refused
-        What speaks against it.
+        The objections.
     """
     found = _look(order, environment)
     if found is not None and (refused := _guarded(order, found)) is not None:
@@ -162,8 +162,8 @@ def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manif
     children = planned_children(order, seed, found)
     if not any(map(order.asks_for, order.parts)):
         raise Refused(
-            f"nothing of --only {','.join(sorted(order.only))} applies to {order.drive}: variants "
-            "belong to the drives that the review names",
+            f"--only {','.join(sorted(order.only))} selects nothing for {order.drive}: variants are for "
+            "the drives that the review names",
             "name a part for all drives, or leave this drive out",
         )
     if all(each.plan is None and not each.child.standing for each in children):
@@ -175,7 +175,7 @@ def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manif
 
 
 def begin_suite(manifest: Manifest, library: Path) -> Path:
-    """Make the folder of a suite with its manifest and its consent, and return it.
+    """Create the folder of a suite with its manifest and consent, and return it.
 
     Raises
     ------
@@ -200,14 +200,14 @@ def resume_suite(
     folder, observer, environment
         As of `start_suite`.
     renewal
-        Consent given anew, to all runs of the suite; needed where what was given does not count any more.
+        Renewed consent to all runs of the suite, if the earlier one is no longer valid.
     on_wait
         Told what is waited for, where a process on another host may still be at work on it.
 
     Raises
     ------
     Refused
-        It is finished, is being run, or one of its runs cannot be resumed.
+        It is finished, running, or one of its runs cannot be resumed.
     """
     lock = RunLock(folder, on_wait=on_wait)
     try:
@@ -240,7 +240,7 @@ class _Suite(SessionOfRuns):
 
 
 def concluded(library: Path, suite: Manifest) -> dict[str, object]:
-    """Return what the manifest of a suite says of its runs, all of which are finished."""
+    """Return the manifest's conclusion of a suite whose runs are all finished."""
     runs = outcome.finished_children(library, suite.children)
     return {
         "environment": outcome.environment(runs),
@@ -293,14 +293,14 @@ def _rating(order: SuiteOrder, found: Look) -> Rating | None:
 
 
 def runs_side_by_side(text: str) -> bool:
-    """Whether runs on a drive disturb one another in nothing: each has a simulated drive of its own."""
+    """Whether runs cannot disturb each other, as each has its own simulated drive."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     return text.startswith(SIMULATED_PREFIX) and SimulatedText.parse(text).state is None
 
 
 def writes(child: Child) -> bool:
-    """Whether the method of a part writes, as it is set."""
+    """Whether the method of a part writes with its parameters."""
     method = find_method(child.method)
     return method.writes(method.params.model_validate(child.params))
 
@@ -308,7 +308,7 @@ def writes(child: Child) -> bool:
 def check_drive(
     suite: Manifest, given: Given | None, folder: HeldFolder, environment: RunEnvironment | None
 ) -> None:
-    """See that a suite goes on on its own drive; where consent was given anew, put that on record.
+    """Check that a suite continues on its own drive, and record renewed consent.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def check_drive(
 def judged_anew(
     suite: Manifest, folder: HeldFolder, environment: RunEnvironment | None, *, writing: bool
 ) -> None:
-    """Judge the drive of a suite as for a new run, and put on record what is allowed to that.
+    """Check a suite's drive as for a new run, and record the consent.
 
     Raises
     ------
@@ -347,8 +347,8 @@ def judged_anew(
     info = identity_info(text, found.identity)
     if info.id != suite.drive.id or info.capacity_bytes != suite.drive.capacity_bytes:
         raise Refused(
-            f"{suite.run_id} was run on another drive than {text} is now: {info.id}, not {suite.drive.id}",
-            "attach the old drive under the same name, or run the review on this one",
+            f"{text} is not the drive of {suite.run_id}: it is {info.id}, not {suite.drive.id}",
+            "attach the original drive under the same name, or run the review on this one",
             begun=suite.drive.id,
             found=info.id,
         )

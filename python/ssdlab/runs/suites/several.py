@@ -1,8 +1,8 @@
-"""A comparison: one suite on several drives, one after the other, and one report of all.
+"""A comparison: one suite on several drives, one after the other, with one report.
 
-Its folder holds only its manifest, which names the suite of each drive. These have folders of their own from
-the first moment on, each with the consent that was given for its drive, so that a comparison grants nothing
-by itself: to resume it is to resume its suites.
+Its folder has only its manifest, which names the suite of each drive. Each suite has its own folder from the
+start, with the consent for its drive. A comparison grants nothing itself: to resume it is to resume its
+suites.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The runs of a suite on simulated drives: a few at a time, each in a process of its own.
+"""The runs of a suite on simulated drives: a few at a time, each in its own process.
 
-A state that several runs begin in is made once: the first of them stops when it is reached, the others are
-forked from it there, and then all go on.
+A shared initial state is prepared once: the first run stops when it is reached, the others are forked from
+it, and then all continue.
 """
 
 from __future__ import annotations

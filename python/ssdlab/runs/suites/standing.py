@@ -1,4 +1,4 @@
-"""What stands in the library of a drive: its finished runs, taken as they are for the parts of a suite."""
+"""Reuses a drive's finished runs in the library as parts of a suite."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def drive_in_library(library: Path, name: str) -> DriveInfo | None:
-    """Return the drive of that identifier as its newest finished run has it; None if no run is of it."""
+    """Return the drive with that identifier, from its newest finished run; None if there is none."""
     for run in _runs_of(library, name, None):
         if run.manifest.drive.variant is None:
             return run.manifest.drive
@@ -39,11 +39,10 @@ def standing_parts(
     quick: bool,
     variant: Variant = AS_IT_IS,
 ) -> dict[str, RunFolder]:
-    """Return for each part of a suite the newest run of a drive that serves as that part, where there is one.
+    """Return for each part of a suite the newest matching run of a drive, if any.
 
-    It has the method in the version of now, the same parameters, is quick or not as asked for, of the same
-    variant and part of the drive, and finished. One with more points than are wanted serves where none has
-    just those (`more_points`).
+    It is finished, has the current method version, the same parameters and presets, and the same variant and
+    part of the drive. A run with more points than needed serves if none has exactly those (`more_points`).
     """
     found: dict[str, RunFolder] = {}
     used_bytes = suite.used_bytes(quick=quick)
@@ -71,10 +70,10 @@ def standing_parts(
 
 
 def more_points(manifest: Manifest, wanted: Params) -> tuple[ParameterInfo, ...] | None:
-    """Return of which points a run has more than are wanted; None: its parameters do not serve.
+    """Return the points of which a run has more than needed; None: its parameters do not match.
 
-    A parameter that its ssdlab did not have yet is as its preset of today: a method's version rises with what
-    would change a figure.
+    A parameter that its ssdlab lacked counts as today's preset, as changes that affect figures raise a
+    method's version.
     """
     more = []
     for info in wanted.table():

@@ -1,4 +1,4 @@
-"""What a suite will do: the plans of its runs, and their sums."""
+"""The plan of a suite: the plans of its runs, and their sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """What a suite will do, run by run, and why it would be refused as things stand.
+    """The plan of a suite, run by run, and why it would be refused now.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""NVMe admin pages and commands: what they are called here, and how they are decoded."""
+"""NVMe admin pages and commands, and how they are decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log pages: health, power and sanitize status, and those of the Open Compute Project for data centres.
+"""Log pages: health, power, sanitize status, and the data-centre pages of the Open Compute Project.
 
 Source: NVM Express Base Specification 2.0c, figures named at each decoder; what it has had of power since 2.3
 (bytes 232 to 243 of the health log, log 25h) as libnvme 3 lays it out. Offsets are bytes, bits count from the
@@ -140,9 +140,9 @@ class PowerMeasurement:
     Attributes
     ----------
     running
-        Whether the drive collects now; Set Features 25h begins it, which ssdlab leaves to its owner.
+        Whether the drive is collecting; Set Features 25h starts it, which ssdlab never does.
     estimated
-        Whether its powers are worked out and not measured.
+        Whether its powers are computed, not measured.
     count
         Intervals of one second so far.
     mean_w, max_w
@@ -195,7 +195,7 @@ class SanitizeStatus:
     action
         SCDW10: dword 10 of the sanitize command that this is about.
     overwrite_s, block_s, crypto_s
-        Seconds that the drive expects to need; None where it does not say.
+        The drive's estimates in seconds; None if not reported.
     """
 
     state: str
@@ -256,7 +256,7 @@ class Extended:
     throttle_events
         In eight bits: it begins at 0 again after 255.
     throttled_now
-        Whether heat slows the drive at this moment.
+        Whether the drive is throttling now.
     """
 
     written_bytes: int | None
@@ -341,5 +341,5 @@ def latency_monitor(content: bytes) -> LatencyMonitor:
 def _known(content: bytes, name: str, guid: bytes) -> Page:
     page = Page(content, name, LOG_BYTES)
     if content[_GUID_AT : _GUID_AT + 16] != guid:
-        raise Malformed(f"{name} does not bear its GUID: it is another maker's log")
+        raise Malformed(f"{name} lacks its GUID: it is another maker's log")
     return page
