@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cyclopts import Group
 from cyclopts.help import create_parameter_help_panel
 
-from ssdlab.cli import build_app
-from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS
+from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS, build_app
 from ssdlab.cli.methods import value_text
 from ssdlab.drives.ratings import METRICS
 from ssdlab.formats.fio.options import TABLE

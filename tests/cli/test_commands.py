@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab.cli import build_app, main
-from ssdlab.cli.commands import COMMANDS, HEADINGS
+from ssdlab.cli import main
+from ssdlab.cli.commands import COMMANDS, HEADINGS, build_app
 from ssdlab.model.options import MeasureOptions
 
 WHAT = ("rw", "read-pct", "bs", "pattern", "span", "compressible", "dsync", "seed")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from library.made import run
-from ssdlab.cli import build_app
-from ssdlab.cli.commands import COMMANDS, GROUPS
+from ssdlab.cli.commands import COMMANDS, GROUPS, build_app
 from ssdlab.cli.completion import mended
 from ssdlab.drives.simulated.profiles import profiles
 from ssdlab.lab.folders import REGISTRY

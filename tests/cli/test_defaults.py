@@ -13,8 +13,8 @@ import pytest
 
 import ssdlab
 from ssdlab.cli import main
-from ssdlab.cli.completers import runs as offered_runs
-from ssdlab.cli.theme import themed
+from ssdlab.cli.completion import runs as offered_runs
+from ssdlab.cli.report import themed
 from ssdlab.drives.drive_record import records_folder
 from ssdlab.host import documents
 from ssdlab.host.defaults import config_path, default_library, library_words

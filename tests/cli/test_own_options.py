@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab.cli import build_app, main
-from ssdlab.cli.commands import COMMANDS
+from ssdlab.cli import main
+from ssdlab.cli.commands import COMMANDS, build_app
 from ssdlab.cli.parser_errors import choices_of, command_of, in_own_words, options_of
 
 PACKAGE = Path(ssdlab.__file__).parent

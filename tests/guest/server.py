@@ -40,7 +40,6 @@ def main() -> None:
         *(
             "ssdlab.cli.conditions",
             "ssdlab.cli.drives",
-            "ssdlab.cli.job",
             "ssdlab.cli.measure",
             "ssdlab.cli.purge",
             "ssdlab.cli.run",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.lab.verbs.table import verb_named
+from ssdlab.lab.verbs.verb import verb_named
 
 JOB = """
 [[step]]

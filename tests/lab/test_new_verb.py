@@ -18,7 +18,7 @@ from ssdlab.drives import open_drive
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, RunData
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.verbs import table
+from ssdlab.lab.verbs import verb as verbs
 from ssdlab.lab.verbs.verb import Bounds, Facts, Planned, Planning, Verb
 from ssdlab.model.errors import Interrupted, Refused
 from ssdlab.results.records import StepResult
@@ -98,7 +98,7 @@ METHOD = Method("cool", 1, "Cool", NoParams, procedure, conclude)
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one registration."""
-    monkeypatch.setitem(table.VERBS, "pause-for-temperature", f"{__name__}:PauseForTemperature")
+    monkeypatch.setitem(verbs.VERBS, "pause-for-temperature", f"{__name__}:PauseForTemperature")
     monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: METHOD)
 
 
@@ -125,7 +125,7 @@ def test_it_is_done_journalled_and_described(known: None, tmp_path: Path) -> Non
     assert paused.asked(PauseForTemperature).below_celsius == 40
     assert paused.result.facts == {"celsius": 35.0, "readings": 3}
     assert [name for name, _ in drive.done] == ["idle", "idle", "run"]
-    assert table.describe_step(paused) == "cooled down to 35 C"
+    assert verbs.describe_step(paused) == "cooled down to 35 C"
 
 
 def test_it_is_read_back_and_not_done_twice(known: None, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_with_other_arguments_it_is_another_step(known: None, tmp_path: Path, mo
 def test_a_verb_that_nobody_knows_is_read_without_it(tmp_path: Path) -> None:
     run = RunFolder(run_on(Warm(), METHOD, NoParams(), tmp_path / "library"))
     assert run.steps()[0].args["below_celsius"] == 40
-    assert table.describe_step(run.steps()[0]) is None
+    assert verbs.describe_step(run.steps()[0]) is None
 
 
 def test_the_verb_of_the_document_works() -> None:
@@ -178,7 +178,7 @@ def test_the_verb_of_the_document_works() -> None:
 def test_every_verb_of_ours_is_in_the_table_once() -> None:
     ours = {
         f"ssdlab.lab.verbs.{path.stem}:{node.name}"
-        for path in Path(table.__file__).parent.glob("*.py")
+        for path in Path(verbs.__file__).parent.glob("*.py")
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef)
         and any(
@@ -187,7 +187,7 @@ def test_every_verb_of_ours_is_in_the_table_once() -> None:
             if isinstance(each, ast.AnnAssign)
         )
     }
-    assert sorted(ours) == sorted(table.VERBS.values())
-    for name in table.VERBS:
-        kind = table.verb_named(name)
+    assert sorted(ours) == sorted(verbs.VERBS.values())
+    for name in verbs.VERBS:
+        kind = verbs.verb_named(name)
         assert kind is not None and kind.verb == name

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.lab import outcome
 from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import KINDS
-from ssdlab.lab.presented import marked
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import SteadyProof
 from ssdlab.results.remarks import gathered_departures
@@ -54,7 +54,7 @@ def rateable(result: ResultBase) -> list[Metric]:
 
 def findings_of(result: ResultBase) -> list[str]:
     """What a result says of itself, each as a sentence."""
-    return [sentence(claim) for claim in marked.findings_of(KINDS[result.kind], result)]
+    return [sentence(claim) for claim in outcome.findings_of(KINDS[result.kind], result)]
 
 
 def shorter_in(run: RunFolder) -> list[str]:

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from methods.on_simulated import proofs_of, rateable
-from ssdlab.lab.outcome import read_result, shown_by
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, read_result, shown_by
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import what_was_done

@@ -18,8 +18,7 @@ from ssdlab.cli import main
 from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.method import RunData
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.parts.state_checks import checks_of, heat_check
-from ssdlab.lab.parts.steady import written_by
+from ssdlab.lab.parts.steady import checks_of, heat_check, written_by
 from ssdlab.lab.presented.points import points_findings
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.methods.sweeps.result import PeakResult

@@ -12,8 +12,7 @@ from methods.on_simulated import rateable, run
 from report.planted_scenes import Change, hot, planted
 from ssdlab.drives.ratings import Rated
 from ssdlab.lab.kinds import PointsResult
-from ssdlab.lab.outcome import read_result
-from ssdlab.lab.presented.marked import marked
+from ssdlab.lab.outcome import marked, read_result
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.methods.trim_validation.result import LbaPlot, TrimEffect, TrimResult
 from ssdlab.methods.whole_drive_fill.result import FillResult, findings

@@ -12,7 +12,7 @@ from pts.scripted import Scripted, round_of
 from ssdlab.cli import main
 from ssdlab.lab.method import RunData
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.parts.state_checks import checks_of
+from ssdlab.lab.parts.steady import checks_of
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.methods.pts.iops import PtsIopsParams, conclude, procedure
 from ssdlab.model.host_load import HostLoad

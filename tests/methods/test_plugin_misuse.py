@@ -200,7 +200,7 @@ GIVEN = {
     "an infinite headline": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('a', 'a', float('inf'), 'ns', steps=(0,)),))",
-        r"cannot be kept: scalars\[0\].value is not a finite number",
+        r"cannot be stored: scalars\[0\].value is not a finite number",
     ),
     "two headlines of one name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "

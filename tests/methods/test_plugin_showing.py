@@ -14,7 +14,7 @@ import pytest
 
 from methods.foreign import install, with_own_result
 from ssdlab.lab.found import find_method
-from ssdlab.lab.plugin_guard import naming_failures
+from ssdlab.lab.plugins import naming_failures
 from ssdlab.model.errors import LabError
 from ssdlab.results.claim import Claim
 from ssdlab.results.kind import loaded

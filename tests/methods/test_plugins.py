@@ -265,7 +265,7 @@ def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path,
         [*words, "report", str(run), "-o", str(page)], env=environment, check=True, capture_output=True
     )
     for output in (" ".join(shown.stdout.split()), page.read_text()):
-        assert "result of kind after-writes cannot be read: the method's package is not" in output
+        assert "result of kind after-writes cannot be read: the method" in output
         assert "after writes / at rest" in output and "for a reason of its own" in output
 
 

@@ -7,8 +7,7 @@ import pytest
 from methods.quick_runs import METHODS, QuickResult
 from ssdlab.cli.showing import print_kind
 from ssdlab.lab.kinds import KINDS
-from ssdlab.lab.outcome import kind_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, kind_of
 from ssdlab.lab.presented.points import scalars_table
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
 from ssdlab.results.kind import loaded

@@ -25,11 +25,10 @@ from ssdlab.lab.verbs.steps import Request
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.summary import Pause
 from ssdlab.report import source
-from ssdlab.report.arranging import arranged
 from ssdlab.report.body import body_of, placed_of
 from ssdlab.report.claims import UserClaim
 from ssdlab.report.heads import heads_of
-from ssdlab.report.outline import Outline
+from ssdlab.report.outline import Outline, arranged
 from ssdlab.report.runs import Shown
 from ssdlab.report.sections import conclusion
 from ssdlab.report.sections.claims import Judged, judged

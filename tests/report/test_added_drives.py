@@ -11,8 +11,8 @@ import pytest
 from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.report import page, source
-from ssdlab.report.arranging import arranged
 from ssdlab.report.body import body_of, placed_of
+from ssdlab.report.outline import arranged
 from ssdlab.report.runs import shown
 from ssdlab.results.store import find_run
 from suites.made import reads_part

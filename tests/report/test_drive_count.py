@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
-from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import called
+from ssdlab.report.sections.header import compared
 from ssdlab.results.schema import DriveInfo, VariantInfo
 
 PRO = "sim:samsung-950-pro-512gb"

@@ -78,7 +78,7 @@ def test_pictures_are_asked_for_before_what_is_loaded_to_put_the_page_together(
     called = [sys.executable, "-c", ASKED, str(make_run()), str(tmp_path / "page.html")]
     done = subprocess.run(called, capture_output=True, text=True, check=True)
     asking, ended = (set(json.loads(line)) for line in done.stdout.splitlines() if line.startswith("["))
-    assert {"ssdlab.report.arranging", "ssdlab.report.outline", "jinja2"} <= ended - asking
+    assert {"ssdlab.report.outline", "jinja2"} <= ended - asking
     assert not ended & {
         "duckdb",  # the Python around its native module
         "numpy.ma",

@@ -14,9 +14,8 @@ from lab.synthetic import make_finished_run
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report import runs as report_runs
 from ssdlab.report import source
-from ssdlab.report.colours import apart, contrast, difference
-from ssdlab.report.drive_count import compared
-from ssdlab.report.looks import COLOURS, NEAR, SHAPES, looks_of
+from ssdlab.report.looks import COLOURS, NEAR, SHAPES, apart, contrast, difference, looks_of
+from ssdlab.report.sections.header import compared
 from ssdlab.results.schema import DriveInfo, Member, VariantInfo
 
 CSS = Path(__file__).parents[2] / "web" / "src" / "page.css"

@@ -18,7 +18,7 @@ from ssdlab.analysis.places import LEVEL
 from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text
-from ssdlab.report import arranging, page, source
+from ssdlab.report import outline, page, source
 from ssdlab.report.charts import BarsChart
 from ssdlab.report.claims import UserClaim, parse_bound, read_claims
 from ssdlab.report.outline import Chapter, Outline, _leading
@@ -149,7 +149,7 @@ def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, writt
 
 def test_a_tile_that_no_run_has_is_said(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["peak_random_read_iops", "mixed_random_qd<32>_mb_s"]
-    monkeypatch.setattr(arranging, "_review", lambda runs: {"tiles": wanted})
+    monkeypatch.setattr(outline, "_review", lambda runs: {"tiles": wanted})
     html = page.render([source.read(compared)])
     (said,) = re.findall(r'<p class="lacking lead">([^\n]*)</p>', html)
     assert "mixed_random_qd&lt;32&gt;_mb_s" in said and "peak_random_read" not in said
@@ -158,7 +158,7 @@ def test_a_tile_that_no_run_has_is_said(compared: Path, monkeypatch: pytest.Monk
 def test_a_figure_beside_another_is_a_tile_where_the_review_asks_for_it(
     compared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arranging, "_review", lambda runs: {"tiles": ["peak_random_read_p99_ns"]})
+    monkeypatch.setattr(outline, "_review", lambda runs: {"tiles": ["peak_random_read_p99_ns"]})
     html = page.render([source.read(compared)])
     assert 'class="lacking' not in html
     assert html.count('data-figure="peak_random_read_p99_ns" data-run=') == len(DRIVES)

@@ -20,9 +20,8 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.model.errors import LabError
 from ssdlab.report import gallery, page, source
-from ssdlab.report.colours import contrast
 from ssdlab.report.edition import Edition
-from ssdlab.report.looks import Palette, looks_of
+from ssdlab.report.looks import Palette, contrast, looks_of
 from ssdlab.report.overview import overview_html
 from ssdlab.report.theme import Theme, default_theme
 from ssdlab.report.theme_file import default_text, image_kind, read_theme

@@ -157,7 +157,7 @@ WRITERS = {
     "drives/trim/trimming.py": "a tracing instance of the kernel",
     "host/output_files.py": "the one place",
     "host/tracefs.py": "a tracing instance of the kernel",
-    "lab/traces/recording.py": "within a run folder",
+    "lab/verbs/trace.py": "within a run folder",
     "report/overview.py": "`page.write_text`, which goes through output_files",
     "report/paper.py": "in a folder of its own that nobody else may enter",
 }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.cli import suites
-from ssdlab.cli.suite_progress import Left, Place, left_of, live_lines
+from ssdlab.cli.progress import Left, Place, left_of, live_lines
 from ssdlab.cli.watch import _suite_lines
 from ssdlab.results.progress import Progress
 from ssdlab.results.schema import Child

@@ -15,7 +15,7 @@ from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import Source
 from ssdlab.lab.traces import mapping
 from ssdlab.lab.traces.mapping import TraceMapper, TraceMapping
-from ssdlab.lab.traces.recording import MAGIC, record
+from ssdlab.lab.verbs.trace import MAGIC, record
 from ssdlab.model.errors import UsageError
 
 MIB = 1 << 20

@@ -22,8 +22,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 import ssdlab
-from ssdlab.cli import build_app
-from ssdlab.cli.commands import COMMANDS
+from ssdlab.cli.commands import COMMANDS, build_app
 from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import KINDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.lab.presented.marked import marked
+from ssdlab.lab.outcome import marked
 from ssdlab.results.claim import Amount, Claim, Evidence, sentence
 from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.qualifiers import CATALOGUE

@@ -11,7 +11,7 @@ import pytest
 
 from lab.synthetic import make_finished_run
 from ssdlab.lab.kinds import KINDS
-from ssdlab.lab.verbs import table
+from ssdlab.lab.verbs import verb as verbs
 from ssdlab.lab.verbs.verb import Verb
 
 HEAVY = ("numpy", "duckdb", "pydantic", "jinja2", "asyncio", "multiprocessing", "unittest")
@@ -79,8 +79,8 @@ def test_a_stored_result_of_any_kind_is_read_and_told_without_what_made_it() -> 
     assert not {name: found for name, found in told.items() if found}
 
 
-@pytest.mark.parametrize("name", sorted(table._MEASURING))
+@pytest.mark.parametrize("name", sorted(verbs._MEASURING))
 def test_a_verb_that_is_not_loaded_has_nothing_to_say(name: str) -> None:
-    verb = table.verb_named(name)
+    verb = verbs.verb_named(name)
     assert verb is not None
     assert verb.describe.__func__ is vars(Verb)["describe"].__func__  # type: ignore[attr-defined]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ssdlab.lab.outcome import warned_of
-from ssdlab.lab.remarks import warnings_of
+from ssdlab.lab.outcome import warned_of, warnings_of
 from ssdlab.results.records import EndRecord, StepResult
 from ssdlab.results.remarks import label_in_job, warned_steps
 from ssdlab.results.run_folder import Step

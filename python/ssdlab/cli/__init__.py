@@ -1,9 +1,9 @@
-"""The command line: `ssdlab COMMAND ...`, one file per command, loaded only when it is used.
+"""The command line: `ssdlab COMMAND ...`, a file per subject, loaded only when it is used.
 
-To add a command: write ``cli/NAME.py`` with one function whose parameters are typed and documented, whose
-docstring starts with what it does, and which raises `LabError` for what goes wrong; name it in `commands`. It
-prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an
-exit status.
+To add a command: write a function, in the file of its subject or a new one, whose parameters are typed and
+documented, whose docstring starts with what it does, and which raises `LabError` for what goes wrong; name it
+in `commands`. It prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and
+returns None or an exit status.
 
 Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed, 70
 internal error, 130 stopped by a signal. An error is one line of what is wrong and one of what to do, on
@@ -16,9 +16,9 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS
+from ssdlab.cli.commands import COMMANDS, build_app
 from ssdlab.model.errors import UsageError
 from ssdlab.model.limits import WORD_CHARACTERS
 
@@ -51,54 +51,6 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
     return guarded(lambda: dispatch(words), as_json="--json" in words, words=words, signals=signals)
 
 
-def build_app(asked: str = "") -> App:
-    """Return the command line with every command by name; a command's module is imported when it is used.
-
-    Parameters
-    ----------
-    asked
-        The command about to run: its help is its own docstring, not its line in the list.
-    """
-    from cyclopts import App, Group, Parameter
-
-    from ssdlab.cli.commands import version
-
-    app = App(
-        name="ssdlab",
-        help=(
-            "SSD review lab: published review methods on real and simulated drives, each number with its "
-            "proof."
-        ),
-        version=version,
-        help_format="markdown" if asked else "plaintext",  # the list alone has no markup
-        default_parameter=Parameter(negative=(), show_default=_shown_default),
-        result_action="return_value",
-        suppress_keyboard_interrupt=False,  # we report a signal ourselves, also as JSON
-    )
-    app["--help"].help, app["--version"].help = "this message", "version and build"
-    for place, (heading, names) in enumerate(HEADINGS.items()):
-        panel = Group(heading, sort_key=place)
-        for order, name in enumerate(names.split()):
-            if name.startswith("-"):
-                app[name].group = panel
-            elif name in GROUPS:
-                group = App(name=name, help=GROUPS[name], group=panel, sort_key=order)
-                for number, command in enumerate(COMMANDS):
-                    if command.startswith(f"{name} "):
-                        _add(group, command, asked, sort_key=number)
-                app.command(group)
-            else:
-                _add(app, name, asked, group=panel, sort_key=order)
-    return app
-
-
-def _add(home: App, name: str, asked: str, **place: Any) -> None:  # noqa: ANN401 - cyclopts' own
-    """Add a command to the command line or to its group."""
-    command = COMMANDS[name]
-    summary = None if name == asked else command.summary
-    home.command(command.place, name=name.rpartition(" ")[2], help=summary, **place)
-
-
 def _check(words: Sequence[str]) -> None:
     """Refuse arguments that are not text or too long."""
     for number, word in enumerate(words, start=1):
@@ -121,11 +73,6 @@ def _as_options(words: list[str]) -> list[str]:
     while words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     return ["--version", *words[1:]] if words[:1] == ["version"] else words
-
-
-def _shown_default(value: object) -> str | None:
-    """Return a default as the help prints it; empty for options without one."""
-    return None if value in (None, False, (), "") else str(value)
 
 
 def _name_arguments(app: App, asked: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ssdlab.analysis.act import LIMITS
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.flags import Library, RunText, Settings, Times
 from ssdlab.cli.output import print_json, print_line, say, table
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options

@@ -1,8 +1,11 @@
-"""Every command: its module and its line in the help; and the program's version."""
+"""Every command: its module and its line in the help; the parser of them all; the program's version."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 
 def version() -> str:
@@ -22,45 +25,43 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "demo": Command("ssdlab.cli.demo:demo", "review a simulated or real drive quickly, and write the report"),
-    "doctor": Command("ssdlab.cli.doctor:doctor", "check what this host can measure"),
+    "doctor": Command("ssdlab.cli.host:doctor", "check what this host can measure"),
     "drives": Command(
         "ssdlab.cli.drives:drives",
         "list the drives of this host, or show one in detail",
     ),
-    "meters": Command("ssdlab.cli.meters:meters", "list the power meters with their readings"),
+    "meters": Command("ssdlab.cli.host:meters", "list the power meters with their readings"),
     "methods": Command("ssdlab.cli.methods:methods", "list the review methods, or describe one"),
     "plan": Command(
         "ssdlab.cli.plan:plan", "show a method's steps, duration and writes, without touching a drive"
     ),
     "run": Command("ssdlab.cli.run:run", "run a method on a drive"),
-    "resume": Command("ssdlab.cli.resume:resume", "resume a run that was interrupted"),
+    "resume": Command("ssdlab.cli.run:resume", "resume a run that was interrupted"),
     "watch": Command("ssdlab.cli.watch:watch", "follow a run from another terminal"),
     "measure": Command("ssdlab.cli.measure:measure", "run one workload now, like a fio command"),
-    "job": Command("ssdlab.cli.job:job", "run your own sequence of steps, or a fio job file"),
+    "job": Command("ssdlab.cli.run:job", "run your own sequence of steps, or a fio job file"),
     "purge": Command("ssdlab.cli.purge:purge", "purge a drive to its fresh state, and verify it"),
-    "import": Command("ssdlab.cli.importing:import_results", "import fio results into the library as runs"),
+    "import": Command("ssdlab.cli.library:import_results", "import fio results into the library as runs"),
     "show": Command("ssdlab.cli.runs:show", "show the result of a run"),
     "runs": Command("ssdlab.cli.runs:runs", "list the runs of the library, newest first"),
     "last": Command("ssdlab.cli.runs:last", "print the folder of the newest run"),
     "rank": Command("ssdlab.cli.rank:rank", "rank drives by one figure, in comparable runs"),
     "compare": Command("ssdlab.cli.compare:compare", "compare two sets of runs, in CI as a gate"),
-    "changes": Command("ssdlab.cli.changes:changes", "find where a figure changed in a series of runs"),
-    "tag": Command("ssdlab.cli.tag:tag", "tag a run with words to find it by"),
+    "changes": Command("ssdlab.cli.rank:changes", "find where a figure changed in a series of runs"),
+    "tag": Command("ssdlab.cli.runs:tag", "tag a run with words to find it by"),
     "rm": Command("ssdlab.cli.library:rm", "move runs to the trash, or restore them"),
-    "note": Command("ssdlab.cli.tag:note", "add a dated note to a run"),
+    "note": Command("ssdlab.cli.runs:note", "add a dated note to a run"),
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
-    "figures": Command("ssdlab.cli.pictures:figures", "write the charts of runs as PNG, SVG or PDF files"),
-    "theme": Command("ssdlab.cli.theme:theme", "print the default theme of reports and pictures, as TOML"),
+    "figures": Command("ssdlab.cli.report:figures", "write the charts of runs as PNG, SVG or PDF files"),
+    "theme": Command("ssdlab.cli.report:theme", "print the default theme of reports and pictures, as TOML"),
     "export": Command(
-        "ssdlab.cli.export:export", "export the numbers of runs as a workbook, CSV, Parquet or OCP records"
+        "ssdlab.cli.report:export", "export the numbers of runs as a workbook, CSV, Parquet or OCP records"
     ),
     "schema": Command("ssdlab.cli.schema:schema", "print the JSON Schema of what ssdlab reads and writes"),
     "sim list": Command("ssdlab.cli.sim:list_profiles", "list the profiles of simulated drives"),
     "sim show": Command("ssdlab.cli.sim:show", "show a profile, each value with its source"),
     "sim serve": Command("ssdlab.cli.sim_serve:serve", "serve a simulated drive in real time, over NBD"),
-    "sim check": Command(
-        "ssdlab.cli.sim_check:check", "check a profile's simulated drive against its ratings"
-    ),
+    "sim check": Command("ssdlab.cli.sim:check", "check a profile's simulated drive against its ratings"),
     "conditions show": Command("ssdlab.cli.conditions:show", "show the drive settings that runs can change"),
     "conditions restore": Command(
         "ssdlab.cli.conditions:restore", "restore settings that crashed runs left changed"
@@ -115,3 +116,54 @@ HEADINGS = {
     "More": "fleet act completion --help --version",
 }
 """Groups of the list of commands, in its order."""
+
+
+def build_app(asked: str = "") -> App:
+    """Return the command line with every command by name; a command's module is imported when it is used.
+
+    Parameters
+    ----------
+    asked
+        The command about to run: its help is its own docstring, not its line in the list.
+    """
+    from cyclopts import App, Group, Parameter
+
+    app = App(
+        name="ssdlab",
+        help=(
+            "SSD review lab: published review methods on real and simulated drives, each number with its "
+            "proof."
+        ),
+        version=version,
+        help_format="markdown" if asked else "plaintext",  # the list alone has no markup
+        default_parameter=Parameter(negative=(), show_default=_shown_default),
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,  # we report a signal ourselves, also as JSON
+    )
+    app["--help"].help, app["--version"].help = "this message", "version and build"
+    for place, (heading, names) in enumerate(HEADINGS.items()):
+        panel = Group(heading, sort_key=place)
+        for order, name in enumerate(names.split()):
+            if name.startswith("-"):
+                app[name].group = panel
+            elif name in GROUPS:
+                group = App(name=name, help=GROUPS[name], group=panel, sort_key=order)
+                for number, command in enumerate(COMMANDS):
+                    if command.startswith(f"{name} "):
+                        _add(group, command, asked, sort_key=number)
+                app.command(group)
+            else:
+                _add(app, name, asked, group=panel, sort_key=order)
+    return app
+
+
+def _add(home: App, name: str, asked: str, **place: Any) -> None:  # noqa: ANN401 - cyclopts' own
+    """Add a command to the command line or to its group."""
+    command = COMMANDS[name]
+    summary = None if name == asked else command.summary
+    home.command(command.place, name=name.rpartition(" ")[2], help=summary, **place)
+
+
+def _shown_default(value: object) -> str | None:
+    """Return a default as the help prints it; empty for options without one."""
+    return None if value in (None, False, (), "") else str(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.fitting import print_facts, print_parted, print_text
 from ssdlab.cli.flags import Library
 from ssdlab.cli.marks import Letters

@@ -1,10 +1,20 @@
-"""`ssdlab completion`: the script with which a shell completes commands and options."""
+"""Shell completion: `ssdlab completion` prints the script; words come from the library and this installation.
+
+A shell calls `ssdlab __complete WORDS`, which cyclopts answers with `methods`, `drives` and `runs`.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cyclopts.completion import CompletionContext
 
 SCHEMA = "ssdlab.completion/1"
 
@@ -32,7 +42,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) 
     json
         Print the script in JSON, schema ssdlab.completion/1.
     """
-    from ssdlab.cli import build_app
+    from ssdlab.cli.commands import build_app
 
     script = build_app().generate_completion(shell=shell)
     script = mended(script) if shell == "bash" else script
@@ -58,3 +68,44 @@ def mended(script: str) -> str:
     script = script.replace(_ANY_WORD, _WORD_IN_ITS_PLACE.format(place=place))
     script = script.replace(_BEGINS, _BEGINS_AFTER_COLON)
     return script.replace("complete -F ", "complete -o default -F ")
+
+
+OFFERED = 100
+"""Maximum runs offered, newest first."""
+
+
+def methods(_: CompletionContext) -> Mapping[str, str]:
+    """Offer methods and suites with their summaries."""
+    from ssdlab.lab.folders import REGISTRY
+    from ssdlab.lab.found import SUITES, methods_of_others
+
+    listed = {**REGISTRY, **SUITES}
+    return {name: each.line for name, each in listed.items()} | {
+        name: each.title for name, each in methods_of_others().methods.items()
+    }
+
+
+def drives(context: CompletionContext) -> list[str]:
+    """Offer simulated drives; to bash, where a colon ends a word, only what follows it."""
+    from ssdlab.drives.simulated.profiles import profiles
+    from ssdlab.model.capabilities import SIMULATED_PREFIX
+
+    before = [token.value for token in context.argument.tokens]
+    typed = "".join((*before[-2:], context.incomplete)) if ":" in (*before[-1:], context.incomplete) else ""
+    prefix = "" if typed.startswith(SIMULATED_PREFIX) else SIMULATED_PREFIX
+    return [f"{prefix}{name}" for name in profiles()]
+
+
+def runs(context: CompletionContext) -> list[str]:
+    """Offer runs of the library, the newest first, and `last`."""
+    from ssdlab.host.defaults import library_folder
+    from ssdlab.results.store import run_folders
+
+    named = context.get("--library")
+    library = library_folder(named.raw if named is not None and named.raw else None)
+    return ["last", *(folder.name for folder in reversed(run_folders(library)[-OFFERED:]))]
+
+
+MethodName = Annotated[str, Parameter(completer=methods)]
+DriveText = Annotated[str, Parameter(completer=drives)]
+RunName = Annotated[str, Parameter(completer=runs)]

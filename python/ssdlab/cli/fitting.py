@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
+from typing import TYPE_CHECKING
 
-from ssdlab.cli.output import one_line, print_line, table
+from ssdlab.cli.output import one_line, paint, print_line, table
 from ssdlab.model.printable import plain_drive, visible_length
+
+if TYPE_CHECKING:
+    from ssdlab.results.cells import Table
 
 GAP = 2
 """Spaces between two columns."""
@@ -155,3 +159,38 @@ def _head(text: str, width: int) -> str:
     while visible_length(text[:kept]) > width:
         kept -= 1
     return text[:kept]
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables, each below its caption; of a wide one only the columns it names for a terminal.
+
+    Empty columns and tables are left out.
+    """
+    for filled in (each.filled for each in tables):
+        if filled.rows:
+            print_line()
+            print_text(filled.caption, "dim")
+            _print_table(filled)
+
+
+def _print_table(shown: Table) -> None:
+    chosen = [at for at, title in enumerate(shown.head) if not shown.brief or title in shown.brief]
+    reasons = any(cell.span > 1 for row in shown.rows for cell in row)
+    rows, numeric = [], set(range(len(chosen)))
+    for number, row in enumerate(shown.rows):
+        texts = [""] * len(shown.head)
+        why, at = "", 0
+        for cell in row:
+            if cell.span > 1:
+                why = cell.text
+            else:
+                texts[at] = cell.text
+                if not cell.numeric and cell.text and at in chosen:
+                    numeric.discard(chosen.index(at))
+            at += cell.span
+        cells = [texts[each] for each in chosen]
+        if number == shown.marked:
+            cells[0] += f" {paint('<', 'accent')}"
+        rows.append((*cells, why) if reasons else tuple(cells))
+    heads = [shown.head[each] for each in chosen] + ([""] if reasons else [])
+    print_parted(rows, heads, right=numeric)

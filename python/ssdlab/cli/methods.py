@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.completers import MethodName
+from ssdlab.cli.completion import MethodName
 from ssdlab.cli.output import print_json, print_line, print_table, warn
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import and_listed

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.completers import DriveText, MethodName
+from ssdlab.cli.completion import DriveText, MethodName
 from ssdlab.cli.failures import InDocument
 from ssdlab.cli.flags import Library, takes
 from ssdlab.cli.leftovers import left_set
@@ -253,9 +253,6 @@ def _check_no_probe(probe: bool) -> None:
 
 def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:
     """Plan a suite, or a method several times."""
-    from ssdlab.cli.plan_lines import print_suite_plan, suite_plan_as_json
-    from ssdlab.runs.suites.session import plan_suite
-
     planned = plan_suite(several, library)
     if json:
         print_json(suite_plan_as_json(several, planned))
@@ -365,9 +362,6 @@ def dry_run_of_suite(several: SuiteOrder, *, json: bool) -> None:
     UsageError, Refused, InDocument
         As of `dry_run`.
     """
-    from ssdlab.cli.plan_lines import print_suite_effects, print_suite_plan, suite_plan_as_json
-    from ssdlab.runs.suites.session import plan_suite
-
     planned = plan_suite(several)
     if json:
         print_json(suite_plan_as_json(several, planned))

@@ -1,21 +1,20 @@
-"""`ssdlab report`: the report page of one or more finished runs."""
+"""`ssdlab report`, `figures`, `export` and `theme`: files made of runs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line
-from ssdlab.cli.theme import ThemeFile, themed
+from ssdlab.cli.output import print_json, print_line, warn
 from ssdlab.model.errors import UsageError
 from ssdlab.model.printable import unmirrored
-from ssdlab.model.units import capacity_text, counted
+from ssdlab.model.units import and_listed, capacity_text, counted
 
 if TYPE_CHECKING:
     from ssdlab.report.claims import UserClaim
@@ -26,6 +25,17 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.report/1"
 OVERVIEW_SCHEMA = "ssdlab.overview/1"
+EXPORT_SCHEMA = "ssdlab.export/1"
+FIGURES_SCHEMA = "ssdlab.figures/1"
+
+ThemeFile = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FILE",
+        help="Theme, a TOML file: fonts, logo, colours, sizes. `ssdlab theme` prints one to start from. "
+        "[default: that of config.toml, or ours]",
+    ),
+]
 
 
 def report(
@@ -187,3 +197,172 @@ def _overview(folders: list[Path], output: Path, theme: Theme | None, json: bool
                 print_line(f"{one.path}: {capacity_text(one.size_bytes)}, {counted(one.runs, 'run')}")
     if json:
         print_json({"schema": OVERVIEW_SCHEMA, "pages": [pages[-1], *pages[:-1]]})
+
+
+def figures(
+    *runs: RunName,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    chart: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
+    format: Literal["png", "svg", "pdf"] = "png",
+    size: Annotated[str | None, Parameter(metavar="WxH")] = None,
+    every_view: bool = False,
+    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT")] = (),
+    theme: ThemeFile = None,
+    library: Library = None,
+    json: bool = False,
+) -> None:
+    """Write the charts of one or more runs as self-contained pictures.
+
+    Each has a title, the drives, method, block sizes, depth, version, date and a legend. Only older ssdlab
+    pictures of the same name are replaced.
+
+    Parameters
+    ----------
+    runs
+        Run folders, ids or prefixes of ids; a suite includes all its runs.
+    output
+        Folder to write to; created if missing.
+    chart
+        Only this chart, by its name in the report: peak-random-read-throughput. May be given several times.
+    format
+        png, svg (the same bytes for the same runs) or pdf.
+    size
+        Width and height in pixels [default: the theme's, or 1200x675]; a chart that would be illegible
+        becomes taller.
+    every_view
+        Write every view that the report has a button for, not only the first.
+    name
+        Name to show for a drive, given by its identifier in the report. May be given several times.
+    json
+        Print the pictures as JSON, schema ssdlab.figures/1.
+    """
+    from ssdlab.report import gallery, source
+    from ssdlab.report.edition import names_of
+    from ssdlab.results.store import find_run
+    from ssdlab.results.verifying import doubting
+
+    if not runs:
+        raise UsageError("no run is named", "name one or more: ssdlab figures RUN -o pictures")
+    pixels = None if size is None else gallery.parse_size(size)
+    look = themed(theme)
+    folders = [find_run(text, library_of(library)) for text in runs]
+    with doubting(folders):
+        found = [source.read(folder) for folder in folders]
+        kept = []
+        for one in gallery.write_pictures(
+            found,
+            output,
+            names=chart,
+            kind=format,
+            size=pixels,
+            every_view=every_view,
+            drive_names=names_of(name),
+            theme=look,
+        ):
+            kept.append(one)
+            if not json:
+                print_line(f"{one.path}: {one.title}, {capacity_text(one.size_bytes)}")
+    if json:
+        pictures = [
+            {"chart": one.name, "title": one.title, "path": str(one.path.absolute()), "bytes": one.size_bytes}
+            for one in kept
+        ]
+        print_json({"schema": FIGURES_SCHEMA, "pictures": pictures})
+
+
+def export(
+    *runs: RunName,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    table: Literal["figures", "runs", "qualifiers", "steps", "series", "histograms", "power", "telemetry"]
+    | None = None,
+    library: Library = None,
+    json: bool = False,
+) -> None:
+    """Export the numbers of one or more runs for a spreadsheet or a program.
+
+    A workbook (.xlsx) has a sheet per table; a .csv or .parquet holds one table. A .jsonl holds runs as OCP
+    Test & Validation records. Values have full precision, in base units.
+
+    Parameters
+    ----------
+    runs
+        Run folders, ids or prefixes of ids; a suite includes all its runs.
+    output
+        File to write; its extension sets the format: .xlsx, .csv, .parquet or .jsonl. Only an older export is
+        replaced.
+    table
+        Only this table [default: all in a workbook, else the figures].
+    json
+        Print path, format, size and tables as JSON, schema ssdlab.export/1.
+    """
+    from ssdlab.report import ocp, sheet_files, source
+    from ssdlab.report.body import single_runs
+    from ssdlab.report.sheets import NAMES, sheets_of
+    from ssdlab.results.store import find_run
+    from ssdlab.results.verifying import doubting
+
+    if not runs:
+        raise UsageError("no run is named", "name one or more: ssdlab export RUN -o drives.xlsx")
+    kind = sheet_files.format_of(output)
+    if kind == "jsonl" and table is not None:
+        raise UsageError("a .jsonl holds whole runs, not a table", "leave out --table, or name a .csv")
+    with sheet_files.place(output) as file:  # before anything is read
+        folders = [find_run(text, library_of(library)) for text in runs]
+        with doubting(folders):
+            found = [source.read(folder) for folder in folders]
+            whole = {"xlsx": NAMES, "jsonl": ()}.get(kind, NAMES[:1])
+            sheets = sheets_of(found, whole if table is None else (table,))
+            records = ocp.records_of(single_runs(found)) if kind == "jsonl" else ""
+        done = sheet_files.write(sheets, file, records)
+    cut = [one.manifest.run_id for one in found if source.is_unended(one.manifest)]
+    if json:
+        tables = [
+            {"name": each.name, "rows": each.length, "written": each not in done.left_out} for each in sheets
+        ]
+        facts = {"path": str(output.absolute()), "format": kind, "bytes": done.size_bytes}
+        ids = [one.manifest.run_id for one in found]
+        print_json({"schema": EXPORT_SCHEMA, **facts, "tables": tables, "runs": ids, "unfinished": cut})
+        return
+    written = [f"{each.name} {counted(each.length, 'row')}" for each in sheets if each not in done.left_out]
+    print_line(", ".join([f"{output}: {capacity_text(done.size_bytes)}", *written]))
+    if kind != "jsonl" and not any(each.length for each in sheets):
+        others = [name for name in NAMES if name not in {each.name for each in sheets}]
+        print_line(f"note: the runs have none; other tables by --table: {and_listed(others)}")
+    for run_id in cut:
+        print_line(f"note: run {run_id} did not finish: it has its completed steps but no figures")
+    for each in done.left_out:
+        print_line(f"note: {sheet_files.left_out_words(each)}")
+
+
+def theme(*, json: bool = False) -> None:
+    """Print the default theme as TOML, to copy and change.
+
+    Start your own from it: ssdlab theme > house.toml. Reports and pictures take it with --theme.
+
+    Parameters
+    ----------
+    json
+        Print it as JSON, schema ssdlab.theme/1.
+    """
+    from ssdlab.host.documents import parse_toml
+    from ssdlab.report.theme_file import default_text
+
+    if json:
+        print_json(parse_toml(default_text(), "theme"))
+    else:
+        print(default_text(), end="")
+
+
+def themed(file: Path | None) -> Theme | None:
+    """Return the theme in a file, by default that of `config.toml`, and print its warnings."""
+    from ssdlab.host.defaults import read_defaults
+    from ssdlab.host.documents import user_path
+    from ssdlab.report.theme_file import read_theme
+
+    path = read_defaults().theme if file is None else user_path(file)
+    if path is None:
+        return None
+    found = read_theme(path)
+    for remark in found.remarks:
+        warn(remark)
+    return found

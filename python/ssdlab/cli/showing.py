@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ssdlab.cli.fitting import cut, line_width, print_facts, print_text
+from ssdlab.cli.fitting import cut, line_width, print_facts, print_tables, print_text
 from ssdlab.cli.output import one_line, paint, print_line
 from ssdlab.cli.showing_figures import (
     Figures,
@@ -16,12 +16,10 @@ from ssdlab.cli.showing_figures import (
     ratings_of,
     shown_metrics,
 )
-from ssdlab.cli.showing_tables import print_tables
 from ssdlab.lab.kinds import SUITE
-from ssdlab.lab.outcome import read_result, shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
 from ssdlab.lab.presented.points import scalars_table, tables_of_points
-from ssdlab.lab.verbs.table import describe_step
+from ssdlab.lab.verbs.verb import describe_step
 from ssdlab.model import units
 from ssdlab.model.warning_texts import level_of
 from ssdlab.results.claim import sentence

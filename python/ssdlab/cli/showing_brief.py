@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ssdlab.cli.fitting import GAP, by_columns, cut, line_width, print_facts, wrapped
+from ssdlab.cli.fitting import GAP, by_columns, cut, line_width, print_facts, print_tables, wrapped
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.output import one_line, paint, print_line, table
 from ssdlab.cli.showing_figures import (
@@ -17,11 +17,9 @@ from ssdlab.cli.showing_figures import (
     shown_metrics,
     shown_of,
 )
-from ssdlab.cli.showing_tables import print_tables
 from ssdlab.lab.folders import top_figures
 from ssdlab.lab.kinds import MEASURE, SUITE
-from ssdlab.lab.outcome import shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, shown_by, warned_of
 from ssdlab.model.printable import advice_text, plain_drive, visible_length
 from ssdlab.model.units import and_listed, counted
 from ssdlab.model.warning_texts import Level, level_of

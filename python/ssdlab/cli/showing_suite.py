@@ -23,8 +23,7 @@ from ssdlab.cli.showing_figures import (
     shown_of,
     shown_repeated,
 )
-from ssdlab.lab.outcome import read_result, shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import say
-from ssdlab.cli.progress import RunProgress, display
-from ssdlab.cli.suite_progress import Place, live_lines
+from ssdlab.cli.progress import Place, RunProgress, display, live_lines
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, of_drive, unknown

@@ -7,12 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.completers import RunName
+from ssdlab.cli.completion import RunName
 from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
-from ssdlab.cli.progress import display, status_lines
-from ssdlab.cli.suite_progress import Place, live_lines
+from ssdlab.cli.progress import Place, display, live_lines, status_lines
 from ssdlab.model.printable import plain_drive
 from ssdlab.results.progress import Progress
 

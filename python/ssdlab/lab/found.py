@@ -48,23 +48,17 @@ def _offered(taken: Collection[str], only: str | None = None) -> MethodsOfOthers
     wanted = all_there if only is None else all_there.select(name=only)
     found = sorted(wanted, key=lambda entry: (entry.name, _package(entry)))
     if found:
-        # What a method is made of; most installations have no plug-in.
-        from ssdlab.lab.plugin_guard import naming_failures
-        from ssdlab.lab.plugin_loading import load
-        from ssdlab.model.errors import HostError
+        from ssdlab.lab.plugins import load  # what a method is made of; most installations have no plug-in
 
         for entry in found:
             whose = "ssdlab" if entry.name in taken else ""
             if entry.name in methods:
                 whose = f"package {methods[entry.name].package}"
-            method = f"the name is taken by {whose}" if whose else load(entry)
-            if not isinstance(method, str):
-                try:
-                    methods[entry.name] = naming_failures(method, _package(entry), entry.module)
-                    continue
-                except HostError as error:
-                    method = error.what
-            broken.append(BrokenMethod(entry.name, _package(entry), method))
+            method = f"the name is taken by {whose}" if whose else load(entry, _package(entry))
+            if isinstance(method, str):
+                broken.append(BrokenMethod(entry.name, _package(entry), method))
+            else:
+                methods[entry.name] = method
     return MethodsOfOthers(methods, tuple(broken))
 
 

@@ -30,7 +30,7 @@ from ssdlab.host.documents import parse_toml
 from ssdlab.lab import kinds
 from ssdlab.lab.method import Method, Params, RunData, Seconds, param
 from ssdlab.lab.parts.points import flushes_of, point_of
-from ssdlab.lab.verbs.settings import Conditions
+from ssdlab.lab.verbs.drive_state import Conditions
 from ssdlab.model.errors import LabError, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
 from ssdlab.model.limits import STEPS

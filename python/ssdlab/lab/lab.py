@@ -27,10 +27,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from ssdlab.lab.verbs.drive_state import Back, Flush, Fork, Purge, Stretch, Trim
+from ssdlab.lab.verbs.drive_state import (
+    Back,
+    Conditions,
+    Flush,
+    Fork,
+    Purge,
+    SettingsFacts,
+    Stretch,
+    Trim,
+    Variant,
+)
 from ssdlab.lab.verbs.record import Find, Health, Limit, Note
 from ssdlab.lab.verbs.resting import Idle
-from ssdlab.lab.verbs.settings import Conditions, SettingsFacts, Variant
 from ssdlab.lab.verbs.steps import Finding, Foresighted, LabBase, Rehearsal, Until
 from ssdlab.lab.verbs.workload import Fill, Precondition, Run
 from ssdlab.model import units

@@ -1,23 +1,34 @@
-"""Reads stored Results, and finds what shows them.
+"""Reads stored Results, and finds what shows them; their findings, warnings and departures.
 
-A kind that is not ours comes from the method's package.
+A kind that is not ours comes from the method's package. Findings get the qualifiers of figures of the same
+steps here, for every method.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import KINDS, UNKNOWN
-from ssdlab.lab.remarks import unfinished_warnings
 from ssdlab.model.errors import HostError, LabError, Refused
-from ssdlab.results.schema import ResultBase, Warned
+from ssdlab.results.claim import Amount, clause
+from ssdlab.results.kind import loaded
+from ssdlab.results.metric import labels, united
+from ssdlab.results.records import EndRecord
+from ssdlab.results.schema import Departure, ResultBase, Warned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ssdlab.lab.kinds import Kind
-    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.claim import Claim
+    from ssdlab.results.kind import ResultKind
+    from ssdlab.results.metric import Metric, Qualifier
+    from ssdlab.results.run_folder import RunFolder, Step
 
 
 class UnknownResult(ResultBase):
@@ -111,9 +122,84 @@ def read_result(run: RunFolder) -> ResultBase | None:
         ) from error
 
 
+CONDITION_CODE = "condition-"
+"""Prefix of departure codes for settings that differ from the method's."""
+
+
+def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
+    """Gather the steps' warnings, equal ones once.
+
+    A setting that is already a departure raises no warning.
+    """
+    departed = {departure.code.removeprefix(CONDITION_CODE) for departure in departures_of(steps)}
+    found: dict[tuple[str, str], list[Warned]] = {}
+    for step in steps:
+        for warned in step.result.warnings:
+            if warned.code not in departed:
+                found.setdefault((warned.code, warned.what), []).append(warned)
+    return tuple(
+        each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()
+    )
+
+
 def warned_of(run: RunFolder) -> tuple[Warned, ...]:
-    """Return the warnings of a run; for a finished one, from its manifest."""
+    """Return the warnings of a run; for a finished one, from its manifest.
+
+    For an unfinished one, by the steps that count: its manifest may be outdated, as steps may have been
+    voided or finished since. Warnings of no step apply to the whole run and are kept.
+    """
     if run.manifest.status == "finished":
         return run.manifest.warnings
+    raised = {
+        (warned.code, warned.what)
+        for record in run.journal()
+        if isinstance(record, EndRecord)
+        for warned in record.result.warnings
+    }
+    whole = (each for each in run.manifest.warnings if (each.code, each.what) not in raised)
+    return (*warnings_of(run.steps()), *whole)
 
-    return unfinished_warnings(run)
+
+def departures_of(steps: Sequence[Step]) -> list[Departure]:
+    """Return the departures that the steps recorded, in order, equal ones once."""
+    from ssdlab.lab.verbs.verb import Facts  # which `show` of a finished run does not load
+
+    return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))
+
+
+_OF_ONE = frozenset({"few-samples", "search-ceiling", "within-cache"})
+"""Of the figure alone, and not of others that its steps show."""
+
+
+def findings_of(kind: ResultKind[Any], result: ResultBase) -> tuple[Claim, ...]:
+    """Return the findings of a result, with their qualifiers."""
+    return marked(loaded(kind.findings)(result), result.scalars)
+
+
+def marked(claims: Iterable[Claim], figures: Sequence[Metric]) -> tuple[Claim, ...]:
+    """Return findings with the missing labels of figures from the same steps."""
+    return tuple(_marked(each, figures) for each in claims)
+
+
+def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
+    if not any(isinstance(each, Amount) for each in claim.amounts().values()) and claim.bound is None:
+        return claim  # it tells no figure
+    words = clause(claim)
+    found = united(each for figure in figures for each in _qualifiers(claim, figure))
+    missing = labels(each for each in found if each.label not in words)
+    if not missing:
+        return claim
+    return replace(claim, says=f"{claim.says} ({{labels}})", others={**claim.others, "labels": missing})
+
+
+def _qualifiers(claim: Claim, figure: Metric) -> Iterator[Qualifier]:
+    """Yield what of a figure stands with a finding: all where it is the figure's own."""
+    amount, steps = claim.figure, set(claim.evidence.steps)
+    own = None if amount is None or amount.value is None else (amount.value, amount.unit)
+    if own == (figure.value, figure.unit) and (not steps or steps.intersection(figure.steps)):
+        yield from figure.qualifiers
+    elif steps.intersection(figure.steps):
+        whole = steps.issuperset(figure.steps)
+        for each in figure.unfit("claims"):
+            if each.code not in _OF_ONE and (whole or not each.steps or steps.intersection(each.steps)):
+                yield each

@@ -3,7 +3,7 @@
 Its runs with their looks, the sections of the methods, and the drives.
 
 Drawing takes longest. So each section is handed on when it is ready, and drawn while the next ones are made
-and `arranging` links them.
+and `outline` links them.
 """
 
 from __future__ import annotations

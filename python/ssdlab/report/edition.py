@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ssdlab.host.documents import Document
     from ssdlab.report.claims import UserClaim
-    from ssdlab.report.outline import Outline
     from ssdlab.report.theme import Theme
+    from ssdlab.report.view import Section
     from ssdlab.results.schema import DriveInfo
 
 _MARKDOWN = "name a file of Markdown"
@@ -57,25 +57,24 @@ class Edition:
     full: bool = False
     theme: Theme | None = None
 
-    def set_texts(self, order: Outline) -> dict[str, Markup]:
-        """Return the texts as HTML.
+    def set_texts(self, titles: Sequence[str], parts: Sequence[Section]) -> dict[str, Markup]:
+        """Return the texts as HTML, for a page with chapters of these titles, and these sections.
 
         Raises
         ------
         UsageError
             The page has no such part, or lacks a chart that the declaration names of one of its methods.
         """
-        sections = [section.id for section in order.sections]
-        charts = [figure.id for section in order.sections for figure in section.figures]
+        sections = [section.id for section in parts]
+        charts = [figure.id for section in parts for figure in section.figures]
         for chapter in self.review.get("chapters", ()):
             for chart in chapter["charts"]:
                 if chart not in charts and chart.startswith(tuple(sections)):
                     raise unknown("chart", chart, charts)
-        parts = [chapter.title for chapter in order.chapters if chapter.title]
-        parts += [*sections, *charts]
+        known = [*filter(None, titles), *sections, *charts]
         for part in self.texts:
-            if part not in parts:
-                raise unknown("part of the page", part, parts)
+            if part not in known:
+                raise unknown("part of the page", part, known)
         return {part: html_of(text) for part, text in self.texts.items()}
 
 

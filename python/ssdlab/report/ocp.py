@@ -13,8 +13,7 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.lab.outcome import shown_by
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, shown_by
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.model.warning_texts import level_of
 from ssdlab.report.runs import called

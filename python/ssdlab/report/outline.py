@@ -1,4 +1,4 @@
-"""The order of the page: its top, the chapters of the review, and the links to them."""
+"""The order of the page: head and top, the chapters of the review with their notes, and links to them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,31 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ssdlab.host.documents import Document
+from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.report.chart_links import ChartLink, chart_links
+from ssdlab.report.edition import PLAIN, Edition
+from ssdlab.report.sections import conclusion, efficiency, specifications, suite
+from ssdlab.report.sections.banners import Notice, Point, with_more
 from ssdlab.report.sections.claims import Judged, judged
-from ssdlab.report.sections.top import Top, top
+from ssdlab.report.sections.header import header
+from ssdlab.report.sections.top import Median, Top, top
+from ssdlab.report.source import Run, SeveralDrives, SuiteRun
 from ssdlab.report.standings import Standing, standings
+from ssdlab.report.together import tabled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from markupsafe import Markup
 
+    from ssdlab.report.body import Body
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
-    from ssdlab.report.sections.top import Median
+    from ssdlab.report.sections.banners import Kind
+    from ssdlab.report.sections.header import Header
+    from ssdlab.report.source import Reported
     from ssdlab.report.view import Figure, Section
-
+    from ssdlab.results.schema import Note
 
 LEADING = 12
 """Charts open first on a page of several methods."""
@@ -250,3 +260,156 @@ def _ordered(section: Section, charts: Sequence[str]) -> Section:
     place = {name: at for at, name in enumerate(charts)}
     figures = sorted(section.figures, key=lambda figure: place.get(figure.id, len(place)))
     return replace(section, figures=tuple(figures))
+
+
+def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> tuple[Header, Outline]:
+    """Return the head of a page and the order of its parts."""
+    suites = [suite for each in runs for suite in _suites(each)]
+    placed = body.placed
+    head = header(placed)
+    review = edition.review or _review(runs)
+    measured = efficiency.not_metered([section for section, _ in body.methods], placed)
+    behind = (
+        body.drives,
+        conclusion.section(placed, review.get("tiles", ())),
+        specifications.section(
+            placed,
+            review.get("drives", ()),
+            absent_drives(review, [one.run.manifest.drive.text for one in placed]),
+        ),
+        suite.section(suites),
+    )
+    order = outline(
+        [
+            (tabled(_filled(section), placed), own)
+            for section, (_, own) in zip(measured, body.methods, strict=True)
+        ],
+        [each for each in behind if each is not None],
+        placed,
+        review,
+        edition.claims,
+        [Median(each, suite.manifest.drive.id) for suite in suites for each in suite.result.repeated],
+        full=edition.full,
+    )
+    chapters, notices = in_chapters(runs, placed, order.chapters)
+    order = replace(order, chapters=chapters)
+    head = replace(head, banners=with_more(head.banners, notices))
+    if suites and (review or not any(isinstance(each, Run) for each in runs)):
+        # A review has another title on drives that it is not of; a page has one title for each review.
+        of_review: dict[str, str] = {}
+        for each in [one for one in suites if one.manifest.review] or suites:
+            of_review.setdefault(each.manifest.method.name, each.manifest.method.title)
+        titles = ", ".join(dict.fromkeys(of_review.values()))
+        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
+        head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
+    if edition.title:
+        head = replace(head, title=edition.title, subtitle=head.subtitle or head.title)
+    return head, replace(order, texts=edition.set_texts([each.title for each in chapters], order.sections))
+
+
+def _filled(section: Section) -> Section:
+    """Return a section without tables of headings alone, as of a run that ended before it measured."""
+    exhibits = (
+        replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
+    )
+    had = [bool(each.tables) for each in section.exhibits]
+    kept = [each for each, any_table in zip(exhibits, had, strict=True) if each.tables or not any_table]
+    if kept or section.figures or section.lead or not section.exhibits:
+        return replace(section, exhibits=tuple(kept))
+    return replace(section, exhibits=(), lead=("Nothing was measured: the run ended before that.",))
+
+
+def _review(runs: Sequence[Reported]) -> Document:
+    """Return what a declaration says of the page: the first that was named, where all are of one review.
+
+    What is of no review, such as a run of an earlier drive, stands in its chapters.
+    """
+    reviews = [one.manifest for one in runs if one.manifest.review]
+    return reviews[0].review if len({each.method.name for each in reviews}) == 1 else {}
+
+
+def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
+    if isinstance(reported, SeveralDrives):
+        return reported.suites
+    return (reported,) if isinstance(reported, SuiteRun) else ()
+
+
+@dataclass(frozen=True)
+class _Remark:
+    """Something that a review, or the suite of one drive, says of itself."""
+
+    kind: Kind
+    what: str
+    advice: str
+    chapter: str | None = None
+    shown: Shown | None = None
+    """The first run of the drive; None: the whole page."""
+
+    def in_chapter(self) -> str:
+        """Return it as a sentence for its chapter."""
+        drive = "" if self.shown is None else f", {self.shown.label}"
+        return f"Note of {self.advice}{drive}: {self.what}."
+
+
+def in_chapters(
+    runs: Sequence[Reported], placed: Sequence[Shown], chapters: Sequence[Chapter]
+) -> tuple[tuple[Chapter, ...], dict[Kind, list[Notice]]]:
+    """Return chapters with their notes, and all other notes as notices.
+
+    Parameters
+    ----------
+    runs
+        Runs of the page.
+    placed
+        Its single runs.
+    chapters
+        Of the page.
+    """
+    titles = {chapter.title for chapter in chapters if chapter.title}
+    here: dict[str, list[str]] = {}
+    elsewhere: dict[tuple[Kind, str, str], list[_Remark]] = {}
+    for each in _remarks(runs, placed):
+        if each.chapter in titles:
+            here.setdefault(str(each.chapter), []).append(each.in_chapter())
+        else:
+            what = each.what if each.chapter is None else f"{each.chapter}: {each.what}"
+            elsewhere.setdefault((each.kind, what, each.advice), []).append(each)
+    found: dict[Kind, list[Notice]] = {}
+    for (kind, what, advice), own in elsewhere.items():
+        whose = tuple(each.shown.index for each in own if each.shown is not None)
+        points = (Point("", whose),) if len(whose) == len(own) else ()
+        found.setdefault(kind, []).append(Notice(what, advice, points))
+    return tuple(_with(chapter, here) for chapter in chapters), found
+
+
+def _with(chapter: Chapter, here: Mapping[str, Sequence[str]]) -> Chapter:
+    own = here.get(chapter.title, ())
+    return replace(chapter, text=" ".join(filter(None, (chapter.text, *own)))) if own else chapter
+
+
+def _remarks(runs: Sequence[Reported], placed: Sequence[Shown]) -> Iterator[_Remark]:
+    suites: list[SuiteRun] = []
+    for each in runs:
+        if isinstance(each, SeveralDrives):
+            yield from (_of_note(note, None) for note in each.notes)
+            suites += each.suites
+        elif not isinstance(each, Run):
+            suites.append(each)
+    whole = len(suites) == 1 and len(runs) == 1
+    for one in suites:
+        own = {run.manifest.run_id for run in one.runs}
+        first = next(each for each in placed if each.run.manifest.run_id in own)
+        yield from _of_suite(one, None if whole else first)
+
+
+def _of_suite(suite: SuiteRun, shown: Shown | None) -> Iterator[_Remark]:
+    yield from (_of_note(note, shown) for note in suite.notes)
+    for each in suite.manifest.replaced:
+        yield _Remark("note", each.words, each.at[:10], shown=shown)
+    for departure in suite.manifest.departures:
+        if departure.code == "not-asked-for":
+            yield _Remark("departure", departure.what, f"{departure.why}.", shown=shown)
+
+
+def _of_note(note: Note, shown: Shown | None) -> _Remark:
+    return _Remark("note", note.words.removesuffix("."), note.date, note.chapter, shown)

@@ -64,7 +64,7 @@ def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool 
     check_names(edition.names, (one.run.manifest.drive for one in placed))
     pictures = Stills(placed, theme)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
-    from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
+    from ssdlab.report.outline import arranged  # what is loaded from here on is while they are drawn
 
     head, order = arranged(runs, body, edition)
     html = assembled(head, placed, order, pictures, theme, complete=True, printed=printed, full=edition.full)
@@ -144,7 +144,7 @@ def contents(
     runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[tuple[Shown, ...], list[Section]]:
     """Return the runs of a page with their looks, and its sections; raises as `render` does."""
-    from ssdlab.report.arranging import arranged
+    from ssdlab.report.outline import arranged
 
     placed = placed_of(runs, names, palette)
     check_names(names, (one.run.manifest.drive for one in placed))

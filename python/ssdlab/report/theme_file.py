@@ -16,8 +16,7 @@ from ssdlab.host.documents import open_regular, parse_toml, read_document, user_
 from ssdlab.model.errors import LabError, UsageError, excerpt, of_os
 from ssdlab.model.frozen import Frozen, NamedOptions
 from ssdlab.model.limits import EMBEDDED_BYTES
-from ssdlab.report.colours import apart, contrast
-from ssdlab.report.looks import COLOURS, NEAR_BELOW, Palette
+from ssdlab.report.looks import COLOURS, NEAR_BELOW, Palette, apart, contrast
 from ssdlab.report.theme import LARGEST, SIZE, SMALLEST, Face, Logo, Mode, Scheme, Theme, default_theme
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.presented.marked import marked
+from ssdlab.lab.outcome import marked
 from ssdlab.model.units import and_listed
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import cells

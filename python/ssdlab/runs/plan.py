@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
 from ssdlab.lab.verbs.steps import STEADY
-from ssdlab.lab.verbs.table import plan_of
-from ssdlab.lab.verbs.verb import NOTHING, Bounds, Planned, Planning
+from ssdlab.lab.verbs.verb import NOTHING, Bounds, Planned, Planning, plan_of
 from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S, capacity_text, span_text

@@ -19,7 +19,7 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
-from ssdlab.lab.remarks import departures_of, warnings_of
+from ssdlab.lab.outcome import departures_of, warnings_of
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused
 from ssdlab.results.evidence import qualified, unprepared

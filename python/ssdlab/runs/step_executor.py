@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
-from ssdlab.lab.verbs.table import do_checked
+from ssdlab.lab.verbs.verb import do_checked
 from ssdlab.lab.verbs.workload import totals, written_in
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load

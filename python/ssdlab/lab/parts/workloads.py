@@ -11,7 +11,8 @@ from ssdlab.model.arrival import Bursts, Open
 from ssdlab.model.pattern import Sequential, Span, Uniform
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.warnings import judge_scale
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, row_ns
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.workload import row_ns as timed_row_ns
 from ssdlab.results.schema import Warned
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _arrival(rate: int | None, block_bytes: int) -> Open | Bursts:
 def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
     """Let a stream run for a time after a ramp, with rows short enough to see it vary."""
     time_ns = round(seconds * NS_PER_S)
-    interval_ns = row_ns(time_ns)
+    interval_ns = timed_row_ns(time_ns)
     # Only whole rows can be left out, so the ramp lasts to the end of one.
     ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
     timed = stream.model_copy(update={"stop": Stop(time_ns=ramp_ns + time_ns)})
@@ -176,3 +177,37 @@ def remarks_of_size(
         return replace(found, warnings=(*found.warnings, *size_warnings(facts, what)))
 
     return remarks
+
+
+# Sequential writes from the first block of a drive to its last, and their speed over the position.
+
+BLOCK_BYTES = 128 * 1024
+_ROW_NS, _SHORTEST_ROW_NS = 50_000_000, 1_000_000
+_FAST_BYTES_S, _MIN_ROWS = 8e9, 400
+"""A drive that fast still has so many rows."""
+
+
+def row_ns(length: int) -> int:
+    """Return the length of a row for writing so many bytes once; shorter on a small drive."""
+    shorter_ns = length / _FAST_BYTES_S * NS_PER_S / _MIN_ROWS
+    return round(min(_ROW_NS, max(_SHORTEST_ROW_NS, shorter_ns)))
+
+
+def write_over(
+    stop: Stop, *, depth: int, engine: Literal["sync", "uring"], interval_ns: int = _ROW_NS
+) -> Workload:
+    """Return 128 KiB sequential writes from the first block, in rows short enough for a curve."""
+    stream = Stream(
+        ops=Mix(read_pct=0),
+        block=(Block(bytes=BLOCK_BYTES),),
+        pattern=Sequential(),
+        depth=depth,
+        engine=engine,
+        stop=stop,
+    )
+    return Workload.of(stream, interval_ns=interval_ns)
+
+
+def once(length: int) -> Stop:
+    """Return the stop at the last whole block of a span."""
+    return Stop(bytes=length // BLOCK_BYTES * BLOCK_BYTES)

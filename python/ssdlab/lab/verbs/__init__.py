@@ -1,1 +1,1 @@
-"""The verbs of the lab by topic, listed in `table`."""
+"""The verbs of the lab by topic, listed in `verb.VERBS`."""

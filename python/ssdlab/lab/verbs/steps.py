@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from ssdlab.lab.verbs.table import check_verb
-from ssdlab.lab.verbs.verb import Tables, Verb
+from ssdlab.lab.verbs.verb import Tables, Verb, check_verb
 from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.pattern import Segmented, Span, Uniform, span_unit_bytes
 from ssdlab.model.units import bytes_text

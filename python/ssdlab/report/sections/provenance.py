@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from ssdlab.formats import fio
-from ssdlab.lab.verbs.table import describe_step
+from ssdlab.lab.verbs.verb import describe_step
 from ssdlab.model.errors import LabError
 from ssdlab.model.options import MEASURE, option_text
 from ssdlab.model.units import block_text, capacity_text, counted, ends_text, significant, span_text

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES, PASSING
-from ssdlab.lab.remarks import CONDITION_CODE
+from ssdlab.lab.outcome import CONDITION_CODE
 from ssdlab.lab.verbs.verb import Outcome
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.model.warnings import Warning
