@@ -263,14 +263,14 @@ def _golden(plan: FleetFolder, found: Sequence[Population], places: _Places) -> 
     """Say how the golden drive changed from its first run to its last: what changed it, changed the lab."""
     if plan.plan.golden is None:
         return ()
-    said = []
+    parts = []
     for each in found:
         for sample in each.samples:
             if places.name(sample.drive_id) == plan.plan.golden and len(sample.values) > 1:
                 change = _percent(sample.values[-1] / sample.values[0] - 1)
-                said.append(f"{each.label} {change} in {counted(len(sample.values), 'run')}")
-    told = "; ".join(said) or "not yet measured twice"
-    return (f"Golden drive {plan.plan.golden}: {told}. A change of it is the lab's own.",)
+                parts.append(f"{each.label} {change} in {counted(len(sample.values), 'run')}")
+    changes = "; ".join(parts) or "not yet measured twice"
+    return (f"Golden drive {plan.plan.golden}: {changes}. A change of it is the lab's own.",)
 
 
 def _account(index: Index, plan: FleetFolder, found: Sequence[Population], places: _Places) -> Account:
@@ -300,11 +300,11 @@ def _account(index: Index, plan: FleetFolder, found: Sequence[Population], place
         job = status.job
         cells = (job.name, job.serial, status.host, job.task.run, what, shown, qualifiers or status.reason)
         rows.append(tuple(map(words, cells)))
-    told = ", ".join(f"{count} {what}" for what, count in counts.most_common())
+    summary = ", ".join(f"{count} {what}" for what, count in counts.most_common())
     head = ("Job", "Drive", "Host", "Work", "State", "Figure", "Qualifiers, or reason")
     table = Table("Every job", head, tuple(rows))
     return Account(
-        f"{counted(len(rows), 'job')} of plan {plan.plan.plan_id}: {told}.",
+        f"{counted(len(rows), 'job')} of plan {plan.plan.plan_id}: {summary}.",
         _golden(plan, found, places),
         table,
         counts,
