@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use metrics::{CollectorError, LogError};
 use workload::SpecError;
 
-use crate::run::Outcome;
+use crate::outcome::Outcome;
 
 /// Why a target could not be opened or a run could not be made or finished.
 #[derive(Debug, thiserror::Error)]

@@ -2,59 +2,19 @@
 
 use std::sync::Arc;
 
-use metrics::{Collector, CollectorSpec, LogWriter, Measurement, Recorder};
+use metrics::{Collector, CollectorSpec, Recorder};
 use workload::spec::Workload;
 use workload::{Op, Plan};
 
 use crate::control::Control;
 use crate::driver::{Driver, Seat};
 use crate::error::{EngineError, IoFailure};
+use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::source::Source;
 use crate::target::Target;
 use crate::worker::{Fault, Shared};
 use crate::{buffers, features, placement};
-
-/// What a run is given beside target and workload.
-#[derive(Debug)]
-pub struct Options {
-    /// Where rows and histograms go as they close; made durable every ten seconds and at the end.
-    pub log: Option<LogWriter>,
-    /// What the log's header is to say of the run.
-    pub header: serde_json::Value,
-    /// Keep the histogram of every interval in the measurement.
-    pub keep_interval_histograms: bool,
-    /// Bound of the memory for I/O buffers, in bytes.
-    pub buffer_bytes_max: u64,
-    /// Take the buffers from the kernel's pool of huge pages.
-    pub huge_pages: bool,
-    /// Before an intended start, spin for so long instead of sleeping; costs a CPU.
-    pub spin_ns: u64,
-    /// Go on however many I/Os fail in a row, as long as the target is there.
-    pub past_failures: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            log: None,
-            header: serde_json::Value::Null,
-            keep_interval_histograms: false,
-            buffer_bytes_max: 4 << 30,
-            huge_pages: false,
-            spin_ns: 0,
-            past_failures: false,
-        }
-    }
-}
-
-/// What a run gives.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// What was measured.
-    pub measurement: Measurement,
-    /// Where each source of each stream goes on, as `Pattern::Sequential` takes it; empty for other patterns.
-    pub cursors: Vec<Vec<u64>>,
-}
 
 /// Runs a workload against a target until it ends by itself or by `control`, and gives what was measured.
 ///

@@ -9,7 +9,7 @@ use workload::{Io, Op};
 
 use crate::control::Control;
 use crate::error::EngineError;
-use crate::run::Options;
+use crate::options::Options;
 use crate::source::{Arrival, Source};
 use crate::start::{Gate, Rendezvous};
 use crate::sys::{Clock, ThreadUsage, schedstat_ns, sleep_until, thread_usage};

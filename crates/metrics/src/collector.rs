@@ -8,136 +8,19 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workload::Workload;
-use workload::spec::Arrival;
 
-use crate::edges::Edges;
-use crate::facts::StartStamp;
+use crate::error::CollectorError;
+use crate::facts::{Ending, StartStamp};
 use crate::io_columns::{IoColumns, IoQueue};
-use crate::log::contents::Ending;
+use crate::log::LogError;
 use crate::log::sink::Sink;
-use crate::log::{LogError, LogWriter};
 use crate::measurement::Measurement;
 use crate::pending::{LiveCounts, Pending};
 use crate::results::Results;
 use crate::row::Row;
+use crate::spec::CollectorSpec;
 use crate::tally::Pacing;
-
-/// What is to be recorded.
-#[derive(Debug)]
-pub struct CollectorSpec {
-    /// Length of an interval, ns; at least 1.
-    pub interval_ns: u64,
-    /// Intervals wholly before this time are flagged as ramp and not in the totals; 0 for none.
-    pub ramp_ns: u64,
-    /// When no more I/O is issued, where every stream stops by time. What completes later is counted, and is not in the
-    /// rates.
-    pub stop_ns: Option<u64>,
-    /// The streams, in the order of the workload.
-    pub streams: Vec<StreamSpec>,
-    /// Workers of all streams together: as many recorders must be made and finished.
-    pub participants: u32,
-    /// Keep the histogram of every interval in memory and in the measurement, not only in the log.
-    /// About 1 KB per interval, stream, operation and kind of latency.
-    pub keep_interval_histograms: bool,
-    /// Where rows and histograms go as they become final, if anywhere.
-    pub log: Option<LogWriter>,
-    /// Where per-I/O columns go; without it they go to `log`.
-    pub io_log: Option<LogWriter>,
-    /// What the owner wants to find in the log's header.
-    pub header: Value,
-}
-
-impl CollectorSpec {
-    /// A spec without ramp, log or kept histograms.
-    pub fn new(interval_ns: u64, streams: Vec<StreamSpec>, participants: u32) -> Self {
-        Self {
-            interval_ns,
-            ramp_ns: 0,
-            stop_ns: None,
-            streams,
-            participants,
-            keep_interval_histograms: false,
-            log: None,
-            io_log: None,
-            header: Value::Null,
-        }
-    }
-
-    pub(crate) fn edges(&self) -> Edges {
-        Edges::new(self.interval_ns, self.stop_ns)
-    }
-
-    /// The spec that a workload needs: one participant per worker, those of the first stream first.
-    pub fn of_workload(workload: &Workload) -> Self {
-        let streams = workload.streams.iter().map(|stream| StreamSpec {
-            name: stream.name.clone(),
-            pacing: match stream.arrival {
-                Arrival::Closed { think_ns: 0 } | Arrival::Pulses { .. } => Pacing::BackToBack,
-                Arrival::Closed { .. } => Pacing::ThinkTime,
-                Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
-                    Pacing::Scheduled
-                }
-            },
-            log_ios: stream.log_ios,
-        });
-        let participants = workload.streams.iter().map(|stream| stream.workers).sum();
-        let spec = Self::new(workload.interval_ns, streams.collect(), participants);
-        Self {
-            ramp_ns: workload.ramp_ns,
-            stop_ns: stop_ns(workload),
-            ..spec
-        }
-    }
-}
-
-/// When the last stream stops, if all of them do by time.
-fn stop_ns(workload: &Workload) -> Option<u64> {
-    let stops = workload.streams.iter().map(|stream| stream.stop.time_ns);
-    stops.collect::<Option<Vec<u64>>>()?.into_iter().max()
-}
-
-/// How a stream is counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StreamSpec {
-    /// The stream's name.
-    pub name: String,
-    /// What an I/O's intended start is.
-    pub pacing: Pacing,
-    /// Whether per-I/O columns are kept. They hold every I/O, those of the ramp and of the
-    /// overshoot too.
-    pub log_ios: bool,
-}
-
-/// A misuse of the collector, or a log that cannot be begun.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CollectorError {
-    /// The interval is too short.
-    #[error("an interval of 0 ns cannot be recorded: give at least 1 ns")]
-    NoInterval,
-    /// Per-I/O columns are asked for and would go nowhere.
-    #[error("stream {stream} records every I/O, but has no log file: give one")]
-    NoLogForIos {
-        /// The stream's name.
-        stream: String,
-    },
-    /// The log's header could not be written.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A row was named as the deciding one that is before the end of the totals.
-    #[error(
-        "row {row} cannot end the result, the totals reach to row {settled}: decide on rows as they close"
-    )]
-    RowSettled {
-        /// The row that was named.
-        row: u64,
-        /// The last row in the totals.
-        settled: u64,
-    },
-}
 
 /// Progress of a run.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! Facts beside the latencies: what the workers cost, when they started, how exact a stamp is,
-//! which I/Os failed first.
+//! which I/Os failed first, how the run ended.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::operation::Command;
 use crate::tally::StreamTally;
@@ -213,4 +214,19 @@ pub struct Failure {
     pub submit_ns: u64,
     /// When it failed, ns since the start of the run.
     pub at_ns: u64,
+}
+
+/// What is known at the end of a run, beside its rows. The footer.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Ending {
+    /// When the last worker of each stream finished, ns.
+    pub(crate) ends_ns: Vec<u64>,
+    /// The row that ended the result, if one did.
+    pub(crate) decided_row: Option<u64>,
+    pub(crate) overshoot: Overshoot,
+    pub(crate) workers: Vec<WorkerTotals>,
+    pub(crate) batches: BatchSpans,
+    pub(crate) owner: Value,
+    #[serde(skip)]
+    pub(crate) complete: bool,
 }

@@ -7,9 +7,6 @@
 
 use std::ops::Range;
 
-use crate::log::payload;
-use crate::log::varint::Reader;
-
 /// Buckets per octave.
 pub const SUB_BUCKETS: usize = 64;
 const SUB_BUCKET_BITS: u32 = SUB_BUCKETS.trailing_zeros();
@@ -224,20 +221,6 @@ impl Histogram {
         let n = u128::from(histogram.count);
         let possible_sums = n * u128::from(min_ns)..=n * u128::from(max_ns);
         (extremes_fit && possible_sums.contains(&sum_ns)).then_some(histogram)
-    }
-
-    /// The sparse encoding, as in the append log.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        payload::put_histogram(&mut bytes, self);
-        bytes
-    }
-
-    /// The histogram that [`Self::to_bytes`] encoded; `None` for bytes that it cannot have given.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
-        let histogram = payload::histogram(&mut reader)?;
-        reader.end(histogram)
     }
 
     /// Buckets that hold samples, in ascending order: (index, count).

@@ -27,6 +27,7 @@
 
 mod collector;
 mod edges;
+mod error;
 mod facts;
 mod histogram;
 mod io_columns;
@@ -38,10 +39,12 @@ mod recorder;
 mod results;
 mod row;
 mod slot;
+mod spec;
 mod summary;
 mod tally;
 
-pub use collector::{Collector, CollectorError, CollectorSpec, Snapshot, StreamSpec};
+pub use collector::{Collector, Snapshot};
+pub use error::CollectorError;
 pub use facts::{BatchSpans, Drained, Failure, Overshoot, StartStamp, WorkerFacts, WorkerTotals};
 pub use histogram::{
     BUCKETS, Histogram, OVERFLOW_NS, Quantile, SUB_BUCKETS, bucket_bounds_ns, bucket_of,
@@ -56,5 +59,6 @@ pub use row::{
     FLAG_PARTIAL, FLAG_RAMP, LatencyRow, LatencyRows, OpRow, OpRows, Row, Rows, StreamRow,
     StreamRows,
 };
+pub use spec::CollectorSpec;
 pub use summary::{LatencySummary, SAMPLES_BEYOND, Summary};
-pub use tally::{Kind, OpTally, Pacing, StreamTally};
+pub use tally::{Kind, OpTally, Pacing, StreamSpec, StreamTally};

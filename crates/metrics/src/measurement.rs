@@ -2,14 +2,12 @@
 
 use workload::Op;
 
-use crate::collector::StreamSpec;
 use crate::facts::{BatchSpans, Drained, Failure, Overshoot, StartStamp, WorkerTotals};
 use crate::histogram::Histogram;
 use crate::log::LogError;
-use crate::log::payload::Place;
 use crate::operation::{self, Command};
 use crate::row::Rows;
-use crate::tally::{Kind, OpTally, StreamTally};
+use crate::tally::{Kind, OpTally, Place, StreamSpec, StreamTally};
 
 /// Everything that was recorded of a run. Totals are the merge of all rows that are not ramp.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,12 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::collector::StreamSpec;
 use crate::edges::Edges;
-use crate::facts::{BatchSpans, Failure, WorkerTotals};
-use crate::log::contents::Ending;
+use crate::facts::{BatchSpans, Ending, Failure, WorkerTotals};
 use crate::row::{Row, StreamRow};
-use crate::tally::{Pacing, StreamTally};
+use crate::tally::{Pacing, StreamSpec, StreamTally};
 
 /// Failures of an interval, and of a run, that are kept in full.
 pub(crate) const FAILURES_KEPT: usize = 16;

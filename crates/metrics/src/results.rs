@@ -2,14 +2,13 @@
 
 use std::mem;
 
-use crate::collector::{CollectorError, StreamSpec};
 use crate::edges::Edges;
-use crate::facts::{Drained, Failure, Overshoot, StartStamp, WorkerTotals};
-use crate::log::contents::Ending;
+use crate::error::CollectorError;
+use crate::facts::{Drained, Ending, Failure, Overshoot, StartStamp, WorkerTotals};
 use crate::measurement::{IntervalHistogram, Measurement, StreamTotals};
 use crate::pending::{FAILURES_KEPT, PendingRow};
 use crate::row::{Row, Rows};
-use crate::tally::{Pacing, StreamTally, histograms};
+use crate::tally::{Pacing, StreamSpec, StreamTally, histograms};
 
 /// The owner's side of a collector.
 #[derive(Debug)]

@@ -104,6 +104,16 @@ impl OpRow {
         }
     }
 
+    /// Gives a tally what its histograms do not hold.
+    pub(crate) fn give_counts(&self, tally: &mut OpTally) {
+        tally.done = self.done;
+        tally.failed = self.failed;
+        tally.dropped = self.dropped;
+        tally.late = self.late;
+        tally.bytes = self.bytes;
+        tally.errors.clone_from(&self.errors);
+    }
+
     /// I/Os asked for: done, failed and dropped.
     pub fn requested(&self) -> u64 {
         self.done + self.failed + self.dropped

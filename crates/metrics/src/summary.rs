@@ -33,18 +33,19 @@ pub struct Summary {
     pub response_ns: LatencySummary,
 }
 
-impl Summary {
-    pub(crate) fn of(tally: &OpTally) -> Self {
-        Self {
-            requested: tally.requested(),
-            ios: tally.done,
-            failed: tally.failed,
-            dropped: tally.dropped,
-            late: tally.late,
-            bytes: tally.bytes,
-            errors: tally.errors.clone(),
-            service_ns: LatencySummary::of(&tally.service),
-            response_ns: LatencySummary::of(tally.response()),
+impl OpTally {
+    /// The figures that `measure --json` gives for a direction.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            requested: self.requested(),
+            ios: self.done,
+            failed: self.failed,
+            dropped: self.dropped,
+            late: self.late,
+            bytes: self.bytes,
+            errors: self.errors.clone(),
+            service_ns: LatencySummary::of(&self.service),
+            response_ns: LatencySummary::of(self.response()),
         }
     }
 }

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use workload::Op;
 
 use crate::histogram::Histogram;
-use crate::log::payload::Place;
 use crate::operation::{self, FLUSH};
-use crate::row::OpRow;
-use crate::summary::Summary;
 
 /// Which latency a histogram holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +41,19 @@ pub enum Pacing {
     ThinkTime,
     /// Open loop or bursts: meant to start when the schedule says, however slow the drive is.
     Scheduled,
+}
+
+/// How a stream is counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamSpec {
+    /// The stream's name.
+    pub name: String,
+    /// What an I/O's intended start is.
+    pub pacing: Pacing,
+    /// Whether per-I/O columns are kept. They hold every I/O, those of the ramp and of the
+    /// overshoot too.
+    pub log_ios: bool,
 }
 
 /// What was counted for one operation of a stream.
@@ -116,16 +126,6 @@ impl OpTally {
         }
     }
 
-    /// Takes from a row what the histograms do not hold.
-    pub(crate) fn take_counts(&mut self, row: &OpRow) {
-        self.done = row.done;
-        self.failed = row.failed;
-        self.dropped = row.dropped;
-        self.late = row.late;
-        self.bytes = row.bytes;
-        self.errors.clone_from(&row.errors);
-    }
-
     /// Adds what another tally counted.
     pub fn merge(&mut self, other: &Self) {
         if self.response.is_some() || other.response.is_some() {
@@ -145,11 +145,6 @@ impl OpTally {
         self.service.merge(&other.service);
         self.lateness.merge(&other.lateness);
         self.failed_latency.merge(&other.failed_latency);
-    }
-
-    /// The figures that `measure --json` gives for a direction.
-    pub fn summary(&self) -> Summary {
-        Summary::of(self)
     }
 }
 
@@ -210,6 +205,15 @@ impl StreamTally {
             own.merge(more);
         }
     }
+}
+
+/// Where a histogram belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) stream: usize,
+    /// Position in [`crate::OPS`], or [`FLUSH`].
+    pub(crate) op: usize,
+    pub(crate) kind: Kind,
 }
 
 /// All histograms with samples, and where they belong. A response that is the service is not

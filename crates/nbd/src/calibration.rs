@@ -23,7 +23,8 @@ use crate::export::Export;
 use crate::flight::SHARED_BYTES;
 use crate::listener::Address;
 use crate::room::Room;
-use crate::session::{self, Shared};
+use crate::session;
+use crate::shared::Shared;
 use crate::tally::Tally;
 
 const SMALL_BYTES: u32 = 4096;

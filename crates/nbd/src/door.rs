@@ -9,7 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::activity::Activity;
 use crate::listener::Listener;
-use crate::session::{self, Shared};
+use crate::session;
+use crate::shared::Shared;
 use crate::waiting::Waiting;
 
 /// How often the end, and places that have become free, are looked for.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::outbox::{Held, Outbox};
 use crate::request::{Action, Command};
 use crate::room::Room;
-use crate::session::{LOOK_EVERY, Shared};
+use crate::shared::{LOOK_EVERY, Shared};
 
 /// Most that the drive is given at once ...
 const PIECE_BYTES: u32 = 1 << 20;

@@ -66,6 +66,7 @@ pub mod request;
 pub mod room;
 pub mod server;
 pub mod session;
+pub mod shared;
 mod socket;
 pub mod tally;
 mod waiting;

@@ -17,7 +17,7 @@ use crate::export::Export;
 use crate::flight::SHARED_BYTES;
 use crate::listener::{Address, Listener};
 use crate::room::Room;
-use crate::session::Shared;
+use crate::shared::Shared;
 use crate::tally::{Tally, Totals};
 
 /// A drive that is being served.

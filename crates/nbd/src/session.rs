@@ -8,27 +8,22 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use metrics::Histogram;
 use rustix::thread::set_current_timer_slack;
 
 use crate::activity::Activity;
-use crate::awake::Places;
-use crate::backing::Backing;
-use crate::clock::{Clock, Cost};
-use crate::contents::Contents;
-use crate::export::Export;
 use crate::flight::Flight;
 use crate::input::{Input, STEP_BYTES};
 use crate::negotiation::{Negotiation, Step, Violation};
 use crate::outbox::{Held, Outbox, Say};
 use crate::protocol::{Fault, REQUEST_BYTES};
 use crate::request::{Action, Command, Request};
-use crate::room::{Room, Taken};
+use crate::room::Taken;
+use crate::shared::{LOOK_EVERY, Shared};
 use crate::socket::{Moved, wait};
-use crate::tally::{Ending, Tally};
+use crate::tally::Ending;
 
 /// Requests of one client that may be unanswered; it is not read from until there are fewer.
 pub const MAX_HELD: usize = 1024;
@@ -36,41 +31,10 @@ pub const MAX_HELD: usize = 1024;
 const NEGOTIATION_LIMIT: Duration = Duration::from_secs(10);
 /// How long replies are still waited for when the server ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
-/// Longest sleep: how soon the end of the server is noticed.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A reply due within this time is not slept for.
 const SPIN_NS: u64 = 50_000;
 /// How long the next request is looked for after a reply before the thread sleeps.
 const AWAKE_NS: u64 = 100_000;
-
-/// What all connections share.
-#[derive(Debug)]
-pub struct Shared {
-    /// What is offered.
-    pub export: Export,
-    /// What it holds.
-    pub contents: Contents,
-    /// What answers.
-    pub backing: Backing,
-    /// The drive's time.
-    pub clock: Clock,
-    /// What serving costs.
-    pub cost: Cost,
-    /// What clients may have in the drive beyond their own parts.
-    pub flight: Room,
-    /// Who may stay awake.
-    pub places: Places,
-    /// What was served.
-    pub tally: Tally,
-    /// Whether the server is to end.
-    pub stopping: AtomicBool,
-}
-
-impl Shared {
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-}
 
 /// Where a connection stands.
 #[derive(Debug)]

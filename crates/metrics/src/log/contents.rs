@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::frame::{Frame, FrameType};
-use super::payload::{self, Place};
+use super::payload;
 use super::reader::{LogEnd, LogReader};
 use super::varint::Reader;
 use super::{FORMAT_VERSION, LogError};
-use crate::collector::{CollectorSpec, StreamSpec};
-use crate::facts::{BatchSpans, Failure, Overshoot, WorkerTotals};
+use crate::facts::{Ending, Failure, WorkerTotals};
 use crate::histogram::Histogram;
 use crate::measurement::Measurement;
 use crate::results::Results;
 use crate::row::Row;
-use crate::tally::{StreamTally, histograms};
+use crate::spec::CollectorSpec;
+use crate::tally::{Place, StreamSpec, StreamTally, histograms};
 
 /// The first frame.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,21 +41,6 @@ impl HeaderJson {
             owner: spec.header.clone(),
         }
     }
-}
-
-/// What is known at the end of a run, beside its rows. The footer.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Ending {
-    /// When the last worker of each stream finished, ns.
-    pub(crate) ends_ns: Vec<u64>,
-    /// The row that ended the result, if one did.
-    pub(crate) decided_row: Option<u64>,
-    pub(crate) overshoot: Overshoot,
-    pub(crate) workers: Vec<WorkerTotals>,
-    pub(crate) batches: BatchSpans,
-    pub(crate) owner: Value,
-    #[serde(skip)]
-    pub(crate) complete: bool,
 }
 
 /// What an append log holds, up to its end or its first bad frame.
@@ -202,7 +187,7 @@ impl Gathering {
             tally.in_flight_area_ns = stream.in_flight_area_ns.into();
             tally.in_flight_max = stream.in_flight_max;
             for (tally, op) in tally.all_mut().zip(stream.all()) {
-                tally.take_counts(op);
+                op.give_counts(tally);
             }
         }
         self.last_end_ns = row.end_ns();

@@ -16,16 +16,7 @@ use crate::histogram::Histogram;
 use crate::io_columns::IoColumns;
 use crate::operation::{FLUSH, OPS};
 use crate::row::{FLAG_PARTIAL, FLAG_RAMP, LatencyRow, OpRow, Row, StreamRow};
-use crate::tally::Kind;
-
-/// Where a histogram belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) stream: usize,
-    /// Position in [`OPS`], or [`FLUSH`].
-    pub(crate) op: usize,
-    pub(crate) kind: Kind,
-}
+use crate::tally::{Kind, Place};
 
 pub(crate) fn put_histogram(bytes: &mut Vec<u8>, histogram: &Histogram) {
     put(bytes, histogram.nonzero().count() as u64);
@@ -55,6 +46,22 @@ pub(crate) fn histogram(reader: &mut Reader) -> Option<Histogram> {
         next = index.checked_add(1)?;
     }
     Histogram::from_sparse(sparse, reader.wide()?, reader.number()?, reader.number()?)
+}
+
+impl Histogram {
+    /// The sparse encoding, as in the append log.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_histogram(&mut bytes, self);
+        bytes
+    }
+
+    /// The histogram that [`Self::to_bytes`] encoded; `None` for bytes that it cannot have given.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let histogram = self::histogram(&mut reader)?;
+        reader.end(histogram)
+    }
 }
 
 pub(crate) fn put_place(bytes: &mut Vec<u8>, place: Place) {

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::contents::{Ending, HeaderJson};
+use super::contents::HeaderJson;
 use super::frame::FrameType;
 use super::payload;
 use super::varint::put;
 use super::{LogError, LogWriter};
-use crate::collector::CollectorSpec;
-use crate::facts::{Failure, StartStamp};
+use crate::facts::{Ending, Failure, StartStamp};
 use crate::io_columns::IoColumns;
 use crate::row::Row;
+use crate::spec::CollectorSpec;
 use crate::tally::{StreamTally, histograms};
 
 /// The log of a run, and the log of its I/Os if that is another file. A log that could not be

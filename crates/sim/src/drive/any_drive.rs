@@ -7,7 +7,7 @@ use workload::random::mix;
 use crate::drive::kind::{Kind, each};
 use crate::ftl::{MapCounts, Translation};
 use crate::power::{Power, Saving};
-use crate::profile::spec::{DriveSpec, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, UNIT};
 use crate::profile::{Profile, ProfileError, Rule, Settings, Size};
 
 /// What the host moved and the flash did since the drive was made.
@@ -170,9 +170,8 @@ impl AnyDrive {
 
     /// Whether every unit that a range touches holds data.
     pub fn holds(&self, start: u64, length: u64) -> bool {
-        let unit = u64::from(UNIT_BYTES);
         let end = start.saturating_add(length);
-        let units = start / unit..end.div_ceil(unit);
+        let units = start / UNIT..end.div_ceil(UNIT);
         end <= self.user_bytes()
             && each!(&self.kind, drive => {
                 drive.is_full() || units.into_iter().all(|unit| drive.holds(unit))
@@ -245,16 +244,15 @@ impl AnyDrive {
         let counts = each!(&self.kind, drive => drive.ftl_counts());
         let map = self.map_counts();
         let parity = each!(&self.kind, drive => drive.flash_counts()).parity_units;
-        let unit = u64::from(UNIT_BYTES);
         Counters {
             host_read_bytes: self.host.0,
             host_written_bytes: self.host.1,
-            nand_written_bytes: each!(&self.kind, drive => drive.programmed_units()) * unit,
-            moved_bytes: counts.moved_units * unit,
-            cached_bytes: counts.cached_units * unit,
-            folded_bytes: counts.folded_units * unit,
-            map_bytes: map.written_back * unit,
-            parity_bytes: parity * unit,
+            nand_written_bytes: each!(&self.kind, drive => drive.programmed_units()) * UNIT,
+            moved_bytes: counts.moved_units * UNIT,
+            cached_bytes: counts.cached_units * UNIT,
+            folded_bytes: counts.folded_units * UNIT,
+            map_bytes: map.written_back * UNIT,
+            parity_bytes: parity * UNIT,
             erases: counts.erases,
         }
     }

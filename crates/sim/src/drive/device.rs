@@ -5,7 +5,7 @@ use workload::{Io, Op};
 use crate::drive::model::Drive;
 use crate::ftl::{MappingCache, Translation};
 use crate::power::Power;
-use crate::profile::spec::UNIT_BYTES;
+use crate::profile::spec::UNIT;
 
 /// A drive in virtual time: commands go in at a time and the time of their completion comes out.
 pub trait Device {
@@ -120,6 +120,6 @@ impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
     }
 
     fn nand_written_bytes(&self) -> u64 {
-        self.programmed_units() * u64::from(UNIT_BYTES)
+        self.programmed_units() * UNIT
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::model::Drive;
 use crate::ftl::{CostBenefit, DChoices, Fifo, Ftl, Greedy, InPlace, PartOfMap, Planes};
 use crate::profile::Rule;
-use crate::profile::spec::{DriveSpec, Layout, MapMemory, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, Layout, MapMemory, UNIT};
 
 /// One kind for each rule of collection: with the whole map in memory, with part of it, and by planes; and one without collection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Kind {
     }
 
     fn with_part_of_map(spec: &DriveSpec, rule: Rule, seed: u64, memory: MapMemory) -> Self {
-        let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let units = (spec.user_bytes / UNIT) as u32;
         let together = spec.options.units_together();
         let map = PartOfMap::new(units, together, spec.geometry.units_per_read(), memory);
         match rule {

@@ -8,6 +8,7 @@ mod any_drive;
 mod device;
 mod host;
 mod housekeeping;
+mod issuing;
 mod kind;
 mod model;
 mod parts;

@@ -13,7 +13,7 @@ use crate::ftl::{
     Ftl, FtlCounts, InPlace, MapCounts, MappingCache, Planes, Translation, VictimRule, WholeMap,
 };
 use crate::power::{Power, Saving};
-use crate::profile::spec::{DriveSpec, TrimRule, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, TrimRule, UNIT};
 
 /// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,7 +51,6 @@ pub struct Drive<T, M = WholeMap> {
 
 /// Writes between asking for a map entry and asking for what it points at.
 const EXPECTED: usize = 16;
-pub(crate) const UNIT: u64 = UNIT_BYTES as u64;
 
 impl<R: VictimRule> Drive<Ftl<R>> {
     /// An erased drive of superblocks at time zero, its whole map in memory.
@@ -63,7 +62,7 @@ impl<R: VictimRule> Drive<Ftl<R>> {
 impl<R: VictimRule> Drive<Planes<R>> {
     /// An erased drive at time zero that places data statically.
     pub fn of_planes(spec: &DriveSpec, rule: &R) -> Self {
-        let user_units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let user_units = (spec.user_bytes / UNIT) as u32;
         let planes = Planes::new(user_units, &spec.geometry, spec.reserve, rule);
         let mut drive = Self::assemble(spec, planes, WholeMap);
         drive.machine = drive.machine.by_planes();
@@ -74,8 +73,8 @@ impl<R: VictimRule> Drive<Planes<R>> {
 impl Drive<InPlace> {
     /// A new drive at time zero that is written in place. Its geometry must have one plane, pages of one unit and one bit a cell.
     pub fn in_place(spec: &DriveSpec) -> Self {
-        let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
-        let raw_units = spec.geometry.raw_bytes() / u64::from(UNIT_BYTES);
+        let units = (spec.user_bytes / UNIT) as u32;
+        let raw_units = spec.geometry.raw_bytes() / UNIT;
         Self::assemble(spec, InPlace::new(units, raw_units), WholeMap)
     }
 }
@@ -413,7 +412,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// A unit is in the buffer: it passes the data path to its place. Returns when a core has entered what was moved for it.
     #[inline]
     pub(crate) fn place(&mut self, unit: u32, processed: u64, there: u64) -> u64 {
-        self.machine.at = self.machine.pass(there, 1);
+        self.machine.at = self.machine.path.pass(there, 1);
         self.map_cache.change(unit, &mut self.machine);
         self.ftl.write(unit, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);

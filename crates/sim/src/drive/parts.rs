@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Piece, Rest, SECTORS};
-use crate::profile::spec::{DriveSpec, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, UNIT, UNIT_BYTES};
 
 /// What is known to be written of a unit is counted in these.
 const SECTOR: u64 = 512;
@@ -108,11 +108,7 @@ impl Parts {
 
     fn refresh(&mut self) {
         let plain = self.together == 1 && !self.is_busy();
-        self.mask = if plain {
-            u64::from(UNIT_BYTES) - 1
-        } else {
-            u64::MAX
-        };
+        self.mask = if plain { UNIT - 1 } else { u64::MAX };
     }
 
     /// Whether any unit is written in part.

@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::drive::model::UNIT;
-use crate::profile::spec::ReadAheadSpec;
+use crate::profile::spec::{ReadAheadSpec, UNIT};
 
 /// Units that were fetched together.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

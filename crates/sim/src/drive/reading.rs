@@ -1,9 +1,10 @@
 //! Reads of the host: from flash, or from what was read ahead.
 
-use crate::drive::model::{Drive, UNIT};
+use crate::drive::model::Drive;
 use crate::drive::read_ahead::{Piece, Stream};
 use crate::flash::NONE;
 use crate::ftl::{MappingCache, Translation};
+use crate::profile::spec::UNIT;
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
     #[inline]

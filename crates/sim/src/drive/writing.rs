@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::drive::model::{Drive, UNIT};
+use crate::drive::model::Drive;
 use crate::drive::parts::Held;
 use crate::flash::{Flash, NONE, Piece};
 use crate::ftl::{MappingCache, Translation};
-use crate::profile::spec::TrimRule;
+use crate::profile::spec::{TrimRule, UNIT};
 
 /// Where the 4 KiB end that a byte is in, or the write before it.
 fn piece_ends(at: u64, end: u64) -> u64 {
@@ -163,7 +163,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     fn place_unit(&mut self, unit: u32, at: u64) {
         let together = self.parts.together();
         let first = unit * together;
-        self.machine.at = self.machine.pass(at, together);
+        self.machine.at = self.machine.path.pass(at, together);
         self.map_cache.change(first, &mut self.machine);
         self.ftl.write_together(first, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);

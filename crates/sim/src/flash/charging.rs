@@ -1,4 +1,5 @@
-//! What the translation layer's calls cost: array reads for moves, programs and erases on the clocks of dies and channels.
+//! What the translation layer's calls cost: array reads for moves, programs, erases and pages of the map on the clocks of dies and
+//! channels.
 
 use std::collections::VecDeque;
 
@@ -240,6 +241,48 @@ impl Machine {
         let programmed = self.program(last, held, usize::from(stream == Stream::Moved));
         self.at = at;
         programmed
+    }
+
+    /// Units that are moved take the data path: in turn where the host's writes need the space, else behind all that is asked for.
+    #[inline]
+    fn pass_moved(&mut self, units: u32) {
+        let path_ns = self.path.takes_ns(units);
+        if !self.unasked {
+            if path_ns > 0 {
+                self.path.take(self.at, path_ns);
+            }
+            self.moving.takes_core(units);
+            return;
+        }
+        let takes_ns = path_ns.max(self.moving.core_of(units));
+        self.path.take_behind(self.at, takes_ns);
+    }
+
+    /// Reads so many pages of a group of the map, wanted at `ready`. Returns when they are there.
+    pub fn read_map(&mut self, group: u32, pages: u32, ready: u64) -> u64 {
+        self.read(self.map_stream.place_of(group), pages, ready)
+    }
+
+    /// Writes so many pages of a group of the map behind those written before.
+    pub fn write_map(&mut self, group: u32, pages: u32, at: u64) {
+        let units = self.geometry.units_per_program();
+        // Blocks as large as those of the drive itself, as erases of data are charged.
+        let lines = self.geometry.pages_per_block / self.geometry.bits_per_cell * self.erase_every;
+        let full = self.map_stream.append(group, pages, lines.into());
+        let before = std::mem::replace(&mut self.at, at);
+        for (die, begins_block) in full {
+            if begins_block {
+                self.erase_on(die, 0);
+            }
+            self.counts.programs += 1;
+            self.load_and_program(die, 0, units, self.timing.program_ns);
+        }
+        self.at = before;
+    }
+
+    /// The drive was erased: what was written of the map is gone, and what waits for its word line to fill.
+    pub(crate) fn forget_map(&mut self) {
+        self.map_stream.forget();
     }
 }
 

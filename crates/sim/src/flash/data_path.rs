@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::flash::machine::Machine;
 use crate::flash::timeline::Timeline;
 
 /// Data of a program, which reads delay until it has passed the data path.
@@ -68,11 +67,13 @@ impl DataPath {
         }
     }
 
-    fn takes_ns(&self, units: u32) -> u64 {
+    /// What so many units take of it.
+    pub(crate) fn takes_ns(&self, units: u32) -> u64 {
         u64::from(units) * self.unit_ns_x1024 / 1024
     }
 
-    fn take(&mut self, ready: u64, takes_ns: u64) {
+    /// What is there at `ready` takes it for so long, behind what took it before.
+    pub(crate) fn take(&mut self, ready: u64, takes_ns: u64) {
         if self.free < ready {
             (self.busy_from, self.to_reads_ns) = (ready, 0);
         }
@@ -88,7 +89,7 @@ impl DataPath {
 
     /// Units of the host's, in the buffer at `ready`, cross when it is free. Returns when they have.
     #[inline]
-    fn pass(&mut self, ready: u64, units: u32) -> u64 {
+    pub(crate) fn pass(&mut self, ready: u64, units: u32) -> u64 {
         self.passed = if self.unit_ns_x1024 == 0 {
             ready
         } else {
@@ -188,6 +189,11 @@ impl DataPath {
         self.passed
     }
 
+    /// What is moved unasked, there at `ready`, takes it for so long, behind all else.
+    pub(crate) fn take_behind(&mut self, ready: u64, takes_ns: u64) {
+        self.free_behind = self.idle_at().max(ready) + takes_ns;
+    }
+
     /// When it is free of what was moved unasked.
     pub(crate) fn free_behind(&self) -> u64 {
         self.free_behind
@@ -199,33 +205,10 @@ impl DataPath {
     }
 }
 
-impl Machine {
-    /// Units of the host's that are in the buffer at `ready` take the data path. Returns when they have passed.
-    #[inline]
-    pub(crate) fn pass(&mut self, ready: u64, units: u32) -> u64 {
-        self.path.pass(ready, units)
-    }
-
-    /// Units that are moved take it: in turn where the host's writes need the space, else behind all that is asked for.
-    #[inline]
-    pub(crate) fn pass_moved(&mut self, units: u32) {
-        let path_ns = self.path.takes_ns(units);
-        if !self.unasked {
-            if path_ns > 0 {
-                self.path.take(self.at, path_ns);
-            }
-            self.moving.takes_core(units);
-            return;
-        }
-        let takes_ns = path_ns.max(self.moving.core_of(units));
-        self.path.free_behind = self.path.idle_at().max(self.at) + takes_ns;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flash::Flash;
+    use crate::flash::{Flash, Machine};
     use crate::profile::spec::{DriveOptions, Geometry, Pauses, Timing};
 
     /// Programs of ten units each, given at once to a path that takes a hundred ns for a unit: when their data passes.
@@ -326,7 +309,7 @@ mod tests {
         let program = |machine: &mut Machine, last: u32| {
             for _ in 0..4 {
                 machine.admit(0);
-                machine.at = machine.pass(0, 1);
+                machine.at = machine.path.pass(0, 1);
             }
             machine.program_host(last, 4);
         };

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::Place;
-use crate::flash::machine::Machine;
 use crate::profile::spec::Geometry;
 
 /// What was written of the map, array read after array read.
@@ -35,7 +34,7 @@ impl MapStream {
     }
 
     /// Nothing is written any more.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.written = 0;
         self.read_of.clear();
     }
@@ -51,14 +50,14 @@ impl MapStream {
     }
 
     /// Where a group of pages lies that are read together; what was placed and never written lies in order.
-    fn place_of(&self, group: u32) -> Place {
+    pub(crate) fn place_of(&self, group: u32) -> Place {
         let written = self.read_of.get(group as usize);
         self.place(written.copied().unwrap_or(group))
     }
 
     /// Appends so many pages of a group. Returns the dies whose word lines are full by that, and of each whether a block of so
     /// many is erased for it.
-    fn append(&mut self, group: u32, pages: u32, block_lines: u64) -> Vec<(u32, bool)> {
+    pub(crate) fn append(&mut self, group: u32, pages: u32, block_lines: u64) -> Vec<(u32, bool)> {
         let read_units = u64::from(self.read_units);
         let first = self.written / read_units;
         self.written += u64::from(pages);
@@ -73,35 +72,6 @@ impl MapStream {
             .filter(|(place, _)| place.page_type + 1 == self.bits)
             .map(|(place, line)| (place.die, line > 0 && line.is_multiple_of(block_lines)))
             .collect()
-    }
-}
-
-impl Machine {
-    /// Reads so many pages of a group of the map, wanted at `ready`. Returns when they are there.
-    pub fn read_map(&mut self, group: u32, pages: u32, ready: u64) -> u64 {
-        self.read(self.map_stream.place_of(group), pages, ready)
-    }
-
-    /// Writes so many pages of a group of the map behind those written before.
-    pub fn write_map(&mut self, group: u32, pages: u32, at: u64) {
-        let units = self.geometry.units_per_program();
-        // Blocks as large as those of the drive itself, as erases of data are charged.
-        let lines = self.geometry.pages_per_block / self.geometry.bits_per_cell * self.erase_every;
-        let full = self.map_stream.append(group, pages, lines.into());
-        let before = std::mem::replace(&mut self.at, at);
-        for (die, begins_block) in full {
-            if begins_block {
-                self.erase_on(die, 0);
-            }
-            self.counts.programs += 1;
-            self.load_and_program(die, 0, units, self.timing.program_ns);
-        }
-        self.at = before;
-    }
-
-    /// The drive was erased: what was written of the map is gone, and what waits for its word line to fill.
-    pub(crate) fn forget_map(&mut self) {
-        self.map_stream.forget();
     }
 }
 

@@ -1,26 +1,11 @@
 //! Garbage collection: what is collected next, and how fast beside the host's writes.
 
-use serde::{Deserialize, Serialize};
-
 use crate::flash::Flash;
 use crate::ftl::layer::Ftl;
 use crate::ftl::mapping::WORD;
 use crate::ftl::open_block::OpenBlock;
+use crate::ftl::victim::Victim;
 use crate::ftl::victim_rule::VictimRule;
-
-/// The superblock being collected.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Victim {
-    pub(crate) block: u32,
-    pub(crate) cursor: u32,
-    /// Valid units when it was chosen, and the space that collecting it wins.
-    pub(crate) valid_at_start: u32,
-    pub(crate) gain: u32,
-    /// Moves owed to the host's writes, in `1 / gain` of a move; below zero where a page held more than was owed.
-    pub(crate) owed: i64,
-    /// Whether it is used with one bit a cell: then its units are folded.
-    pub(crate) one_bit: bool,
-}
 
 /// Superblocks below which the host waits for collection: one for each stream to open.
 const URGENT: usize = 2;

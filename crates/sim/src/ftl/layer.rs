@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Divisor, Flash, NONE};
-use crate::ftl::collection::Victim;
 use crate::ftl::mapping::Map;
 use crate::ftl::merged::Merged;
 use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::slc_cache::SlcCache;
+use crate::ftl::victim::Victim;
 use crate::ftl::victim_rule::VictimRule;
-use crate::profile::spec::{DriveSpec, Marks, UNIT_BYTES, WearRule};
+use crate::profile::spec::{DriveSpec, Marks, UNIT, WearRule};
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,13 +39,13 @@ pub struct FtlCounts {
 impl FtlCounts {
     /// Bytes that the host wrote.
     pub fn host_bytes(&self) -> u64 {
-        (self.host_units - self.part_units) * u64::from(UNIT_BYTES) + self.part_bytes
+        (self.host_units - self.part_units) * UNIT + self.part_bytes
     }
 
     /// Bytes of so many units for each byte that the host wrote; `None` before the first.
     fn amplification_of(&self, units: u64) -> Option<f64> {
         let host = self.host_bytes();
-        (host > 0).then(|| (units * u64::from(UNIT_BYTES)) as f64 / host as f64)
+        (host > 0).then(|| (units * UNIT) as f64 / host as f64)
     }
 
     /// Units programmed.
@@ -159,7 +159,7 @@ impl<R: VictimRule> Ftl<R> {
         let geometry = &spec.geometry;
         let options = &spec.options;
         let together = options.units_together();
-        let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let units = (spec.user_bytes / UNIT) as u32;
         let mut ftl = Self::new(
             units.next_multiple_of(together),
             geometry.superblocks,

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Divisor, NONE, Table, prefetch};
-use crate::profile::spec::{DriveSpec, Layout, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, Layout, UNIT};
 
 /// Validity bits of a word.
 pub(crate) const WORD: u32 = u64::BITS;
@@ -196,11 +196,11 @@ impl TryFrom<Kept> for Map {
 impl DriveSpec {
     /// Bytes of memory that the map of a drive takes, as [`Map`] keeps it; of one written in place, a bit for each unit.
     pub fn map_bytes(&self) -> u64 {
-        let logical = self.user_bytes / u64::from(UNIT_BYTES);
+        let logical = self.user_bytes / UNIT;
         if self.options.layout == Layout::InPlace {
             return logical / 8;
         }
-        let physical = self.geometry.raw_bytes() / u64::from(UNIT_BYTES);
+        let physical = self.geometry.raw_bytes() / UNIT;
         (logical + physical) * size_of::<u32>() as u64 + physical / 8
     }
 }

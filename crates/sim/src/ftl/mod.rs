@@ -5,6 +5,7 @@
 //! A [`MappingCache`] says how much of the map is in memory.
 
 mod collection;
+mod folding;
 mod housekeeping;
 mod layer;
 mod map_changes;
@@ -18,6 +19,7 @@ mod planes;
 mod slc_cache;
 mod steady_shares;
 mod translation;
+mod victim;
 mod victim_rule;
 mod xpoint;
 

@@ -8,35 +8,31 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Flash, NONE};
-use crate::ftl::collection::Victim;
-use crate::ftl::layer::Ftl;
 use crate::ftl::open_block::{Lines, OpenBlock};
-use crate::ftl::victim_rule::VictimRule;
-use crate::profile::spec::{Geometry, SlcSize, SlcSpec, UNIT_BYTES, WhenFull};
+use crate::ftl::victim::Victim;
+use crate::profile::spec::{Geometry, SlcSize, SlcSpec, UNIT};
 
 /// The superblocks of the cache and what they are at.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SlcCache {
-    spec: SlcSpec,
+    pub(super) spec: SlcSpec,
     /// Units that a superblock holds with one bit a cell, and with all bits.
-    units: u32,
-    all_units: u32,
-    lines: Lines,
+    pub(super) units: u32,
+    pub(super) all_units: u32,
+    pub(super) lines: Lines,
     /// Superblocks of a static cache, in no other use ever.
     own: Vec<bool>,
-    own_count: usize,
+    pub(super) own_count: usize,
     /// Those of them that are empty.
-    empty: VecDeque<u32>,
-    open: OpenBlock,
+    pub(super) empty: VecDeque<u32>,
+    pub(super) open: OpenBlock,
     /// Full ones, the oldest first.
-    full: VecDeque<u32>,
-    folding: Option<Victim>,
+    pub(super) full: VecDeque<u32>,
+    pub(super) folding: Option<Victim>,
 }
 
 /// A cache that every write passes has at least this many superblocks: one to write, one to fold.
-const MIN_SUPERBLOCKS: usize = 2;
-/// Word lines folded at once when the drive is idle.
-const IDLE_WORD_LINES: u32 = 64;
+pub(super) const MIN_SUPERBLOCKS: usize = 2;
 
 impl SlcCache {
     /// An empty cache; a static one takes its superblocks from `free`.
@@ -71,7 +67,7 @@ impl SlcCache {
     }
 
     fn superblocks_for(&self, bytes: u64) -> usize {
-        let units = bytes / u64::from(UNIT_BYTES);
+        let units = bytes / UNIT;
         units.div_ceil(u64::from(self.units)) as usize
     }
 
@@ -89,7 +85,7 @@ impl SlcCache {
         }
     }
 
-    fn in_use(&self) -> usize {
+    pub(super) fn in_use(&self) -> usize {
         let open = usize::from(self.open.block != NONE);
         self.full.len() + open + usize::from(self.folding.is_some())
     }
@@ -110,7 +106,7 @@ impl SlcCache {
             self.units - (self.open.end - self.open.next)
         };
         let full = self.full.len() + usize::from(self.folding.is_some());
-        (full as u64 * u64::from(self.units) + u64::from(written)) * u64::from(UNIT_BYTES)
+        (full as u64 * u64::from(self.units) + u64::from(written)) * UNIT
     }
 
     /// Superblocks that a dynamic cache would like to find free.
@@ -122,7 +118,7 @@ impl SlcCache {
     }
 
     /// How many superblocks a dynamic cache may have when so many units of the drive hold no data.
-    fn limit(&self, empty_units: u64) -> usize {
+    pub(super) fn limit(&self, empty_units: u64) -> usize {
         match self.spec.size {
             SlcSize::Static { .. } => self.own_count,
             SlcSize::Dynamic {
@@ -154,7 +150,7 @@ impl SlcCache {
         self.empty = blocks.filter(|&b| self.own[b as usize]).collect();
     }
 
-    fn begin_fold(&mut self, valid: impl Fn(u32) -> u32) -> bool {
+    pub(super) fn begin_fold(&mut self, valid: impl Fn(u32) -> u32) -> bool {
         if self.folding.is_none()
             && let Some(block) = self.full.pop_front()
         {
@@ -169,215 +165,5 @@ impl SlcCache {
             });
         }
         self.folding.is_some()
-    }
-}
-
-impl<R: VictimRule> Ftl<R> {
-    /// The oldest superblock of a dynamic cache: none wins more space when it is collected.
-    pub(crate) fn cached_victim(&mut self) -> Option<Victim> {
-        let slc = self.slc.as_mut().filter(|slc| slc.own_count == 0)?;
-        let block = slc.full.pop_front()?;
-        let valid = self.map.blocks.valid(block);
-        let start = block * slc.all_units;
-        Some(Victim {
-            block,
-            cursor: start,
-            valid_at_start: valid,
-            gain: slc.all_units - valid,
-            owed: 0,
-            one_bit: true,
-        })
-    }
-
-    /// Writes a mapping unit to the cache, if there is room in it. Returns where its first unit lies.
-    pub(crate) fn write_cached(&mut self, logical: u32, flash: &mut impl Flash) -> Option<u32> {
-        // A word line that was begun past the cache is filled first.
-        let past = self.host;
-        let begun = past.waiting() > 0;
-        if begun || (self.slc.as_ref()?.open.is_full() && !self.open_cached(flash)) {
-            return None;
-        }
-        let first = self.slc.as_ref()?.open.next;
-        for logical in logical..logical + self.together {
-            let (physical, line) = self.slc.as_mut()?.open.take();
-            self.map.place(logical, physical);
-            if let Some(units) = line {
-                flash.program_host(physical, units);
-            }
-        }
-        self.counts.host_units += u64::from(self.together);
-        self.counts.cached_units += u64::from(self.together);
-        self.fold_paced(flash);
-        Some(first)
-    }
-
-    /// Opens the next superblock of the cache. Returns whether there is one.
-    fn open_cached(&mut self, flash: &mut impl Flash) -> bool {
-        let must_wait = |slc: &SlcCache| slc.spec.when_full == WhenFull::Fold;
-        let must_wait = self.slc.as_deref().is_some_and(must_wait);
-        if must_wait {
-            self.free_emptied_cached(flash);
-        }
-        loop {
-            if let Some(open) = self.next_cached() {
-                let Some(slc) = &mut self.slc else {
-                    return false;
-                };
-                let before = std::mem::replace(&mut slc.open, open);
-                if before.block != NONE {
-                    slc.full.push_back(before.block);
-                }
-                flash.set_one_bit(open.block, true);
-                return true;
-            }
-            if !must_wait {
-                return false;
-            }
-            // The open one is full too: it can be folded when it is the only one.
-            if let Some(slc) = &mut self.slc
-                && slc.full.is_empty()
-                && slc.folding.is_none()
-                && slc.open.block != NONE
-            {
-                slc.full.push_back(slc.open.block);
-                slc.open = OpenBlock::CLOSED;
-            }
-            if !self.fold_one_move(flash) {
-                return false;
-            }
-        }
-    }
-
-    fn next_cached(&mut self) -> Option<OpenBlock> {
-        let empty_units = u64::from(self.map.logical_units()) - self.map.mapped();
-        let slc = self.slc.as_mut()?;
-        let block = if slc.own_count > 0 {
-            slc.empty.pop_front()?
-        } else {
-            let mut limit = slc.limit(empty_units);
-            if slc.spec.when_full == WhenFull::Fold {
-                limit = limit.max(MIN_SUPERBLOCKS);
-            }
-            // Neither collection nor folding may run out of superblocks for it.
-            if slc.in_use() >= limit || self.free.len() <= self.reserve {
-                return None;
-            }
-            self.take_free().block
-        };
-        let slc = self.slc.as_ref()?;
-        let start = block * slc.all_units;
-        Some(OpenBlock::new(block, start, slc.units, slc.lines))
-    }
-
-    /// Where every write passes the cache: folds so much that a superblock is empty when the open one is full.
-    pub(crate) fn fold_paced(&mut self, flash: &mut impl Flash) {
-        let Some(slc) = &mut self.slc else { return };
-        let room = if slc.own_count > 0 {
-            slc.empty.len()
-        } else {
-            usize::MAX
-        };
-        if slc.spec.when_full == WhenFull::Direct || (slc.folding.is_none() && room > 0) {
-            return;
-        }
-        let blocks = &self.map.blocks;
-        if !slc.begin_fold(|block| blocks.valid(block)) {
-            return;
-        }
-        let together = i64::from(self.together);
-        if let Some(folding) = &mut slc.folding {
-            folding.owed += i64::from(folding.valid_at_start) * together;
-        }
-        while let Some(folding) = self.slc.as_mut().and_then(|slc| slc.folding.as_mut()) {
-            let price = i64::from(folding.gain) * together;
-            if folding.owed < price && folding.valid_at_start > 0 {
-                return;
-            }
-            folding.owed = (folding.owed - price).max(0);
-            self.fold_one_move(flash);
-        }
-    }
-
-    /// Folds one mapping unit of the oldest full superblock, or erases it when it is empty. Returns whether there was anything to do.
-    fn fold_one_move(&mut self, flash: &mut impl Flash) -> bool {
-        if self.moved.is_full() {
-            self.keep_urgent(flash);
-        }
-        let blocks = &self.map.blocks;
-        let Some(slc) = &mut self.slc else {
-            return false;
-        };
-        if !slc.begin_fold(|block| blocks.valid(block)) {
-            return false;
-        }
-        let Some(folding) = &mut slc.folding else {
-            return false;
-        };
-        let block = folding.block;
-        if blocks.valid(block) > 0 {
-            let from = self.map.next_valid(folding.cursor);
-            let end = from + self.together;
-            folding.cursor = end;
-            self.move_units(block, from, end, flash);
-            self.counts.folded_units += u64::from(self.together);
-            for _ in 0..self.together {
-                self.make_room(flash);
-            }
-        }
-        if self.map.blocks.valid(block) == 0 {
-            self.empty_cached(block, flash);
-        }
-        true
-    }
-
-    /// What was folded is erased at once.
-    fn empty_cached(&mut self, block: u32, flash: &mut impl Flash) {
-        flash.erase_at_once(block);
-        if let Some(slc) = &mut self.slc {
-            slc.folding = None;
-        }
-        self.give_back_cached(block, flash);
-    }
-
-    /// Superblocks of the cache whose data was all overwritten or trimmed have nothing to fold: they can be written again.
-    pub(crate) fn free_emptied_cached(&mut self, flash: &mut impl Flash) {
-        while let Some(block) = self.take_emptied_cached() {
-            flash.erase(block);
-            self.give_back_cached(block, flash);
-        }
-    }
-
-    fn take_emptied_cached(&mut self) -> Option<u32> {
-        let slc = self.slc.as_mut()?;
-        let is_empty = |block: u32| self.map.blocks.valid(block) == 0;
-        if let Some(folding) = slc.folding.take_if(|folding| is_empty(folding.block)) {
-            return Some(folding.block);
-        }
-        let place = slc.full.iter().position(|&block| is_empty(block))?;
-        slc.full.remove(place)
-    }
-
-    fn give_back_cached(&mut self, block: u32, flash: &mut impl Flash) {
-        self.map.blocks.erase(block);
-        self.counts.erases += 1;
-        flash.set_one_bit(block, false);
-        let Some(slc) = &mut self.slc else { return };
-        if slc.own_count > 0 {
-            slc.empty.push_back(block);
-        } else {
-            self.free.push_back(block);
-        }
-    }
-
-    /// Folds some of what is full. Returns whether there was any.
-    pub(crate) fn fold_when_idle(&mut self, flash: &mut impl Flash) -> bool {
-        let mut folded = false;
-        for _ in (0..self.lines.line * IDLE_WORD_LINES).step_by(self.together as usize) {
-            if !self.fold_one_move(flash) {
-                break;
-            }
-            folded = true;
-        }
-        folded
     }
 }

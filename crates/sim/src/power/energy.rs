@@ -1,4 +1,4 @@
-//! Energy and power on virtual time: who used it, how it spreads over windows of time, and a limit that delays work.
+//! Energy and power on virtual time: who used it, how it spreads over windows of time, what rest saves, and a limit that delays work.
 //!
 //! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
 //! so the classes and the trace always have the same sum. Under a limit work of a die starts only where there is power for it
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::power::highest::Highest;
 use crate::power::ledger::{BEHIND, READS};
 use crate::power::pacing::Pacing;
-use crate::power::rest::Rest;
+use crate::power::rest::{Rest, Saving};
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
 use crate::profile::spec::PowerSpec;
@@ -67,7 +67,7 @@ pub struct Power {
     /// Work of the dies under a limit.
     pacing: Option<Box<Pacing>>,
     thermal: Option<Thermal>,
-    pub(super) rest: Option<Box<Rest>>,
+    rest: Option<Box<Rest>>,
 }
 
 impl Power {
@@ -321,6 +321,50 @@ impl Power {
         };
         self.put(at / self.spec.window_ns, pj);
         at
+    }
+
+    /// What the host lets the drive do when it rests; `None` of a drive without such states.
+    pub fn saving(&self) -> Option<Saving> {
+        self.rest.as_ref().map(|rest| rest.saving())
+    }
+
+    /// Lets it use other states of less power from `now` on. Returns whether it has any.
+    pub fn save(&mut self, saving: Saving, now: u64) -> bool {
+        if let Some(rest) = &mut self.rest {
+            rest.save(saving, now);
+        }
+        self.rest.is_some()
+    }
+
+    /// There is work until then.
+    #[inline]
+    pub fn works_until(&mut self, at: u64) {
+        if let Some(rest) = &mut self.rest {
+            rest.works_until(at);
+        }
+    }
+
+    /// Whether a drive without other work than is known of would sleep at `now`.
+    pub fn may_sleep(&self, now: u64) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.may_sleep(now))
+    }
+
+    /// A command comes at `now`. Returns when the drive is awake for it.
+    pub fn wake(&mut self, now: u64) -> u64 {
+        self.rest.as_mut().map_or(now, |rest| rest.wake(now))
+    }
+
+    /// No command comes before `until`: the drive rests on.
+    pub fn sleep(&mut self, until: u64) {
+        if let Some(rest) = &mut self.rest {
+            rest.settle(until);
+        }
+    }
+
+    /// Energy saved between two times, in pJ.
+    fn saved_pj(&self, from_ns: u64, to_ns: u64) -> f64 {
+        let rest = self.rest.as_ref();
+        rest.map_or(0.0, |rest| rest.pj_between(from_ns, to_ns))
     }
 }
 

@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::power::energy::Power;
 use crate::profile::spec::RestSpec;
 
 /// Which states of less power the host lets the drive use.
@@ -156,52 +155,6 @@ impl Rest {
                 each.pj as f64 * inside as f64 / (each.end_ns - each.start_ns) as f64
             })
             .sum()
-    }
-}
-
-impl Power {
-    /// What the host lets the drive do when it rests; `None` of a drive without such states.
-    pub fn saving(&self) -> Option<Saving> {
-        self.rest.as_ref().map(|rest| rest.saving())
-    }
-
-    /// Lets it use other states of less power from `now` on. Returns whether it has any.
-    pub fn save(&mut self, saving: Saving, now: u64) -> bool {
-        if let Some(rest) = &mut self.rest {
-            rest.save(saving, now);
-        }
-        self.rest.is_some()
-    }
-
-    /// There is work until then.
-    #[inline]
-    pub fn works_until(&mut self, at: u64) {
-        if let Some(rest) = &mut self.rest {
-            rest.works_until(at);
-        }
-    }
-
-    /// Whether a drive without other work than is known of would sleep at `now`.
-    pub fn may_sleep(&self, now: u64) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.may_sleep(now))
-    }
-
-    /// A command comes at `now`. Returns when the drive is awake for it.
-    pub fn wake(&mut self, now: u64) -> u64 {
-        self.rest.as_mut().map_or(now, |rest| rest.wake(now))
-    }
-
-    /// No command comes before `until`: the drive rests on.
-    pub fn sleep(&mut self, until: u64) {
-        if let Some(rest) = &mut self.rest {
-            rest.settle(until);
-        }
-    }
-
-    /// Energy saved between two times, in pJ.
-    pub(super) fn saved_pj(&self, from_ns: u64, to_ns: u64) -> f64 {
-        let rest = self.rest.as_ref();
-        rest.map_or(0.0, |rest| rest.pj_between(from_ns, to_ns))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bounds of a profile: what no drive can be is refused with the field's name and why.
 
 use super::{Collection, Flash, Medium, Profile, ProfileError, Rule, Xpoint};
-use crate::profile::spec::UNIT_BYTES;
+use crate::profile::spec::{UNIT, UNIT_BYTES};
 
 pub(super) type Check = Result<(), ProfileError>;
 
@@ -111,7 +111,7 @@ impl Profile {
         let raw = self.geometry()?.raw_bytes();
         let user = self.capacity_bytes.value;
         require(
-            user > 0 && user.is_multiple_of(u64::from(UNIT_BYTES)),
+            user > 0 && user.is_multiple_of(UNIT),
             "capacity_bytes",
             user,
             "must be a multiple of 4096 above 0",

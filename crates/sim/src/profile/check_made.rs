@@ -3,9 +3,8 @@
 use super::check::{Check, require};
 use super::spare::slc_superblocks;
 use super::{Profile, ProfileError};
-use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT, UNIT_BYTES};
 
-const UNIT: u64 = UNIT_BYTES as u64;
 /// Memory for the changed entries of a page of a map in flash.
 const LEAST_CHANGE_BYTES: u64 = 1024 * 8;
 

@@ -6,7 +6,7 @@
 //! few superblocks gets smaller ones also at scale 1.
 
 use super::{Medium, Profile, ProfileError};
-use crate::profile::spec::{Geometry, UNIT_BYTES};
+use crate::profile::spec::{Geometry, UNIT};
 
 /// Superblocks from which more of them change nothing that can be seen.
 const ENOUGH_SUPERBLOCKS: u32 = 2000;
@@ -55,7 +55,6 @@ impl Profile {
             Medium::Xpoint(_) => (smaller_dies(real, size.scale)?, 1, None),
         };
         let geometry = self.without_parity(geometry);
-        let unit = u64::from(UNIT_BYTES);
         let user_bytes = match size.spare {
             None => self.capacity_bytes.value / u64::from(size.scale),
             Some(spare) if (0.0..1.0).contains(&spare) => {
@@ -69,7 +68,7 @@ impl Profile {
         let reserve = |pct: f64| (f64::from(geometry.superblocks) * pct / 100.0).round() as u32;
         Ok(Scaled {
             geometry,
-            user_bytes: user_bytes / unit * unit,
+            user_bytes: user_bytes / UNIT * UNIT,
             reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(MIN_RESERVE)),
             erase_every,
         })

@@ -1,7 +1,7 @@
 //! What of a drive is spare, and what of it does not get smaller with it.
 
 use super::Profile;
-use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES, WhenFull};
+use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT, UNIT_BYTES, WhenFull};
 
 impl DriveSpec {
     /// Share of the medium that the user cannot address.
@@ -16,7 +16,7 @@ impl DriveSpec {
             return self.spare();
         }
         let units = u64::from(self.geometry.units_per_superblock());
-        let per_superblock = units * u64::from(UNIT_BYTES);
+        let per_superblock = units * UNIT;
         let cached = match self.options.slc.map(|slc| slc.size) {
             Some(SlcSize::Static { .. }) => slc_superblocks(self),
             Some(SlcSize::Dynamic { .. }) | None => 0,
@@ -89,5 +89,5 @@ pub(super) fn slc_superblocks(spec: &DriveSpec) -> u64 {
         ..
     }) = slc.size;
     let units = spec.geometry.units_per_superblock() / spec.geometry.bits_per_cell;
-    bytes.div_ceil(u64::from(units) * u64::from(UNIT_BYTES))
+    bytes.div_ceil(u64::from(units) * UNIT)
 }

@@ -4,8 +4,10 @@ use workload::Workload;
 
 use crate::drive::{AnyDrive, Kind, each};
 use crate::runner::error::SimError;
+use crate::runner::options::Options;
+use crate::runner::outcome::Outcome;
 use crate::runner::owner::Owner;
-use crate::runner::run::{self, Options, Outcome};
+use crate::runner::run;
 
 impl AnyDrive {
     /// Runs a workload; see [`run`](crate::runner::run()).

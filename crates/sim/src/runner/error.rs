@@ -3,7 +3,7 @@
 use metrics::{CollectorError, LogError};
 use workload::SpecError;
 
-use crate::runner::run::Outcome;
+use crate::runner::outcome::Outcome;
 
 /// Why a run could not be made or finished.
 #[derive(Debug, thiserror::Error)]

@@ -9,12 +9,16 @@ mod error;
 mod feed;
 mod fit;
 mod lane;
+mod options;
+mod outcome;
 mod owner;
 mod run;
 mod sampling;
 
 pub use agenda::{Agenda, NEVER};
 pub use error::SimError;
+pub use options::Options;
+pub use outcome::Outcome;
 pub use owner::{Owner, Progress, Unattended};
-pub use run::{HostBytes, Options, Outcome, run};
-pub use sampling::Sample;
+pub use run::run;
+pub use sampling::{HostBytes, Sample};

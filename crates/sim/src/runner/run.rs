@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metrics::{Collector, CollectorSpec, LogError, LogWriter, Measurement, Recorder, StartStamp};
+use metrics::{Collector, CollectorSpec, LogError, Recorder, StartStamp};
 use rustix::time::{ClockId, clock_gettime};
 use workload::units::SECOND_NS;
 use workload::{Op, Plan, Workload};
@@ -18,48 +18,15 @@ use crate::runner::error::SimError;
 use crate::runner::feed::Feed;
 use crate::runner::fit::check_fits;
 use crate::runner::lane::{CpuClock, Lane, Slot};
+use crate::runner::options::Options;
+use crate::runner::outcome::Outcome;
 use crate::runner::owner::{Owner, Progress};
-use crate::runner::sampling::{Sample, Samples};
+use crate::runner::sampling::{HostBytes, Samples};
 
 /// How often the log is made durable, in real time.
 const SYNC_LOG_EVERY: Duration = Duration::from_secs(10);
 /// Steps between two looks at whether the run is to end: a few milliseconds.
 const STEPS_PER_LOOK: u32 = 1 << 15;
-
-/// What a run is given beside drive and workload.
-#[derive(Debug, Default)]
-pub struct Options {
-    /// Where rows and histograms go as they close.
-    pub log: Option<LogWriter>,
-    /// What the log's header is to say of the run.
-    pub header: serde_json::Value,
-    /// Keep the histogram of every interval in the measurement.
-    pub keep_interval_histograms: bool,
-}
-
-/// What a run gives.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// What was measured.
-    pub measurement: Measurement,
-    /// Where each source of each stream goes on, as `Pattern::Sequential` takes it; empty for other patterns.
-    pub cursors: Vec<Vec<u64>>,
-    /// The run's zero on the drive's clock, ns.
-    pub zero_ns: u64,
-    /// Everything the host moved, ramp and overshoot included.
-    pub host_bytes: HostBytes,
-    /// Heat and counters once a second, and at the end.
-    pub samples: Vec<Sample>,
-}
-
-/// Bytes that the host moved.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct HostBytes {
-    /// Read.
-    pub read_bytes: u64,
-    /// Written.
-    pub written_bytes: u64,
-}
 
 /// Runs a workload to its end, or until `owner` ends it, and gives what was measured.
 ///

@@ -4,7 +4,15 @@ use serde::Serialize;
 use workload::units::SECOND_NS;
 
 use crate::drive::Device;
-use crate::runner::run::HostBytes;
+
+/// Bytes that the host moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostBytes {
+    /// Read.
+    pub read_bytes: u64,
+    /// Written.
+    pub written_bytes: u64,
+}
 
 /// Heat and counters at one moment of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -23,6 +23,8 @@ pub struct Geometry {
 
 /// Bytes of a mapping unit.
 pub const UNIT_BYTES: u32 = 4096;
+/// The same, among offsets.
+pub(crate) const UNIT: u64 = UNIT_BYTES as u64;
 
 impl Geometry {
     /// All dies.
@@ -57,7 +59,7 @@ impl Geometry {
 
     /// Bytes of all the flash.
     pub fn raw_bytes(&self) -> u64 {
-        u64::from(self.superblocks) * u64::from(self.units_per_superblock()) * u64::from(UNIT_BYTES)
+        u64::from(self.superblocks) * u64::from(self.units_per_superblock()) * UNIT
     }
 
     /// The channel of a die.

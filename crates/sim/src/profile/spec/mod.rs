@@ -12,6 +12,7 @@ mod spread;
 pub use drive::{
     DriveOptions, DriveSpec, Layout, MapMemory, Marks, ReadAheadSpec, TrimRule, WearRule,
 };
+pub(crate) use flash::UNIT;
 pub use flash::{Geometry, Pauses, Timing, UNIT_BYTES};
 pub use host::HostSpec;
 pub use power::{GradedLimit, PowerSpec, RestSpec, ThermalSpec, ThrottlePoint};
