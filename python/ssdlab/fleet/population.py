@@ -29,7 +29,7 @@ MIN_SIGMA = 0.005
 """Differences below half a per cent name no drive: histograms have a resolution of 1 %."""
 WITHOUT_SHARE = 0.1
 """If more of the drives give no figure, the method demands too much, and none is named for it."""
-_OF_RUNS = f"hash({', '.join(OF_RUNS)})"
+_OF_RUNS = f"hash({', '.join(name for name in OF_RUNS if name != 'profile')})"
 """SQL for one number of all that runs have in common which are put together."""
 CHOSEN_UNITS = {CHOSEN_UNIT, ""}
 """Units of chosen, not measured, quantities, such as the reported depth."""

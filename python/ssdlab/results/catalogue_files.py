@@ -64,7 +64,7 @@ CURRENT_SCHEMA = "ssdlab.catalogue/11"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
 not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at.
 7 is sealed. 8 has the workload of a measurement that was saved. 9 has codes of what was not shown.
-10 has by how much figures vary, 11 host, rack and firmware."""
+10 has by how much figures vary, 11 host, rack, firmware and profile."""
 
 
 CURRENT_SEALED_SINCE = 7

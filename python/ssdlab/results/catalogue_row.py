@@ -39,7 +39,8 @@ says at which depth it was taken, where each run chooses its own. 5: a row is se
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
 with it. 8: and by how much it varies; a run says which
 part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
-replaced; points that stand for themselves are no settings. 10: a run says host, rack and firmware."""
+replaced; points that stand for themselves are no settings. 10: a run says host, rack,
+firmware and a user's profile."""
 ROW_SEALED_SINCE = 5
 REPLACED, WAITING = "replaced", "waiting"
 """Status of a finished run that its suite has repeated: it no longer counts."""
@@ -77,6 +78,7 @@ COLUMNS = {
     "drive_name": "VARCHAR",
     "drive_kind": "VARCHAR",
     "simulator": "VARCHAR",
+    "profile": "VARCHAR",
     "software": "VARCHAR",
     "capacity_bytes": "BIGINT",
     "host": "VARCHAR",
@@ -181,6 +183,7 @@ class Row(Stored):
     drive_name: str = ""
     drive_kind: str = ""
     simulator: str = Field(default="", description="see `simulator_of`; empty: a real drive, or not recorded")
+    profile: str = Field(default="", description="digest of a user's profile of a simulated drive")
     software: str = Field(default="", description="see `software_of`")
     capacity_bytes: int = 0
     host: str = Field(default="", description="host that it ran on first; empty: not kept")
@@ -281,6 +284,7 @@ def kinship(manifest: Manifest) -> dict[str, Any]:
     """Return what runs must have in common to be ranked together; see `kin`."""
     scale, spare = size_of(manifest)
     variant = manifest.drive.variant
+    simulator, _, profile = simulator_of(manifest).partition(", profile ")
     return {
         "method": manifest.method.name,
         "version": manifest.method.version,
@@ -288,7 +292,8 @@ def kinship(manifest: Manifest) -> dict[str, Any]:
         "quick": manifest.quick,
         "engine": manifest.engine,
         "drive_kind": manifest.drive.kind,
-        "simulator": simulator_of(manifest),
+        "simulator": simulator,
+        "profile": profile,
         "scale": scale,
         "spare": spare,
         "span": span_of(manifest),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OF_RUNS = (
     *("method", "version", "settings", "quick", "engine", "drive_kind", "simulator"),
-    *("scale", "spare", "span", "variant", "departures"),
+    *("scale", "spare", "span", "variant", "departures", "profile"),
 )
 """Properties that runs must share; `span` is the number of first bytes used, None: all."""
 UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
@@ -32,7 +32,7 @@ MARKS = "marks"
 """Qualifiers that do not forbid ranking: they are shown, but do not affect comparability."""
 VARIES = "varies"
 """Variation of a figure by its own evidence, in its unit: closer figures are tied."""
-OF_AN_ENTRY = ("spare", "variant")
+OF_AN_ENTRY = ("spare", "variant", "profile")
 """Properties that make a drive another entry; entries are ranked, so these may differ."""
 ALIKE = tuple(name for name in (*OF_RUNS, *OF_FIGURES) if name not in OF_AN_ENTRY)
 """Properties that separate groups of figures for ranking."""
@@ -50,6 +50,7 @@ _WORDS = {
     "span": "over",
     "variant": "variant",
     "departures": "departures",
+    "profile": "profile",
     "meter": "meter",
 }
 _DEPTH = "depth "
