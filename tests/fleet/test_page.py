@@ -263,9 +263,10 @@ def simulated(library: Path, folder: Path, count: int) -> None:
         assert dispatch([*words, *settings, "--library", str(library)]) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("count", [20, 200])
+@pytest.mark.parametrize(
+    "count", [pytest.param(20, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.slow)]
+)
 def test_the_planted_drives_are_named_with_their_reasons_and_no_other(
     count: int, library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
