@@ -28,8 +28,8 @@ Made by `make profiles`; do not edit. [`sim check`](sim-check.md) says how each 
 *Error* is that of the simulated figure against the printed one. *Limited by* is the part whose closed form is
 the lowest, and how much of it is reached; that of collection is a bound from above, as dies do in order what
 is for later too. Stops of the firmware are in no closed form. Latency and power are sums of parts. *Use*: a
-profile was *fitted* to few ratings; others are *given* (it states the figure itself); all others are
-*predicted*, and only these say whether the model is right. Misses stay where they are.
+profile was *fitted* to a few ratings, and other ratings are *given* as figures in the profile. The rest are
+*predicted*, and only these show whether the model is right. Misses stay where they are.
 """
 SOURCES = {"data-sheet": "data sheet"}
 

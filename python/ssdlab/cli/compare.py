@@ -67,9 +67,9 @@ def compare(
     ----------
     base
         A run, a suite (such as from `run --repeat`), or tag:WORD for all runs with a tag. If a review has
-        several drives, name one drive's suite.
+        several drives, name the suite of one of them.
     new
-        Runs to compare with BASE, named likewise.
+        Runs to compare with BASE, named in the same way.
     fail_if
         Fail if a figure rises or falls by more than this: 'qd1_random_read_p99 > +5%'. Part of a name is
         enough if it fits only one figure (`ssdlab rank` lists them). May be given several times.
@@ -277,7 +277,7 @@ def check_beside(beside: str | None, rules: Sequence[str], *, dry_run: bool, sui
     Raises
     ------
     UsageError
-        Naming the ones that do not fit.
+        Two options do not go together; the error names them.
     """
     if rules and beside is None:
         raise UsageError("--fail-if needs a run to compare with", "add --beside RUN, or use ssdlab compare")

@@ -60,14 +60,14 @@ def demo(
 ) -> None:
     """Run a quick review and write its report.
 
-    By default it reviews a simulated data-centre drive in under a minute, and touches no disk: queue depth 1,
-    peak reads, steady state, mixes, consistency. With --on FILE it reviews this machine's disk in about two
-    minutes: queue depth 1, then peak reads.
+    By default it reviews a simulated data-centre drive in under a minute, and touches no disk. It measures queue
+    depth 1, peak reads, steady state, mixes and consistency. With --on FILE it measures the disk that holds FILE
+    at queue depth 1 and at peak reads, in about two minutes.
 
     Parameters
     ----------
     on
-        What to review instead: a block device, a file or another simulated drive. A file that does not exist
+        The block device, file or simulated drive to review instead. A file that does not exist
         is created with 1 GiB and removed afterwards. Without write access only the read methods run.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).

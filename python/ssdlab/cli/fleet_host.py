@@ -73,13 +73,13 @@ def inventory(
     simulated
         A simulated drive that counts as one of this host; its text says serial=. May be given several times.
     drop
-        Serial number of a drive to leave out that is gone or simulated. May be given several times.
+        Serial number of a drive to leave out, because it is gone or simulated. May be given several times.
     host
         Name of the host [default: its Slurm node name, else its host name].
     rack
-        Rack of the host, by which `fleet report` groups its drives [default: the last one].
+        Rack of the host; `fleet report` groups drives by rack [default: the rack in the last inventory].
     slurm
-        Print the lines for gres.conf and slurm.conf, without drives that are protected from writing.
+        Print the lines for gres.conf and slurm.conf; they leave out drives that are protected from writing.
     json
         Print the inventory as JSON, schema ssdlab.inventory/1.
     """

@@ -88,5 +88,5 @@ class Letters:
 
 
 def known(code: str) -> str:
-    """Return a code, or the code that unknown ones map to."""
+    """Return the code if the catalogue has it, and the code for unknown qualifiers otherwise."""
     return code if code in CATALOGUE else UNKNOWN

@@ -211,7 +211,7 @@ def target_of(drive: str, size: str | None) -> Target:
 
 
 def library_of(library: Path | None) -> Path:
-    """Return the library in use, after completing changes that killed commands left half done."""
+    """Complete the changes of commands that were killed, then return the library in use."""
     from ssdlab.host.defaults import CHANGES, library_folder
 
     place = library_folder(library)

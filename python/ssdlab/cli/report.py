@@ -354,7 +354,7 @@ def theme(*, json: bool = False) -> None:
 
 
 def themed(file: Path | None) -> Theme | None:
-    """Return the theme in a file, by default that of `config.toml`, and print its warnings."""
+    """Read the theme from a file, by default the one that `config.toml` names, and print its warnings."""
     from ssdlab.host.defaults import read_defaults
     from ssdlab.host.documents import user_path
     from ssdlab.report.theme_file import read_theme

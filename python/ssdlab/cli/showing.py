@@ -99,12 +99,12 @@ def _of_suite(run: RunFolder) -> SuiteFacts:
 
 
 def torn_bytes(run: RunFolder, status: str) -> int:
-    """Return the length of an incomplete last record; 0 for a running run, which may be writing it."""
+    """Return the length of an incomplete last journal record; 0 while the run may still be writing it."""
     return 0 if status == "running" else run.read_journal().torn_bytes
 
 
 def print_result(run: RunFolder, *, whole: bool = False) -> None:
-    """Print a run: header, result, remarks; `whole`: with all figures, tables and notes."""
+    """Print a run's header, result and remarks; with `whole`, also all figures, tables and notes."""
     manifest = run.manifest
     status = actual_status(run.path, manifest)
     of = "" if manifest.several_drives else f": {manifest.drive_names}"

@@ -272,7 +272,7 @@ def _remarks(run: RunFolder, *, quick: bool) -> Iterator[tuple[str, str]]:
 
 
 def print_suite_state(run: RunFolder, *, whole: bool = True) -> None:
-    """Print the states of an unfinished suite's runs; not `whole`: how many are in each state."""
+    """Print the state of each run of an unfinished suite; without `whole`, only the number in each state."""
     states = [_state(child, run.path.parent / child.run_id) for child in run.manifest.children]
     if not whole:
         counts = Counter(each.partition(":")[0] for each in states)

@@ -164,8 +164,8 @@ def serve(
 ) -> None:
     """Serve a simulated drive over NBD, in real time, until Ctrl-C or SIGTERM.
 
-    Any NBD client can use it: fio, nbdcopy, qemu. A reply is held until the drive completes the command by
-    the wall clock, minus the measured cost of serving.
+    Any NBD client can use it: fio, nbdcopy, qemu. Each command takes as long as on the drive: its reply is held
+    back until then, less the measured cost of serving.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def serve(
         A simulated drive: PROFILE[,scale=S][,spare=SHARE][,power=LIMIT][,seed=N]; also write-cache=off,
         trim=ignored, serial=TEXT, firmware=TEXT and state=FILE (`ssdlab sim list`).
     socket
-        Unix socket for clients: a new path, or the socket of a killed server. Only its owner can connect; it
+        Path of the Unix socket for clients: a new one, or the socket of a killed server. Only its owner can connect; it
         is removed at the end [default: PROFILE.sock in the current folder].
     tcp
         A port of 127.0.0.1 instead, open to every user of this host; 0 for a free one.
@@ -185,8 +185,8 @@ def serve(
     memory
         Maximum memory for contents, including data in flight; a write beyond it fails.
     early
-        Send replies this long before they are due, such as 60us, instead of the measured time: use a client's
-        latency with --null.
+        Send replies this long before they are due (such as 60us), instead of by the measured cost. Use the
+        latency that a client sees with --null.
     null
         Complete every command at once, without a drive: shows the maximum a client can reach.
     allow_unwritten

@@ -1,4 +1,4 @@
-"""From a command's arguments to orders of suites and several drives; and their progress."""
+"""Turns the arguments of a command into orders for suites and several drives, and shows their progress."""
 
 from __future__ import annotations
 

@@ -516,15 +516,15 @@ class _Guard:
             if prints:
                 return None
             if many and not isinstance(made, Iterator | Sequence):
-                raise self.wrong(call, f"{part} gave a {type(made).__name__}, not a sequence")
+                raise self.wrong(call, f"{part} returned a {type(made).__name__}, not a sequence")
             found = tuple(islice(made, _COUNT_MAX + 1)) if many else (made,)
             if len(found) > _COUNT_MAX:
-                raise self.wrong(call, f"{part} gave more than {_COUNT_MAX}, perhaps endlessly")
+                raise self.wrong(call, f"{part} returned more than {_COUNT_MAX} items, perhaps endlessly")
             model: type = loaded(_PIECES[part][0])
             look: Callable[[object], str | None] = loaded(_PIECES[part][1])
             for each in found:
                 if not isinstance(each, model):
-                    raise self.wrong(call, f"{part} gave a {type(each).__name__}, no {model.__name__}")
+                    raise self.wrong(call, f"{part} returned a {type(each).__name__}, not a {model.__name__}")
                 if (fault := look(each)) is not None:
                     raise self.wrong(call, f"{part}: {fault}")
             return found if many else made

@@ -136,7 +136,7 @@ def texts_of(given: Sequence[str]) -> dict[str, str]:
 
 
 def review_of(path: str) -> tuple[str, Document]:
-    """Read a declaration: its title and its page part.
+    """Return the title of a review's declaration, and what it says of the page.
 
     Raises
     ------

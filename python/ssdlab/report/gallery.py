@@ -171,7 +171,7 @@ def write_pictures(
     drive_names: Mapping[str, str] = NO_NAMES,
     theme: Theme | None = None,
 ) -> Iterator[Kept]:
-    """Write all or the named charts of a page into a folder, and yield each once written.
+    """Write a page's charts (all, or those named) into a folder, and yield each when it is written.
 
     A chart keeps its name on the page; with `every_view`, further views add a number. Without a size, the
     theme's applies.

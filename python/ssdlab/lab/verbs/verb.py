@@ -439,7 +439,7 @@ def do_checked(asked: Verb, at: StepContext) -> StepResult:
         return result
     kind = f"{type(asked).__name__}.do"
     if not isinstance(result, StepResult):
-        raise Unfit(f"{kind} gave a {type(result).__name__}, not a StepResult", asked.do)
+        raise Unfit(f"{kind} returned a {type(result).__name__}, not a StepResult", asked.do)
     _check_json(result.facts, f"the facts of {kind}", asked)
     try:
         Facts.model_validate(result.facts)

@@ -389,7 +389,7 @@ class Place(Verb):
         at.drive.state.place_steady()
         departure = Departure(
             code="analytic",
-            what="steady state was computed by theory, not written",
+            what="steady state was computed from theory and placed in the drive, not reached by writing",
             why="a simulated drive can take any state; SNIA's preconditioning writes the drive",
         )
         return StepResult(seconds=0.0, facts={"departures": [departure.model_dump()]})

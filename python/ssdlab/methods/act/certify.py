@@ -9,7 +9,7 @@ Procedure
        must complete 99.5 % of it.
     3. If it passed, run twice the load for 24 h, which only has to reach its end.
 
-    After a failed day there is no other. If no load held in the search, there are no days.
+    If the first day fails, the second is not run. If no load passed in the search, neither day is run.
 
 Source
     Aerospike ACT 6.6 (act_storage, README: certification); the search is that of `act-search`.

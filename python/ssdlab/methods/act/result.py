@@ -201,7 +201,7 @@ class ActResult(ResultBase):
 
     @property
     def held(self) -> bool:
-        """Whether all limits were kept and the load was delivered, for any time."""
+        """Whether the run kept all limits and delivered its load, however long it ran."""
         held = self.completed and any(each.passed is True for each in self.verdicts if each.rule == self.rule)
         held = held and (self.delivery is None or self.delivery.delivered is not False)
         return held and self.stress_completed is not False

@@ -13,7 +13,8 @@ Procedure
        to its baseline.
 
     Reported are each burst, the mean of all bursts that follow an idle time of one length, and that mean
-    against the baseline. The first of each 360 bursts follows none and is not in the mean.
+    against the baseline. The first of the 360 bursts follows no idle time and
+    is left out of the mean.
 
 Source
     SNIA SSS PTS 2.0.2, host idle recovery; times as open implementations of 2.0 have them.
@@ -115,7 +116,7 @@ class PtsIdleRecoveryParams(PtsParams):
 
     @property
     def sample_at(self) -> int:
-        """Record of a round that is the sample, from 0."""
+        """Which record of each round is its sample, counted from 0."""
         return self.cycle - 1 if self.sample == "last" else 0
 
     def pulses(self, rest: int) -> Pulses:

@@ -12,7 +12,7 @@ Procedure
        is n threads, each with one synchronous 4 KiB write in flight at a uniformly random block of the
        whole span.
     4. Check: if throughput fell by over 20 % with rising depth, two depths are measured again: the first,
-       and the one that throughput fell from. If either result does not repeat, there is no headline figure.
+       and the last before the fall. If either result does not repeat, there is no headline figure.
        A fall for which the host was the limit does not count.
 
     An interruption lets the drive rest, so preconditioning starts again.

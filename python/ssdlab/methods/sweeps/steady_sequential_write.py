@@ -13,7 +13,7 @@ Procedure
        is n threads, each with its own sequential stream and one synchronous 128 KiB write in flight. Thread
        i starts at i/n of the span.
     4. Check: if throughput fell by over 20 % with rising depth, two depths are measured again: the first,
-       and the one that throughput fell from. If either result does not repeat, there is no headline figure.
+       and the last before the fall. If either result does not repeat, there is no headline figure.
        A fall for which the host was the limit does not count.
 
     An interruption lets the drive rest, so preconditioning starts again.

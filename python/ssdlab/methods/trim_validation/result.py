@@ -251,7 +251,7 @@ _REACHED = {
 
 
 def plots(result: TrimResult) -> list[LbaPlot]:
-    """Return the existing plots of clean, before and after."""
+    """Return the plots of the clean drive, before TRIM and after TRIM, as far as they exist."""
     return [plot for plot in (result.clean, result.before, result.after) if plot is not None]
 
 

@@ -1,4 +1,4 @@
-"""Throughput in the unit of its workload, IOPS or MB/s, and the bars of a run's figures."""
+"""Shows throughput in the unit of its workload (IOPS or MB/s), and a run's figures as bars."""
 
 from __future__ import annotations
 
