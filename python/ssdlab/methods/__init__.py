@@ -1,1 +1,1 @@
-"""The review methods of ssdlab itself: a folder each, or one for a family of them."""
+"""The review methods that come with ssdlab: a folder for each method, or for a family of methods."""

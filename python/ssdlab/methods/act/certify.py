@@ -1,4 +1,4 @@
-"""An ACT certificate from scratch: the highest load, a day at it, and a day at twice that load.
+"""An ACT certificate from scratch: the highest load is found and run for a day, then twice that load.
 
 Question
     The highest load N of Nx for which a drive can be certified, and whether it is.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ActCertifyParams(ActSearchParams):
-    """Of the search, and of the days after it."""
+    """Parameters of the search and of the days after it."""
 
     day_sec: int = param(86_400, "length of each of the two tests after the search", unit="s", quick=4, ge=1)
 
@@ -56,7 +56,7 @@ def procedure(lab: Lab, p: ActCertifyParams) -> None:
 
 
 def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
-    """Judge the days; where no load held, the last try of the search stands for them."""
+    """Judge the days. If no load passed, judge the last try of the search instead."""
     tries = tries_of(data, p)
     score = search_result(tries, p, quick=data.quick).score
     if score is not None and data.step(TEST) is not None:
@@ -68,7 +68,6 @@ def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
 
 
 def _of_the_day(p: ActCertifyParams, load: int) -> ActCertifyParams:
-    """Return the parameters of a day at a load, of which 1 is what it is in the search."""
     return p.model_copy(update={"load": load, "test_duration_sec": p.day_sec})
 
 

@@ -36,7 +36,7 @@ from .verdict import act_remarks
 
 
 class ActIndexParams(CertificationParams, IndexParams):
-    """Of the test."""
+    """Parameters of the test."""
 
 
 METHOD = Method(

@@ -1,4 +1,4 @@
-"""The loads of act_storage and act_index on one drive, and how their threads are paced.
+"""The loads of act_storage and act_index on one drive, and the pacing of their threads.
 
 act_storage: service threads read and, with commit-to-device, write records at random multiples of the drive's
 smallest block, in whole blocks. One thread reads large blocks and one writes them, anywhere on the drive. An
@@ -58,7 +58,7 @@ PAIRS_A_BUNDLE = 100
 def storage_workload(
     config: StorageConfig, *, arrivals: Arrivals, threads: int, logical_block_bytes: int, interval_ns: int
 ) -> Workload:
-    """Return the streams of act_storage.
+    """Return the workload of act_storage.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def storage_workload(
 
 
 def ops_of(reads: int, writes: int) -> AnyOps:
-    """Return reads and writes in the ratio of two rates."""
+    """Return a mix of reads and writes in the ratio of two rates."""
     if not reads or not writes:
         return Mix(read_pct=100 if reads else 0)
     unit = gcd(reads, writes)
@@ -99,7 +99,7 @@ def ops_of(reads: int, writes: int) -> AnyOps:
 
 
 def _written(config: StorageConfig) -> dict[str, Any]:
-    """Return what a stream that writes has to say of it."""
+    """Return the options of a stream that writes."""
     return {"dsync": not config.disable_odsync, "compressible_pct": 100 - config.compress_pct}
 
 
@@ -140,7 +140,7 @@ def _large(name: str, rate: Fraction, config: StorageConfig) -> list[Stream]:
 
 
 def _tomb_raider(config: StorageConfig) -> Stream:
-    """Return the thread that reads the whole drive again and again; it is in no histogram of ACT's."""
+    """Return the thread that reads the whole drive repeatedly; no histogram of ACT counts its reads."""
     return Stream(
         name=TOMB_RAIDER,
         ops=Mix(read_pct=100),
@@ -152,7 +152,7 @@ def _tomb_raider(config: StorageConfig) -> Stream:
 
 
 def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
-    """Return the sizes of small I/Os: records in whole blocks of the drive."""
+    """Return the sizes of small I/Os: records rounded up to whole blocks of the drive."""
     minimum, maximum = (
         -(-stored // unit) * unit
         for stored in (rates.record_stored_bytes, rates.record_stored_range_max_bytes)
@@ -168,17 +168,17 @@ def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
 
 
 def threads_of(arrivals: Arrivals, service_threads: int) -> int:
-    """Return the number of threads for small I/Os."""
+    """Return the number of threads that do small I/Os."""
     return QUEUES_2019 * THREADS_A_QUEUE_2019 if arrivals == "act2019" else service_threads
 
 
 def lag_ns(max_lag_sec: int, duration_s: int) -> int:
-    """Return how long an I/O may stay due; max-lag-sec 0 is unlimited, here: longer than the test."""
+    """Return how late an I/O may start; for max-lag-sec 0, which means unlimited, longer than the test."""
     return (max_lag_sec or 2 * duration_s) * NS_PER_S
 
 
 def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open:
-    """Return the arrival of the small I/Os, and how long they may stay due."""
+    """Return the arrival of the small I/Os, including how late they may start."""
     if arrivals != "act2019":
         return Open(process=arrivals, rate=rate, backlog_ns=allowed_ns)
     # A queue of so many at this rate is as old as its first I/O.
@@ -187,17 +187,17 @@ def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open
 
 
 def paced(workload: Workload, max_lag_sec: int) -> Sequence[Paced]:
-    """Return the paced streams of a load, and how far behind they may be."""
+    """Return the paced streams of a load, and how late their I/Os may start."""
     return tuple(_paced(stream, max_lag_sec) for stream in workload.streams if stream.requested_iops)
 
 
 def burst_ios(stream: Stream) -> int:
-    """Return the I/Os due together, beyond one for each worker."""
+    """Return the number of I/Os due at once, beyond one for each worker."""
     return stream.arrival.bytes // stream.block[0].bytes if isinstance(stream.arrival, Bursts) else 0
 
 
 def due_until(stream: Stream) -> Callable[[float], float]:
-    """Return an upper bound of a paced stream's due I/Os until a time in seconds."""
+    """Return an upper bound on the I/Os of a paced stream that are due by a time in seconds."""
     rate = float(stream.requested_iops or 0)
     together = stream.workers + burst_ios(stream)
     drawn = isinstance(stream.arrival, Open) and stream.arrival.process == "poisson"
@@ -221,7 +221,7 @@ def _paced(stream: Stream, max_lag_sec: int) -> Paced:
 
 
 def index_workload(config: IndexConfig, *, arrivals: Arrivals, threads: int, interval_ns: int) -> Workload:
-    """Return the streams of act_index; the parameters are those of `storage_workload`.
+    """Return the workload of act_index; the parameters are those of `storage_workload`.
 
     With arrivals `even` and `poisson` the cache threads have no bundles: their I/Os come so too.
     """

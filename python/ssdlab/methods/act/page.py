@@ -1,4 +1,4 @@
-"""Aerospike ACT: slices of a test against the limits, by both rules; and the search for the highest load.
+"""Page of Aerospike ACT: the slices of a test against the limits of both rules, and the search.
 
 Of the search: the score, what it costs in power, and every load tried.
 """
@@ -120,7 +120,7 @@ def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
 
 
 def _slice_axis(slices: int) -> Axis:
-    """Return an axis of whole slices, at most so many named that they stand apart."""
+    """Return an axis of whole slices, labelled sparsely enough that the labels do not overlap."""
     step = max(1, slices // MAX_NAMED)
     ticks = tuple((float(number), str(number)) for number in range(1, slices + 1, step))
     return Axis("slice", "count", ticks=ticks, range=(0.5, slices + 0.5))
@@ -135,7 +135,7 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
 
 
 def search_section(runs: Sequence[Shown]) -> Section:
-    """Return the search_section of searches for the highest load."""
+    """Return the section of searches for the highest load."""
     kept = with_result(runs, ActSearchResult)
     worked = [each for one in kept for each in _worked(*one)]
     power = efficiency.figure("act-search", worked)
@@ -186,7 +186,7 @@ def _scores(kept: Sequence[Searched]) -> Figure:
 
 
 def _beside_score(result: ActSearchResult) -> str:
-    """Return what stands behind a score: what of its loads is not ACT's, and that of the rule alone."""
+    """Return the note to a score: its options that are not ACT's own, and the score by ACT's rule alone."""
     notes = [changed_text(result.changed)] if result.changed else []
     if result.score_by_rule != result.score:
         notes.append(f"by the rule alone {result.score_by_rule}x")
@@ -196,7 +196,6 @@ def _beside_score(result: ActSearchResult) -> str:
 
 
 def _ringed(kept: Sequence[Searched]) -> str:
-    """Say which loads have a ring: the scores that were judged."""
     judged = sum(result.judged for _, result in kept)
     if not judged:
         return "No ring: no score was judged."

@@ -1,4 +1,4 @@
-"""The parameters of ACT's loads, under its own names, and their streams; a file of ACT can give them."""
+"""The parameters of ACT's loads, under ACT's own names; a configuration file of ACT can set them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class LoadParams(Params):
         return built
 
     def act_config(self, load: float | None = None) -> ActConfig:
-        """Return ACT's options at a load, by default the requested one."""
+        """Return ACT's options at a load; the default is the requested load."""
         times = self.load if load is None else load
         names = {each.name for each in fields(self.program)} & set(type(self).model_fields)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
@@ -104,11 +104,11 @@ class LoadParams(Params):
 
     @property
     def unit_load(self) -> float:
-        """What 1 of `load` is in Nx; of rates in no ratio of ACT's 1, a load of its own."""
+        """How many times ACT's 1x a `load` of 1 is; 1 if the rates are in another ratio than ACT's."""
         return times_of(self.read_reqs_per_sec, self.write_reqs_per_sec) or 1
 
     def changed(self, load: float | None = None) -> dict[str, JsonValue]:
-        """Return options that change the load from ACT's own Nx, or its judgement, by name.
+        """Return the options, by name, that make the load or its judgement differ from ACT's own Nx.
 
         Rates in another ratio belong to the load. The default number of service threads is the method's, not
         by CPUs as in ACT.
@@ -130,27 +130,27 @@ class LoadParams(Params):
 
     @abstractmethod
     def workload(self, load: float, logical_block_bytes: int) -> Workload:
-        """Return the streams of a load on a drive of that logical block."""
+        """Return the streams of a load, for a drive with that logical block size."""
 
     @property
     def threads(self) -> int:
-        """Threads that do the small I/Os."""
+        """Number of threads that do small I/Os."""
         return threads_of(self.arrivals, self.service_threads)
 
     @property
     def interval_s(self) -> int:
-        """Length of a row: 10 s in long tests, if slices and test are multiples of it."""
+        """Length of an interval row: 10 s in long tests, if slice and test are multiples of 10 s."""
         tens = self.slice_sec % 10 == 0 == self.test_duration_sec % 10
         return 10 if self.test_duration_sec > LONG_TEST_S and tens else 1
 
     @property
     def rule(self) -> Rule:
-        """The rule for a load's name: by the ACT version of its arrivals."""
+        """The rule that names the load; the ACT version of its arrivals decides which."""
         return "2019" if self.arrivals == "act2019" else "6.x"
 
 
 def _of_one_drive(config: ActConfig) -> ActConfig:
-    """Refuse what this run would do otherwise than the file says."""
+    """Refuse a configuration file that this run could not follow."""
     if (count := len(config.device_names)) > 1:
         raise UsageError(
             f"the file names {count} drives ({', '.join(config.device_names)}), with rates for all of them",
@@ -166,7 +166,7 @@ def _of_one_drive(config: ActConfig) -> ActConfig:
 
 
 class StorageParams(LoadParams):
-    """Those of act_storage."""
+    """Parameters of act_storage."""
 
     record_bytes: int = param(
         1536, "record size, rounded up to 16 B and to whole blocks of the drive", unit="B"
@@ -196,7 +196,7 @@ class StorageParams(LoadParams):
 
 
 class IndexParams(LoadParams):
-    """Those of act_index."""
+    """Parameters of act_index."""
 
     program: ClassVar[type[StorageConfig] | type[IndexConfig]] = IndexConfig
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE, CACHE)}

@@ -1,4 +1,4 @@
-"""Results of Aerospike ACT: a test of either program at one load, and the search for the highest load."""
+"""Results of Aerospike ACT: a test at one load, and the search for the highest load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNEXPLAINED = "it ended before its time"
 
 
 class ActSlice(Stored):
-    """One slice of a test, by both rules."""
+    """One slice of a test, judged by both rules."""
 
     number: int = Field(description="from 1")
     ios: dict[str, int] = Field(description="reads that each rule counts")
@@ -39,7 +39,7 @@ class ActSlice(Stored):
 
     @property
     def done_share(self) -> float:
-        """Share done of the slowest stream."""
+        """Share of its due I/Os that the slowest stream completed."""
         return min(self.given.values(), default=1.0)
 
 
@@ -58,7 +58,7 @@ class ActVerdict(Stored):
 
 
 class ActDelivery(Stored):
-    """Our own test, besides ACT's rules: whether the load was delivered in every slice."""
+    """The result of ssdlab's own test, which ACT lacks: whether every slice delivered its load."""
 
     delivered: bool | None = Field(description="whether it was; None: no slice is whole")
     why: str = Field(default="", description="the stream that fell short, and where")
@@ -83,12 +83,12 @@ class ActTry(Stored):
 
     @property
     def held(self) -> bool:
-        """Whether the load was delivered and passed, for the search."""
+        """Whether the load was delivered and passed, as the search requires."""
         return self.passed is True and (self.delivery is None or self.delivery.delivered is not False)
 
     @property
     def min_done(self) -> float:
-        """Share done of the slowest stream."""
+        """Share of its due I/Os that the slowest stream completed."""
         return min(self.done.values(), default=1.0)
 
 
@@ -105,12 +105,12 @@ CHANGED: dict[str, JsonValue] = Field(
 
 
 def with_changed(load: str, changed: Mapping[str, JsonValue]) -> str:
-    """Return a load with what is not ACT's own of it: `8x with record-bytes 128 and defrag-lwm-pct 0`."""
+    """Return a load with its options that are not ACT's: `8x with record-bytes 128 and defrag-lwm-pct 0`."""
     return f"{load} with {changed_text(changed)}" if changed else load
 
 
 def changed_text(changed: Mapping[str, JsonValue]) -> str:
-    """Return a load's differences from ACT's own, under ACT's names."""
+    """Return the options that differ from ACT's own, under ACT's names."""
     return and_listed([option_text(name, value) for name, value in changed.items()])
 
 
@@ -159,18 +159,18 @@ class ActResult(ResultBase):
 
     @property
     def covered_s(self) -> float:
-        """Time checked against the limits: whole slices; without one, the whole run."""
+        """Time that was checked against the limits: all whole slices, or the whole run if there are none."""
         return len(self.slices) * self.slice_s or self.ran_s
 
     @property
     def judged(self) -> bool:
-        """Whether it ran long enough for ACT's judgement, or ACT would have ended it."""
+        """Whether the test ran long enough for ACT's judgement, or ACT would have ended it early."""
         ended_by_act = not self.completed and not self.stopped.startswith(UNEXPLAINED)
         return self.slice_s == JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
 
     @property
     def trial(self) -> str:
-        """Why a test of this length certifies nothing; empty: it is a day of whole hours."""
+        """Why a test of this length, with these slices and reads, certifies nothing; empty: no reason."""
         if self.asked_s < DAY_S:
             return f"a certificate takes 24 h, not {span_text(self.asked_s)}"
         if self.slice_s != JUDGED_S:
@@ -186,17 +186,17 @@ class ActResult(ResultBase):
 
     @property
     def load_text(self) -> str:
-        """The load, with its differences from ACT's own."""
+        """The load, with the options that differ from ACT's own."""
         return with_changed(f"{self.load}x" if self.load else "rates of its own", self.changed)
 
     @property
     def why_unjudged(self) -> str:
-        """Why there is no ACT verdict, with the time that ran; empty: there is one."""
+        """Why ACT gives no verdict, with the time that ran; empty if there is a verdict."""
         return "" if self.judged else _too_short(self.unjudged, self.slice_s, "the load", self.ran_s)
 
     @property
     def passed(self) -> bool | None:
-        """Whether the drive delivered this load and passed, by the named rule; None: not judged."""
+        """Whether the drive delivered this load and passed by the named rule; None: not judged."""
         return self.held if self.judged else None
 
     @property
@@ -233,34 +233,34 @@ class ActSearchResult(ResultBase):
 
     @property
     def score_text(self) -> str:
-        """The score, with differences of its loads from ACT's own."""
+        """The score, with the options that differ from ACT's own."""
         return with_changed(f"{self.score}x", self.changed)
 
     @property
     def lowest_failed(self) -> int | float | None:
-        """The lowest failed load; None: none failed."""
+        """The lowest load that failed; None: none failed."""
         return None if self.resolution is None else thousandths((self.score or 0) + self.resolution)
 
     @property
     def failed_by_rule(self) -> int | float | None:
-        """The lowest load that did not pass by the rule alone; None: none."""
+        """The lowest load that failed by ACT's rule alone; None: none failed."""
         return min((each.load for each in self.tries if not each.passed), default=None)
 
     @property
     def score_by_rule(self) -> int | float | None:
-        """As `score`, by ACT's rule alone: whether the load was delivered is our own test."""
+        """The score by ACT's rule alone, without ssdlab's delivery test."""
         failed = self.failed_by_rule
         passed = [each.load for each in self.tries if each.passed]
         return max((load for load in passed if failed is None or load < failed), default=None)
 
     @property
     def judged(self) -> bool:
-        """Whether its tries ran long enough for ACT's judgement."""
+        """Whether the tries ran long enough for ACT's judgement."""
         return self.slice_s == JUDGED_S <= self.seconds
 
     @property
     def why_unjudged(self) -> str:
-        """As of `ActResult`."""
+        """Why ACT gives no verdict, with the time that ran; empty if the tries were long enough."""
         return "" if self.judged else _too_short(self.unjudged, self.slice_s, "each load", self.seconds)
 
 

@@ -79,7 +79,7 @@ class ActSearchParams(StorageParams):
 
 
 def procedure(lab: Lab, p: ActSearchParams) -> None:
-    """Prepare, and try loads until the limit is known to the fine step."""
+    """Prepare the drive, then try loads until the limit is known to the fine step."""
     lab.conditions(scheduler="none")
     if p.prepare:
         prepare(lab)
@@ -87,7 +87,7 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
 
 
 def search(lab: Lab, p: ActSearchParams) -> int | None:
-    """Try loads; return the highest that passed below the lowest failure; in a plan, the highest tried."""
+    """Try loads; return the highest that passed below the lowest failure, or in a plan the highest tried."""
     tried: dict[int, bool] = {}
     planned = False
 
@@ -122,12 +122,12 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
-    """Report the highest load that passed below the lowest that did not, and every try."""
+    """Report every try, and as score the highest load that passed below the lowest failure."""
     return search_result(tries_of(data, p), p, quick=data.quick)
 
 
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
-    """Return the score of the tries."""
+    """Return the result of a search from its tries."""
     lowest_failed = min((each.load for each in tries if not each.held), default=None)
     passed = [each for each in tries if each.held and (lowest_failed is None or each.load < lowest_failed)]
     best = max(passed, key=lambda each: each.load, default=None)
@@ -174,7 +174,7 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
 
 
 def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
-    """Return a score with the two loads that it lies between."""
+    """Return the score, with the highest load that passed and the lowest that failed as evidence."""
     ceiling, steps = found.value is not None and failed is None, _steps(result, found.value, failed)
     return found.resting(
         steps=steps,
@@ -190,7 +190,7 @@ def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
 
 
 def _qualifiers(result: ActSearchResult, steps: tuple[int, ...], *, ceiling: bool) -> tuple[Qualifier, ...]:
-    """Return what stands with figures of the search; `ceiling`: no load failed."""
+    """Return the qualifiers of the search's figures; `ceiling` says that no load failed."""
     found = (Qualifier(code="search-ceiling", steps=steps),) if ceiling else ()
     return (*not_judged(result, steps), *found)
 

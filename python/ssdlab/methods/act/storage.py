@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class CertificationParams(LoadParams):
-    """Of a test at one load."""
+    """Parameters of a test at one load."""
 
     certify: bool = param(
         False, "if the test passes, run a second one at twice the load, which only has to finish"
@@ -53,7 +53,7 @@ class CertificationParams(LoadParams):
 
 
 def procedure(lab: Lab, p: CertificationParams) -> None:
-    """Prepare, run the load, and for a certificate twice the load."""
+    """Prepare the drive and run the load; for a certificate, then run twice the load."""
     lab.conditions(scheduler="none")
     if p.prepare:
         prepare(lab)
@@ -64,7 +64,7 @@ def procedure(lab: Lab, p: CertificationParams) -> None:
 
 
 def two_days(lab: Lab, p: LoadParams) -> None:
-    """Run the load, and twice of it if that was held: a first day that fails is the last."""
+    """Run the load for a day, and if it passes, run twice the load for a day."""
     step = offer(lab, p, p.load, TEST)
     judged = Finding(VERDICT, {"of": step.ordinal}, lambda data: {"passed": day_passed(data, step, p)})
     found = lab.find(judged, label=DAY_VERDICT)
@@ -79,7 +79,7 @@ def conclude(data: RunData, p: CertificationParams) -> ActResult:
 
 
 class ActParams(CertificationParams, StorageParams):
-    """Of the test."""
+    """Parameters of the test."""
 
 
 METHOD = Method(

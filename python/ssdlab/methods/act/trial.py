@@ -1,4 +1,4 @@
-"""One run of ACT's load on a drive: the preparation, the load, and its stop conditions.
+"""One run of ACT's load on a drive: preparation, load and stop conditions.
 
 How it ended follows from its rows: in time or early, and which I/Os were not done.
 """
@@ -29,14 +29,14 @@ PREPARING_THREADS = 8
 
 
 def prepare(lab: Lab, *, when: str = "", certain: bool = True) -> None:
-    """Write the whole span twice, with zeroes and with salt, as act_prep does."""
+    """Write the whole span twice, first zeroes and then salt, as act_prep does."""
     for salt in (False, True):
         label = ("salt" if salt else "zero") + when
         lab.precondition(preparation(salt=salt), label=label, certain=certain)
 
 
 def preparation(*, salt: bool) -> Workload:
-    """Return one pass of act_prep: the whole span, by 8 threads of a contiguous part each."""
+    """Return one pass of act_prep over the whole span; each of 8 threads writes a contiguous part."""
     stream = Stream(
         name="salt" if salt else "zero",
         ops=Mix(read_pct=0),
@@ -59,7 +59,7 @@ def offer(
     certain: bool = True,
     overload: bool = False,
 ) -> Step:
-    """Run the load until its end, or until the drive falls behind by more than ACT allows.
+    """Run the load until it ends, or until the drive lags by more than ACT allows.
 
     With `early` it also ends once a slice is certain to fail. `overload` marks a load that the drive may not
     sustain.
@@ -79,7 +79,7 @@ class Watch:
         self._watched = Watched(*self._made)
 
     def __call__(self, rows: Sequence[Any]) -> bool:
-        """Look at the rows that are new; fewer than last time are those of another attempt."""
+        """Check the rows that are new; fewer rows than before belong to another attempt."""
         if len(rows) < self._seen:
             self._seen, self._watched = 0, Watched(*self._made)
         given_up: GivenUp | None = None
@@ -90,7 +90,7 @@ class Watch:
 
 
 class Watched:
-    """The watched state of a test: its lag and, to end it early, its slow reads."""
+    """The state of a running test: its lag, and, where a test may end early, its slow reads."""
 
     def __init__(self, workload: Workload, p: LoadParams, early: bool) -> None:
         self._backlog = Backlog(paced(workload, p.max_lag_sec), float(p.test_duration_sec))
@@ -100,13 +100,13 @@ class Watched:
         self._slow = SlowReads(due, float(p.slice_sec), float(p.test_duration_sec)) if early else None
 
     def add(self, row: Interval) -> GivenUp | None:
-        """Add the next row; return why to end the test after it, or None."""
+        """Add the next row; return the reason to end the test after it, or None."""
         found = self._backlog.add(row)
         failed = None if self._slow is None else self._slow.add(row)
         return found or failed
 
     def interval_of(self, row: Any) -> Interval:  # noqa: ANN401 - a row of the native side
-        """Return a closed row as the account of its streams."""
+        """Return the totals of a closed row over its streams."""
         account = _Account(self._judged)
         for cell in row.cells:
             account.add(
@@ -118,7 +118,7 @@ class Watched:
         return account.interval(row.end_ns / NS_PER_S)
 
     def intervals(self, rows: Columns) -> Iterator[Interval]:
-        """Yield the rows of a table in order, each with all its streams."""
+        """Yield the totals of each row of a table, in order."""
         order = np.argsort(rows["row"], kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(rows["row"][order])) + 1) if order.size else []
         for part in parts:
@@ -135,7 +135,7 @@ class Watched:
 
 
 class _Account:
-    """One row, stream by stream."""
+    """Adds up one row, stream by stream."""
 
     def __init__(self, judged: Collection[str]) -> None:
         self._judged = judged
@@ -148,7 +148,7 @@ class _Account:
     def add(
         self, name: str, counts: tuple[int, int, int], slowest_s: float, reads: Mapping[str, float] | None
     ) -> None:
-        """Add one direction of a stream: I/Os done, failed and dropped, and the quantiles if it reads."""
+        """Add one direction of a stream: I/Os done, failed and dropped, and for reads the quantiles."""
         ios, failed, dropped = counts
         self._done[name] = self._done.get(name, 0) + ios + failed
         self._dropped[name] = self._dropped.get(name, 0) + dropped
@@ -159,28 +159,28 @@ class _Account:
                 self._slow[ms] = self._slow.get(ms, 0) + count
 
     def interval(self, end_s: float) -> Interval:
-        """Return it, closed."""
+        """Return the finished totals."""
         return Interval(end_s, self._done, self._dropped, self._slowest_s, self._reads, self._slow)
 
 
 def _figure(rows: Columns, name: str, at: int) -> float:
-    """Return a figure of a table's row: 0 where it has none, as a live row has."""
+    """Return a figure from a table's row, with 0 in place of NaN, as in a live row."""
     return float(np.nan_to_num(rows[name.replace("p99_9", "p999")][at]))
 
 
 def workload_of(step: Step) -> Workload:
-    """Return the load that a step offered."""
+    """Return the workload that a step ran."""
     return step.ran
 
 
 def ran_s(step: Step, p: LoadParams) -> float:
-    """Return how long a load ran, without the second for late I/Os."""
+    """Return how long a load ran, without the final second that waits for late I/Os."""
     elapsed_s = float(step.measured.elapsed_s)
     return min(elapsed_s, float(p.test_duration_sec))
 
 
 def given_up(data: Tables, step: Step, p: LoadParams, *, early: bool = False) -> GivenUp | None:
-    """Return why a test ended before its time; None if it did not."""
+    """Return why a test ended early; None if it ran to its end."""
     watched = Watched(workload_of(step), p, early)
     for row in watched.intervals(data.rows(step)):
         if (found := watched.add(row)) is not None:
@@ -190,6 +190,6 @@ def given_up(data: Tables, step: Step, p: LoadParams, *, early: bool = False) ->
 
 
 def undone(data: Tables, step: Step, p: LoadParams) -> int:
-    """Return the I/Os due at the test's end and not done within a second."""
+    """Return the number of I/Os that were due at the test's end and not done within a second of it."""
     rows = data.rows(step)
     return int(rows["dropped"][rows["end_ns"] > p.test_duration_sec * NS_PER_S].sum())

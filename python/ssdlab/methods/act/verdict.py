@@ -1,4 +1,4 @@
-"""The verdicts of ACT: every slice by the limits of both rules, and by the delivered load.
+"""The verdicts of ACT: every slice checked against both rules' limits, and for delivery of its load.
 
 Pure. Slices have the slow reads by both rules, and the delivered share of the load; a test's result is made
 from them, for either program.
@@ -70,13 +70,13 @@ VERDICT = "act-verdict"
 
 
 class Judged(BaseModel):
-    """The subject of a verdict."""
+    """The step that a verdict judges."""
 
     of: int
 
 
 class Passed(Facts):
-    """A run's data on a load."""
+    """Whether a load passed."""
 
     passed: bool
     load: int | None = None
@@ -92,7 +92,7 @@ def verdict_of(
     stopped: GivenUp | None,
     failed: str = "",
 ) -> ActVerdict:
-    """Judge all slices by one ACT rule: each must pass, and the test must reach its end.
+    """Judge a test by one of ACT's rules: each slice must pass, and the test must reach its end.
 
     Without a whole slice, or reads in one, there is no verdict. There is none with failed I/O either, as ACT
     does not count it; `failed` describes earlier failures.
@@ -114,7 +114,7 @@ def verdict_of(
 
 
 def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
-    """Yield a rule's objections to the slices, in order."""
+    """Yield each way in which the slices break a rule, in order."""
     for each in slices:
         for ms, limit in LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]
@@ -130,7 +130,7 @@ def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
 
 
 def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
-    """Yield our own test's objections to the slices: streams with too little of their load done."""
+    """Yield each stream that did too little of its load in a slice, by ssdlab's own test."""
     for each in slices:
         for name in sorted(each.short, key=lambda name: each.given[name]):
             yield Claim(
@@ -143,7 +143,7 @@ def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
 
 
 def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
-    """Judge whether the load was delivered; unknown without a whole slice."""
+    """Judge whether the load was delivered; the answer is unknown without a whole slice."""
     if not slices:
         return ActDelivery(delivered=None, why="the test is shorter than one slice")
     why = next(map(clause, shortfalls(slices)), "")
@@ -151,7 +151,7 @@ def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
 
 
 def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
-    """Return the slices of a test by both rules, each with its delivered load."""
+    """Return the slices of a test, judged by both rules, with the load that each delivered."""
     rows, buckets, load = data.rows(step), data.row_buckets(step), workload_of(step)
     ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
     whole = rows["row"][ended & ~rows["partial"]]
@@ -177,13 +177,13 @@ def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
 
 
 def part_of(data: Tables, step: Step, p: LoadParams, rule: Rule) -> dict[str, float]:
-    """Return the shares of slow reads over the whole run, if no slice is complete."""
+    """Return the shares of slow reads over the whole run, for a run without a complete slice."""
     (part,) = _judged(data.row_buckets(step), p, rule, None)
     return _by_threshold(part.over)
 
 
 def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
-    """Return the share of each stream's due I/Os that was done during a test."""
+    """Return, for each stream, the share of its due I/Os that the test completed."""
     rows, seconds = data.rows(step), ran_s(step, p)
     ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
     counted = np.where(ended, rows["ios"] + rows["failed"], 0)
@@ -195,7 +195,7 @@ def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
 
 
 def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int | None) -> list[Slice]:
-    """Cut the reads that a rule counts into the whole slices of so many rows; None: all into one slice."""
+    """Split the reads that a rule counts into whole slices of `rows` rows; None: into one slice."""
     counted = np.isin(buckets["stream"], p.judged[rule])
     mine = (buckets["direction"] == "read") & counted & (buckets["clock"] == RULES[rule])
     row, parts = buckets["row"][mine], p.slice_sec // p.interval_s
@@ -206,7 +206,7 @@ def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int | None) -> li
 
 
 def _done(rows: Columns, p: LoadParams) -> dict[tuple[str, int], int]:
-    """Count the I/Os of each stream by slice, from 1."""
+    """Count each stream's I/Os by slice, numbered from 1."""
     done: dict[tuple[str, int], int] = {}
     counted = rows["ios"] + rows["failed"]
     for name, row, ios in zip(rows["stream"], rows["row"], counted, strict=True):
@@ -216,7 +216,7 @@ def _done(rows: Columns, p: LoadParams) -> dict[tuple[str, int], int]:
 
 
 def _given(load: Workload, done: Mapping[tuple[str, int], int], number: int, p: LoadParams) -> dict[str, Any]:
-    """Say of each stream how much of what was due in a slice was done, and of which it was too little."""
+    """Return the share of due I/Os that each stream did in a slice, and the streams that did too little."""
     given: dict[str, float] = {}
     short: list[str] = []
     for stream in load.streams:
@@ -237,7 +237,7 @@ def _by_threshold(over: Mapping[int, float]) -> dict[str, float]:
 def act_result(
     data: RunData, p: LoadParams, step: Step | None = None, tries: tuple[ActTry, ...] = ()
 ) -> ActResult:
-    """Judge every slice of the test, or of another step, and whether a stress test reached its end.
+    """Judge every slice of the test (or of `step`), and whether a stress test reached its end.
 
     `tries` are of the search that chose the load.
     """
@@ -291,7 +291,7 @@ def act_result(
 
 
 def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
-    """Whether a test ran to its end, passed by its rule, and was delivered."""
+    """Return whether a test ran to its end, passed by its rule, and delivered its load."""
     stopped, slices = given_up(data, step, p), slices_of(data, step, p)
     verdict = verdict_of(data, step, p, p.rule, slices, stopped)
     return verdict.passed is True and delivery_of(slices).delivered is True
@@ -315,20 +315,20 @@ def _scalar(result: ActResult, load: float | None, p: LoadParams) -> Metric:
 
 
 def _bounding(tries: Sequence[ActTry], own: int) -> Iterator[int]:
-    """Yield the tries that a load lies between: the highest that held, and the lowest that did not."""
+    """Yield the other tries that bound a score: the highest that passed, and the lowest that failed."""
     failed = min((each.load for each in tries if not each.held), default=math.inf)
     held = max((each.load for each in tries if each.held and each.load < failed), default=failed)
     return (each.ordinal for each in tries if each.load in (held, failed) and each.ordinal != own)
 
 
 def not_judged(result: ActResult | ActSearchResult, steps: tuple[int, ...]) -> tuple[Qualifier, ...]:
-    """Return the qualifier of figures from a run too short for ACT's judgement; none if long enough."""
+    """Return the qualifier for figures of a run too short for ACT's judgement; none if it was long enough."""
     why = result.why_unjudged
     return (Qualifier(code="not-judged", steps=steps, why=why),) if why else ()
 
 
 def rule_text(p: LoadParams) -> str:
-    """Return the basis of an ACT figure: its rule, and the load's differences from ACT's own."""
+    """Return the basis of an ACT figure: its rule, and the options that differ from ACT's own."""
     changed = p.changed()
     return f"{p.rule} rule{f'; {changed_text(changed)}' if changed else ''}"
 
@@ -343,13 +343,13 @@ _OWN_THREADS = "act-threads"
 
 
 def act_remarks(facts: RunFacts, p: LoadParams) -> Remarks:
-    """Return a load's differences from ACT's own, and why a test is not a certificate."""
+    """Return the options that differ from ACT's own, and why the test is not a certificate."""
     del facts
     return Remarks(tuple(_departures(p)))
 
 
 def _certifies(p: LoadParams, load: float) -> bool:
-    """Whether a test of these parameters can be a certificate: a day of ACT's own load, in hours."""
+    """Return whether such a test can be a certificate: ACT's own load, for at least a day."""
     departed = {each.code for each in _departures(p)} - {_OWN_THREADS}
     return bool(load) and p.test_duration_sec >= DAY_S and not departed
 
@@ -378,19 +378,19 @@ def _departures(p: LoadParams) -> Iterator[Departure]:
 
 
 def load_of(load: float) -> str:
-    """Return the label of a try."""
+    """Return the label of a try at a load."""
     return f"load {load}x"
 
 
 def loads_tried(steps: Sequence[Step]) -> dict[int, int]:
-    """Return the load of each try of a search that was judged, by the ordinal of its step."""
+    """Return the load of each judged try of a search, by the ordinal of its step."""
     found = (step for step in steps if step.verb == "find" and step.args.get("name") == VERDICT)
     loads = ((step.asked(Judged).of, step.found(Passed).load) for step in found)
     return {of: load for of, load in loads if load is not None}
 
 
 def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
-    """Return every try of a run, in order, with the state that the drive was in before it."""
+    """Return every try of a run in order, with the drive's state before it."""
     tries: list[ActTry] = []
     loads = loads_tried(data.steps)
     state = "as it was found"

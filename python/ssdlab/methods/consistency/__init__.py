@@ -1,4 +1,4 @@
-"""Random writes second by second, with stock and with more spare area."""
+"""IOPS second by second under random writes, with the stock spare area and with more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Performance consistency: IOPS second by second, for each amount of spare area.
+"""Page of performance consistency: IOPS second by second, for each amount of spare area.
 
 The reviews' three graphs, the third from where the drive is steady as well: buttons choose one drive or all,
 and one spare area or both; the axes stay, so that switching compares.
@@ -54,7 +54,7 @@ _TOGETHER = 5
 
 @dataclass(frozen=True)
 class _Source:
-    """One drive with one amount of spare area; without an entry it was not run."""
+    """One drive with one amount of spare area; if it has no entry, it was not run."""
 
     drive: str
     spare: str
@@ -64,7 +64,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Graph:
-    """One of the three graphs: from when on each source is shown, and on which scales."""
+    """One of the three graphs: when each source begins on it, and its scales."""
 
     id: str
     title: str
@@ -99,7 +99,7 @@ _GRAPHS = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of consistency; buttons choose drives and spare areas, on the same axes."""
+    """Return the section of consistency; its buttons choose drives and spare areas on the same axes."""
     kept = with_result(runs, ConsistencyResult)
     sources = _sources(kept)
     how = _how(kept)
@@ -133,7 +133,7 @@ def _efficiency(kept: Sequence[Consistent]) -> Figure | None:
 
 
 def _sources(kept: Sequence[Consistent]) -> list[_Source]:
-    """Return every spare area of every drive, by drive."""
+    """Return every spare area of every drive, grouped by drive."""
     spares = list(dict.fromkeys(entry.name for _, result in kept for entry in result.entries))
     return [_source(shown, result, spare) for shown, result in kept for spare in spares]
 
@@ -147,7 +147,7 @@ def _source(shown: Shown, result: ConsistencyResult, spare: str) -> _Source:
 
 
 def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Figure | None:
-    """Return a graph; None where no source reaches into it."""
+    """Return a graph; None if no source has data in it."""
     shown = list(_shown(graph, sources))
     if not shown:
         return None
@@ -189,7 +189,7 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
 
 
 def _how(kept: Sequence[Consistent]) -> tuple[str, ...]:
-    """Return what was done, as the runs have it."""
+    """Return the lines on how the runs were done."""
     lines = []
     for _, result in kept:
         lines.append(
@@ -202,7 +202,7 @@ def _how(kept: Sequence[Consistent]) -> tuple[str, ...]:
 
 
 def _shown(graph: _Graph, sources: Sequence[_Source]) -> Iterator[tuple[over_time.Rows, float]]:
-    """Yield the rows of the sources that reach into a graph, with the time that it begins for them."""
+    """Yield the rows of each source that has data in a graph, and when the graph begins for it."""
     for source in sources:
         if source.entry is None or source.rows is None:
             continue
@@ -219,7 +219,7 @@ def _after(rows: over_time.Rows, key: str, begin_s: float) -> list[float]:
 def _choices(
     graph: _Graph, sources: Sequence[_Source], drives: Sequence[str], spares: Sequence[str]
 ) -> Iterator[Choice]:
-    """Yield what each pair of buttons shows: a source, or the places of those that are compared."""
+    """Yield what each pair of buttons shows: one source, or the sources that it compares."""
     pairs = [(drive, spare) for drive in drives for spare in spares]
     for drive, spare in pairs:
         label = f"{drive}, {spare}"
@@ -245,7 +245,7 @@ def _axis(scale: Scale, span: tuple[float, float]) -> Axis:
 
 
 def _first(choices: Sequence[Choice]) -> int:
-    """Return which choice the page opens with: all drives where there are several, else both spare areas."""
+    """Return the choice that the page opens with: all drives if there are several, else both spare areas."""
     filled = [at for at, choice in enumerate(choices) if choice.tracks or choice.of]
     if choices[0].of is not None:
         return filled[0]

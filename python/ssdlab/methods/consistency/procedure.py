@@ -1,4 +1,4 @@
-"""IOPS in every second of a long 4 KiB random write, with stock and with more spare area.
+"""IOPS in every second of a long 4 KiB random write, with the stock spare area and with more.
 
 Question
     How slow the slowest seconds are, and how widely seconds spread, from the fresh drive on. With the stock
@@ -69,7 +69,7 @@ SparePct = Annotated[int, Field(ge=0, le=90)]
 
 
 class ConsistencyParams(Params):
-    """Of the long write."""
+    """Parameters of the long write."""
 
     spares: Annotated[tuple[SparePct, ...], AfterValidator(rising)] = param(
         (0, 25),
@@ -88,7 +88,7 @@ class ConsistencyParams(Params):
 
 
 def procedure(lab: Lab, p: ConsistencyParams) -> None:
-    """For each amount of spare: purge, fill what is used, write."""
+    """For each amount of spare area: purge, fill the part in use, and write at random."""
     lab.conditions(scheduler="none")
     raw_bytes = lab.spare.raw_bytes
     if raw_bytes is not None:
@@ -109,7 +109,7 @@ def procedure(lab: Lab, p: ConsistencyParams) -> None:
 
 
 def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
-    """Summarise each run over its stretches."""
+    """Summarise the stretches of each run."""
     raw_bytes = _raw_bytes(data)
     entries = tuple(
         ConsistencyEntry.of(
@@ -143,7 +143,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
 
 
 def remarks(facts: RunFacts, p: ConsistencyParams) -> Remarks:
-    """Return where a spare is not a share of raw flash, or could not be had."""
+    """Return a departure for each spare area that is not a share of raw flash, or was not possible."""
     raw_bytes, found = _raw_bytes(facts.data), []
     for spare in filter(None, p.spares):
         if facts.data.step(_name(spare, raw_bytes)) is None:
@@ -161,20 +161,20 @@ def remarks(facts: RunFacts, p: ConsistencyParams) -> Remarks:
 
 
 def _raw_bytes(data: RunData) -> int | None:
-    """Return the drive's raw flash as the run found it on record."""
+    """Return the size of the drive's raw flash, as recorded by the run."""
     found = next((step for step in data.steps if step.label == RAW_LABEL), None)
     raw_bytes = None if found is None else found.args["raw_bytes"]
     return raw_bytes if isinstance(raw_bytes, int) else None
 
 
 def _heat_before(data: RunData, ordinal: int) -> float | None:
-    """Return the temperature when the step before ended, in °C; None where the drive does not tell it."""
+    """Return the temperature in °C at the end of the previous step; None if the drive reports none."""
     before = next((step for step in data.steps if step.ordinal == ordinal - 1), None)
     return None if before is None else heat_after(before)
 
 
 def _purge_of(name: str) -> str:
-    """Return the label of the purge that an amount of spare begins with."""
+    """Return the label of the purge before the writes with an amount of spare area."""
     return f"purge, {name}"
 
 

@@ -1,4 +1,4 @@
-"""The Result of performance consistency."""
+"""The result of performance consistency."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WARMER_C = 5.0
 
 
 class StretchFigures(Stored):
-    """IOPS of the one-second rows of a stretch of a run."""
+    """IOPS of the one-second rows in one stretch of a run."""
 
     name: str
     from_s: float
@@ -57,12 +57,12 @@ class StretchFigures(Stored):
 
     @classmethod
     def of(cls, name: str, found: Stretch) -> Self:
-        """Return the figures of a stretch under its name."""
+        """Return the figures of a named stretch."""
         return cls(name=name, evenness=found.evenness, **asdict(found))
 
 
 class ConsistencyEntry(Doubted):
-    """One amount of spare area."""
+    """The long write with one amount of spare area."""
 
     name: str = Field(description="stock, or how much is spare")
     usable_bytes: int
@@ -112,7 +112,7 @@ class ConsistencyEntry(Doubted):
         began_c: float | None = None,
         failed: str = "",
     ) -> Self:
-        """Return the result of the long write at one spare share; steady by rounds of `round_s`.
+        """Return the entry of one spare share; its steady state is judged by rounds of `round_s`.
 
         A window counts only after one drive write, and without thermal throttling, a limiting host or
         `failed` I/Os.
@@ -157,20 +157,20 @@ class ConsistencyEntry(Doubted):
 
     @property
     def judged(self) -> bool:
-        """Whether enough was overwritten to judge, without doubts."""
+        """Whether enough was overwritten to judge steady state, and nothing casts doubt on it."""
         enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
         rounds = self.rounds_after is None or self.rounds_after >= WINDOW
         return enough and rounds and not self.doubts
 
     @property
     def last(self) -> StretchFigures:
-        """The last seconds: at most 400, from where it was steady; all of a short run that was not."""
+        """The last stretch: up to 400 s in steady state, or all of a short run that was never steady."""
         named = {part.name: part for part in self.stretches}
         return named.get("last") or named["whole"]
 
     @property
     def of_last(self) -> str:
-        """Which seconds those are: ``last 400 s``, ``all 60 s``."""
+        """Name and length of that stretch: ``last 400 s``, ``all 60 s``."""
         last = self.last
         return f"{last.name if last.name == 'last' else 'all'} {last.rows} s"
 
@@ -182,12 +182,12 @@ class ConsistencyEntry(Doubted):
 
     @property
     def steady_at_end(self) -> bool:
-        """Whether it was shown to be steady during the last seconds."""
+        """Whether steady state is proven for the last stretch."""
         return self.steady_from_s is not None and self.steady_from_s <= self.last.from_s
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """Its ranked figures."""
+        """The ranked figures of this entry."""
         last, name, steps = self.last, self.key, (self.ordinal,)
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
         varies = of_deviation(last.mean, last.mean, last.deviation)
@@ -201,7 +201,7 @@ class ConsistencyEntry(Doubted):
 
 
 class ConsistencyResult(ResultBase):
-    """IOPS second by second under random writes, with the stock and with more spare area."""
+    """IOPS second by second under random writes, with the stock spare area and with more."""
 
     kind: Literal["consistency"] = "consistency"
     block_bytes: int
@@ -212,7 +212,7 @@ class ConsistencyResult(ResultBase):
 
 
 def findings(result: ConsistencyResult) -> Iterator[Claim]:
-    """Yield the end of each run, its slowest second, when it became steady, and warmer starts."""
+    """Yield each run's final IOPS, slowest second, start of steady state, and temperature at the start."""
     for entry in result.entries:
         says = "{name}: {figure} in {which} {length}, {floor} in the slowest second"
         which = "the last" if entry.last.name == "last" else "all"
@@ -246,7 +246,7 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
 
 
 def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
-    """Yield which runs began warmer or cooler than the first: by what went before, not by their spare."""
+    """Yield the runs that began warmer or cooler than the first, because of what ran before them."""
     for entry in entries[1:]:
         first = entries[0]
         if entry.began_c is None or first.began_c is None or abs(entry.began_c - first.began_c) <= WARMER_C:
@@ -270,7 +270,7 @@ def _state(entry: ConsistencyEntry) -> str:
 
 
 def stretches(result: ConsistencyResult) -> Table:
-    """Return the stretches of every run."""
+    """Return the table of every run's stretches."""
     head = ("Spare", "Stretch", "From", "Seconds", "Floor", "1 %", "Mean", "Deviation", "Mean/deviation")
     rows = tuple(
         (
@@ -291,5 +291,5 @@ def stretches(result: ConsistencyResult) -> Table:
 
 
 def tables(result: ConsistencyResult) -> tuple[Table, ...]:
-    """Return the stretches of every run."""
+    """Return the tables of the result."""
     return (stretches(result),)

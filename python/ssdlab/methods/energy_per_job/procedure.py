@@ -1,4 +1,4 @@
-"""The energy that a drive takes for a fixed amount of work.
+"""The energy that a drive uses for a fixed amount of work.
 
 Question
     Joules for a job: the whole drive written once; an amount of random or sequential writes in steady
@@ -66,7 +66,7 @@ _ORDERS: dict[str, tuple[Order, ReadOrWrite, int]] = {
 
 
 class EnergyPerJobParams(RandomSteadyParams):
-    """Of the job, and of the state that it begins in."""
+    """Parameters of the job, and of the state in which it begins."""
 
     job: Job = param("steady-random-writes", "the work that is done")
     amount: Bytes = param(
@@ -86,7 +86,7 @@ class EnergyPerJobParams(RandomSteadyParams):
 
 
 def procedure(lab: Lab, p: EnergyPerJobParams) -> None:
-    """Bring the drive into its state, and do the job."""
+    """Bring the drive into its state, then do the job."""
     lab.conditions(scheduler="none")
     match p.job:
         case "fill":
@@ -124,7 +124,7 @@ def _job(p: EnergyPerJobParams) -> Workload:
 
 
 def conclude(data: RunData, p: EnergyPerJobParams) -> EnergyJobResult:
-    """Report the energy of the job, if all of it was done and metered."""
+    """Report the energy of the job, if the job was completed and metered."""
     step = data.step(LABEL)
     assert step is not None  # the procedure has it
     asked = None

@@ -1,4 +1,4 @@
-"""The Result of a job whose energy was metered."""
+"""The result of a job whose energy was metered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _GB = 1e9
 
 
 class EnergyJobResult(ResultBase):
-    """Joules for a fixed amount of work, and the time that it took."""
+    """Energy and time for a fixed amount of work."""
 
     kind: Literal["energy-job"] = "energy-job"
     job: str
@@ -53,22 +53,22 @@ class EnergyJobResult(ResultBase):
 
     @property
     def done(self) -> bool:
-        """Whether all of the job was done."""
+        """Whether the job was completed."""
         return self.asked_bytes is None or self.bytes >= self.asked_bytes
 
     @property
     def j_per_gb(self) -> float | None:
-        """Joules for each GB."""
+        """Joules per GB."""
         return self.energy_j / (self.bytes / _GB) if self.energy_j is not None and self.bytes else None
 
     @property
     def in_steady_state(self) -> bool:
-        """Whether the job is one of steady state."""
+        """Whether the job was to run in steady state."""
         return self.job.startswith("steady")
 
     @property
     def words(self) -> str:
-        """The job in words."""
+        """A description of the job."""
         amount = capacity_text(self.bytes if self.asked_bytes is None else self.asked_bytes)
         return {
             "fill": "the whole drive written",
@@ -88,7 +88,7 @@ class EnergyJobResult(ResultBase):
         made_up: bool = False,
         quick: bool,
     ) -> Self:
-        """Return the Result of a job; `trace` is the step that read its trace."""
+        """Return the result of a job; `trace` is the step that read its trace."""
         summary = step.measured
         power = summary.power
         error_w = None if power is None else power.error_w
@@ -112,7 +112,7 @@ class EnergyJobResult(ResultBase):
         return result.model_copy(update={"scalars": tuple(figures)})
 
     def figures(self) -> Iterator[Metric]:
-        """Yield the energy of the whole job; none if it was given up."""
+        """Yield the energy of the whole job; none if the job was abandoned."""
         if not self.done:
             return
         name = self.job.replace("-", "_")
@@ -124,7 +124,7 @@ class EnergyJobResult(ResultBase):
 
 
 def findings(result: EnergyJobResult) -> Iterator[Claim]:
-    """Yield the energy of the job, if known, its time, and changes to its trace."""
+    """Yield the job's energy (if known) and time, and changes to its trace."""
     shown = Evidence((result.ordinal,))
     others: dict[str, Amount | str] = {"job": result.words, "time": Amount(result.seconds, "s")}
     if result.source is not None and result.laid is not None:
@@ -150,7 +150,7 @@ def findings(result: EnergyJobResult) -> Iterator[Claim]:
 
 
 def jobs(result: EnergyJobResult) -> Table:
-    """Return the job in one row."""
+    """Return a table of the job, in one row."""
     head = ("Job", "J", "Error, J", "J/GB", "GB", "Time", "W")
     known = result.done
     row = (
@@ -166,5 +166,5 @@ def jobs(result: EnergyJobResult) -> Table:
 
 
 def tables(result: EnergyJobResult) -> tuple[Table, ...]:
-    """Return the job."""
+    """Return the tables of the job."""
     return (jobs(result),)

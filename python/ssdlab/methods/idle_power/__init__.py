@@ -1,4 +1,4 @@
-"""Power at rest, and the time to wake up."""
+"""Power at rest, and the time to wake up from it."""
 
 from __future__ import annotations
 

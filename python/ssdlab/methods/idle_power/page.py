@@ -1,4 +1,4 @@
-"""A drive at rest: watts and wake-up of each way to rest, and the tables of power features and states."""
+"""Page of idle power: watts and wake-up of each kind of rest, and tables of power features and states."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Kept = tuple["Shown", IdlePowerResult]
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of drives at rest."""
+    """Return the section of idle power."""
     kept = with_result(runs, IdlePowerResult)
     tables = (together(kept, idle_power.features), together(kept, idle_power.states))
     figures = (_power(kept), _wake_up(kept))
@@ -95,7 +95,7 @@ def _wake_up(kept: Sequence[Kept]) -> Figure | None:
 def _groups(
     kept: Sequence[Kept], figure: Callable[[Rested], float | None], unit: str
 ) -> tuple[BarGroup, ...]:
-    """Return a bar for each drive that has the figure, by the way to rest."""
+    """Return bars by kind of rest: one for each drive that has the figure."""
     return rates.groups(
         (
             rates.Drawn(

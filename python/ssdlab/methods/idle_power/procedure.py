@@ -1,4 +1,4 @@
-"""Idle power in each power state, and the time to wake up from it.
+"""Idle power in each power state, and the time to wake up from that state.
 
 Question
     Watts of an idle drive, and the time of the first read that wakes it: awake, in each power state that it
@@ -52,7 +52,7 @@ SAVING = "power features, saving power"
 
 
 class IdlePowerParams(Params):
-    """Of the rests."""
+    """Parameters of the rests."""
 
     settle_seconds: Seconds = param(
         60.0, "idle time before power is measured: background work is done by then", unit="s", quick=3.0, ge=0
@@ -76,7 +76,7 @@ class IdlePowerParams(Params):
 
 
 def procedure(lab: Lab, p: IdlePowerParams) -> None:
-    """Ask for the states, then rest in each resting."""
+    """Read the drive's power states, then let it rest in each of them that it can rest in."""
     features = lab.do(AskPower(), label=ASKED).found(PowerFacts).features
     lab.conditions(scheduler="none")
     if p.fill:
@@ -107,7 +107,7 @@ def _rest(lab: Lab, p: IdlePowerParams, features: PowerFeatures, resting: Restin
 
 
 def conclude(data: RunData, p: IdlePowerParams) -> IdlePowerResult:
-    """Report what was drawn in each way, and the wake-up from it."""
+    """Report the power of each kind of rest, and the wake-up from it."""
     asked = [step.found(PowerFacts).features for step in data.steps if step.verb == AskPower.verb]
     return IdlePowerResult.of(asked[0], asked[-1].states, _rests(data), quick=data.quick, block_bytes=p.block)
 

@@ -1,4 +1,4 @@
-"""The Result of a drive at rest: watts in each way to rest, and the wake-up from it."""
+"""The result of idle power: watts in each kind of rest, and the wake-up from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Rested(Stored):
-    """One way to rest; times in ns, from submission to completion."""
+    """One kind of rest; times are in ns, from submission to completion."""
 
     label: str
     ordinal: int
@@ -52,7 +52,7 @@ class Rested(Stored):
 
     @property
     def wake_ns(self) -> float | None:
-        """Latency added by the wake-up, by medians; None: indistinguishable from chance."""
+        """Latency that the wake-up adds, by medians; None: indistinguishable from chance."""
         from ssdlab.analysis.shift import SIGNIFICANCE  # a stored one without it is read without it
 
         distinct = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
@@ -60,7 +60,7 @@ class Rested(Stored):
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return the result of a step."""
+        """Return the result of a rest's step."""
         from ssdlab.analysis.shift import p_of_higher
 
         facts, rest = step.found(RestFacts), step.result.rest
@@ -81,7 +81,7 @@ class Rested(Stored):
 
 
 class IdlePowerResult(ResultBase):
-    """A drive's power-saving features and power at rest; the first of `rests` is awake."""
+    """A drive's power-saving features and power at rest; the first entry of `rests` is awake."""
 
     kind: Literal["idle-power"] = "idle-power"
     protocol: Literal["nvme", "sata"]
@@ -113,7 +113,7 @@ class IdlePowerResult(ResultBase):
         quick: bool,
         block_bytes: int,
     ) -> Self:
-        """Return the Result of the ways that were rested in."""
+        """Return the result of the kinds of rest that were measured."""
         result = cls(
             quick=quick,
             protocol=features.protocol,
@@ -126,7 +126,7 @@ class IdlePowerResult(ResultBase):
         return result.model_copy(update={"scalars": tuple(result.figures())})
 
     def figures(self) -> Iterator[Metric]:
-        """Yield the ranked figures: power awake at rest, lowest power, and longest wake-up."""
+        """Yield the ranked figures: idle power awake, lowest idle power, and longest wake-up."""
         if not self.rests:
             return
         lowest, slowest = self.lowest, self.slowest
@@ -155,7 +155,7 @@ IN_THE_NOISE = "indistinguishable"
 
 
 def findings(result: IdlePowerResult) -> Iterator[Claim]:
-    """Yield power awake and at the lowest, the wake-up time, and missing features."""
+    """Yield idle power awake and at its lowest, the wake-up time, and missing features."""
     for lack in result.lacks:
         yield Claim("{lack}", others={"lack": lack})
     if not result.rests:
@@ -194,7 +194,7 @@ def findings(result: IdlePowerResult) -> Iterator[Claim]:
 
 
 def rests(result: IdlePowerResult) -> Table:
-    """Return watts and wake-up of each way to rest."""
+    """Return a table of watts and wake-up for each kind of rest."""
     head = ("At rest", "W", "Error, W", "Wake-up", "First read", "Least", "Most", "Awake", "Reads")
     rows = tuple(
         (
@@ -215,7 +215,7 @@ def rests(result: IdlePowerResult) -> Table:
 
 
 def states(result: IdlePowerResult) -> Table:
-    """Return the power states, as the drive reports them."""
+    """Return a table of the power states that the drive reports."""
     head = ("State", "I/O", "Most, W", "Idle, W", "Active, W", "Entry", "Exit", "Autonomous after")
     rows = tuple(map(_state, result.states))
     return Table("Power states, as the drive reports them", head, rows)
@@ -235,7 +235,7 @@ def _state(state: PowerState) -> tuple[cells.Cell, ...]:
 
 
 def features(result: IdlePowerResult) -> Table:
-    """Return its power-saving features, and missing ones."""
+    """Return a table of its power-saving features, present and missing."""
     resting = [state.name for state in result.states if not state.operational]
     working = [state.name for state in result.states if state.operational]
     rows = [
@@ -250,5 +250,5 @@ def features(result: IdlePowerResult) -> Table:
 
 
 def tables(result: IdlePowerResult) -> tuple[Table, ...]:
-    """Return features, states and rests."""
+    """Return the tables of features, states and rests."""
     return (features(result), states(result), rests(result))

@@ -89,7 +89,7 @@ class LowDepthsParams(Params):
 
 
 def procedure(lab: Lab, p: LowDepthsParams) -> None:
-    """Fill, then all reads, then all writes, with a rest after each point; see that the state held."""
+    """Fill, do all reads and then all writes, rest after each point, and check that the state held."""
     lab.conditions(scheduler="none")
     lab.fill(unless_written=True)
     whole = lab.usable_bytes
@@ -115,7 +115,7 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
 
 
 def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
-    """Put the points together, with the mean over the depths as the score of each kind in one state."""
+    """Collect the points; the score of each kind of I/O is its mean over the depths, if the state held."""
     points: list[Point] = []
     scalars: list[Metric] = []
     checks: list[StateCheck] = []

@@ -1,4 +1,4 @@
-"""Random reads and writes mixed, over every share of reads."""
+"""Mixed random reads and writes, over every share of reads."""
 
 from __future__ import annotations
 

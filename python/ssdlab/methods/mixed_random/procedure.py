@@ -63,7 +63,7 @@ Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 
 
 class MixedRandomParams(RandomSteadyParams):
-    """Of the mixes, after writing to steady state."""
+    """Parameters of the mixes, and of writing to steady state before them."""
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         (32, 128),
@@ -91,7 +91,7 @@ class MixedRandomParams(RandomSteadyParams):
 
 
 def procedure(lab: Lab, p: MixedRandomParams) -> None:
-    """Fill, write to steady state, then each mix at each depth without a rest."""
+    """Fill, write to steady state, then run each mix at each depth without a rest."""
     lab.conditions(scheduler="none")
     with in_steady_state(lab, p, BLOCK_BYTES):
         taken: dict[int, list[Taken]] = {read_pct: [] for read_pct in MIXES}
@@ -104,7 +104,7 @@ def procedure(lab: Lab, p: MixedRandomParams) -> None:
 
 
 def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
-    """Put the lines together, and name the headline of each depth."""
+    """Collect the points of each depth, and choose the headline figure of each depth."""
     points = tuple(
         MixPoint.of(step, depth, read_pct)
         for depth in p.depths

@@ -1,4 +1,4 @@
-"""The Result of mixed random I/O."""
+"""The result of mixed random I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MixPoint(Stored):
-    """One share of reads at one depth, without latencies, which mostly reflect the depth."""
+    """One share of reads at one depth; latencies are left out, as they mostly reflect the depth."""
 
     read_pct: int
     depth: int = Field(description="I/Os in flight asked for")
@@ -44,7 +44,7 @@ class MixPoint(Stored):
 
     @classmethod
     def of(cls, step: Step, depth: int, read_pct: int) -> Self:
-        """Return what the step of a mix found."""
+        """Return the point that a mix's step measured."""
         summary = step.measured
         return cls(
             read_pct=read_pct,
@@ -59,7 +59,7 @@ class MixPoint(Stored):
 
     @property
     def mb_s_per_w(self) -> float | None:
-        """Efficiency."""
+        """Efficiency in MB/s per watt."""
         return self.mb_s / self.mean_w if self.mean_w else None
 
     @property
@@ -68,7 +68,7 @@ class MixPoint(Stored):
         return f"mixed_random_qd{self.depth}_mb_s"
 
     def headlines(self, steady: SteadyProof | None) -> Iterator[Metric]:
-        """Yield its ranked figures; power varies by other things than throughput."""
+        """Yield the ranked figures of this point; power has its own causes of variation."""
         label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
         found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
         for each in (
@@ -95,12 +95,12 @@ class MixedResult(ResultBase):
 
     @property
     def moved(self) -> bool:
-        """Whether the drive's state changed during the mixes, so that none is reported."""
+        """Whether the drive's state changed during the mixes; if so, no mix is reported."""
         return any(not check.held for check in self.checks)
 
 
 def findings(result: MixedResult) -> Iterator[Claim]:
-    """Yield the mix that comparisons use, at each depth, and the state it was taken in."""
+    """Yield the mix that comparisons use at each depth, and the drive's state during it."""
     share = f"{result.headline_read_pct}/{100 - result.headline_read_pct} mix"
     for point in () if result.moved else result.points:
         if point.read_pct == result.headline_read_pct:
@@ -116,7 +116,7 @@ def findings(result: MixedResult) -> Iterator[Claim]:
 
 
 def mixes(result: MixedResult) -> Table:
-    """Return every mix."""
+    """Return a table of every mix."""
     head = ("Depth", "Reads, %", "MB/s", "Read MB/s", "Write MB/s", "IOPS", "W", "MB/s/W")
     rows = tuple(
         (
@@ -135,5 +135,5 @@ def mixes(result: MixedResult) -> Table:
 
 
 def tables(result: MixedResult) -> tuple[Table, ...]:
-    """Return every mix."""
+    """Return the tables of the result."""
     return (mixes(result),)

@@ -1,4 +1,4 @@
-"""Writes in bursts beside large reads, and rates of writing."""
+"""Bursts of writes beside large reads, and the highest sustained rate of writes."""
 
 from __future__ import annotations
 

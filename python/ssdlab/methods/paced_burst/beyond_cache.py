@@ -1,4 +1,4 @@
-"""Paced writes over twice the cache that a fill found: what a drive sustains beyond its cache.
+"""Paced writes of at least twice the cache size: what a drive sustains beyond its cache.
 
 In a span within the cache, any rate of the cache looks sustained. So the fill is searched for the end of a
 cache, and rates are tried again over twice that amount: halved from the rate that passed in the span until
@@ -38,7 +38,7 @@ SEARCH = "rate beyond the cache"
 
 
 class FoundCache(BaseModel):
-    """What the fill showed; nothing in a plan.
+    """The cache that the fill revealed; empty in a plan.
 
     `hot`: heat had begun to slow the drive when its speed dropped, and no cache is told.
     """
@@ -51,7 +51,7 @@ class FoundCache(BaseModel):
 
 
 def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
-    """Return where the fill's speed dropped permanently; unknown if interrupted, or hot by then."""
+    """Return where the fill's speed dropped for good; unknown if it was interrupted, or the drive was hot."""
 
     def value(tables: Tables) -> dict[str, int | bool | None]:
         rows = tables.rows(filled)
@@ -68,13 +68,13 @@ def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
 
 
 def span_beyond(cache_bytes: int, layout: Layout) -> int:
-    """Return the span of writes beyond the cache: twice its size at least, in whole blocks."""
+    """Return the span of the writes beyond the cache: at least twice the cache size, in whole blocks."""
     minimum = max(TIMES * cache_bytes, layout.span_bytes)
     return -(-minimum // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES // layout.block_bytes * layout.block_bytes
 
 
 def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:
-    """Return the writes alone at a rate, until twice the cache was due."""
+    """Return a workload of writes alone at a rate, until twice the cache size was due."""
     wide = replace(layout, span_bytes=span_beyond(cache_bytes, layout))
     every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
     time_ns = TIMES * cache_bytes * NS_PER_S // (rate * 10**6)
@@ -82,17 +82,17 @@ def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:
 
 
 def unloaded_ns(tried: Sequence[Step]) -> float | None:
-    """Return the p99 of the lowest rate tried within the span; None in a plan."""
+    """Return the p99 at the lowest rate tried within the span; None in a plan."""
     return judge_rates(tried[:1], 0)[0].p99_ns if tried else None
 
 
 def lowest_beyond(cache_bytes: int, most_seconds: float) -> int:
-    """Return the lowest rate at which twice the cache is written in a time, in whole MB/s."""
+    """Return the lowest rate, in whole MB/s, that writes twice the cache size in the given time."""
     return max(1, math.ceil(TIMES * cache_bytes / most_seconds / 1e6))
 
 
 def search_beyond(safe: int, lowest: int, holds: Callable[[int], bool]) -> None:
-    """Halve from the rate that held within the span until one holds, then halve the interval twice."""
+    """Halve the rate that passed within the span until a rate passes, then bisect the interval twice."""
     failed, rate = None, safe
     for _ in range(HALVINGS):
         if holds(rate):
@@ -114,7 +114,7 @@ def search_beyond(safe: int, lowest: int, holds: Callable[[int], bool]) -> None:
 
 @dataclass(frozen=True)
 class BeyondTrial:
-    """How a rate is tried beyond the cache.
+    """The way to try a rate beyond the cache.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class BeyondTrial:
     rest: Callable[[], None]
 
     def holds(self, rate: int, cache_bytes: int) -> bool:
-        """Write twice the cache at a rate in MB/s, and return whether it held."""
+        """Write twice the cache size at a rate in MB/s, and return whether the drive kept up."""
         self.rest()
         workload = rate_beyond(self.layout, rate, cache_bytes)
         label, tried = f"{rate} MB/s paced, beyond the cache", Tried(search=SEARCH, value=rate)
@@ -142,7 +142,7 @@ class BeyondTrial:
 
 
 def search_cache(trial: BeyondTrial, cache: FoundCache, safe: int | None, most_seconds: float) -> None:
-    """Try rates over twice the cache, where the fill found one that fits; a plan takes the longest way."""
+    """Try rates over twice the cache size, if the cache is known and fits; a plan takes the longest way."""
     if not most_seconds:
         return
     usable_bytes = trial.lab.usable_bytes
@@ -158,7 +158,7 @@ def search_cache(trial: BeyondTrial, cache: FoundCache, safe: int | None, most_s
 
 
 def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any]:
-    """Return what was found beyond the cache, or why nothing was tried there."""
+    """Return the results beyond the cache, or why nothing was tried there."""
     looked = next((step for step in data.steps if step.label == LABEL), None)
     cache = FoundCache() if looked is None else FoundCache.model_validate(looked.result.facts)
     lowest = unloaded_ns(data.tried(WITHIN))

@@ -1,4 +1,4 @@
-"""A desktop's load: small writes in bursts within a span, with large reads of the rest.
+"""A desktop's load: bursts of small writes within a span, and large reads from the rest of the drive.
 
 Also the writes alone at a rate: the highest sustained rate keeps p99 near the unloaded drive's.
 """
@@ -95,7 +95,7 @@ class Layout:
         depth: int,
         side_depth: int,
     ) -> Self:
-        """Place the load on a drive, rounded down to whole blocks; sizes in bytes.
+        """Lay the load out on a drive; sizes in bytes are rounded down to whole blocks.
 
         Raises
         ------
@@ -133,11 +133,11 @@ class Layout:
 
     @property
     def time_ns(self) -> int:
-        """Duration of a load, including the last read's interval."""
+        """Duration of a load, including the interval after its last read."""
         return self.reads * self.read_every_ns
 
     def writes(self, *, paced: bool = True, every_ns: int = 0, time_ns: int = 0) -> Stream:
-        """Return the writes inside the span, in bursts or without a pause."""
+        """Return the writes within the span, in bursts or without a pause."""
         arrival = Bursts(bytes=self.burst_bytes, every_ns=every_ns or self.every_ns) if paced else Closed()
         return Stream(
             name="writes",
@@ -152,7 +152,7 @@ class Layout:
         )
 
     def both(self, *, paced: bool) -> Workload:
-        """Return writes and reads at once; of the paced ones every I/O is logged."""
+        """Return the writes with the reads; if they are paced, every I/O is logged."""
         last = Stop(bytes=self.reads * self.read_bytes) if paced else Stop(time_ns=self.time_ns)
         reads = Stream(
             name="reads",
@@ -171,20 +171,20 @@ class Layout:
         return Workload.of(writes, reads, interval_ns=row_ns)
 
     def overwrite(self) -> Workload:
-        """Return random writes of as many bytes as the span has."""
+        """Return random writes that write as many bytes as the span holds."""
         stop = Stop(bytes=self.span_bytes)
         return Workload.of(self.writes(paced=False).model_copy(update={"stop": stop}))
 
 
 def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
-    """Return the writes alone, in bursts that follow so closely that they amount to a rate in MB/s."""
+    """Return a workload of writes alone, in bursts spaced so that they average a rate in MB/s."""
     every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
     return Workload.of(layout.writes(every_ns=every_ns, time_ns=round(seconds * NS_PER_S)))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Bursts of writes as `paced-burst` takes them, which amount to a given rate."""
+    """Bursts of writes with a given average rate, as settings of `paced-burst`."""
 
     block_bytes: int
     burst_bytes: int
@@ -192,7 +192,7 @@ class Asked:
 
     @classmethod
     def like(cls, burst_bytes: int, every_ns: int, block_bytes: int) -> Self | None:
-        """Return the bursts that are nearest to some, and write as many bytes a second.
+        """Return the bursts nearest to the given ones that write as many bytes per second.
 
         A burst is made of whole blocks, and the time from one to the next stretched by the same share. None
         where so little is written that no burst an hour is as little.
@@ -211,13 +211,13 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """What asks for them on a command line."""
+        """The command-line options that request these bursts."""
         sizes = f"--set block={self.block_bytes} --set burst={self.burst_bytes}"
         return f"{sizes} --set every_seconds={self.every_s:.13g}"
 
 
 def judge_rates(steps: Iterable[Step], maximum: int, *, unloaded_ns: float | None = None) -> list[PacedRate]:
-    """Judge every rate tried, against an unloaded p99: by default of the first of them, the lowest."""
+    """Judge every rate against an unloaded p99, by default the p99 at the first and lowest rate."""
     found: list[PacedRate] = []
     for step in steps:
         unloaded = found[0].p99_ns if found and unloaded_ns is None else unloaded_ns
@@ -250,7 +250,7 @@ def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
 
 
 def _not_kept_up(step: Step) -> Claim | None:
-    """Return that the rate was not reached, by the step's own warning: a backlog may drop nothing."""
+    """Return the claim that a rate was not reached, from the step's warning; a backlog need not drop I/Os."""
     missed = next((each for each in step.result.warnings if each.code == "rate-not-reached"), None)
     if missed is None:
         return None
@@ -258,7 +258,7 @@ def _not_kept_up(step: Step) -> Claim | None:
 
 
 def _failure(dropped: int, p99_ns: float | None, unloaded_ns: float | None, shown: Evidence) -> Claim | None:
-    """Return why a rate does not hold; None if it does."""
+    """Return why a rate failed; None if it passed."""
     if dropped:
         return Claim(
             "{dropped} could not be done in time",

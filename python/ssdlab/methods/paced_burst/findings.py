@@ -1,4 +1,4 @@
-"""Paced bursts: their findings and their tables."""
+"""The findings and tables of paced bursts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAFE = "Writing is safe up to"
 
 
 def findings(result: PacedBurstResult) -> Iterator[Claim]:
-    """Yield load time, speeds inside bursts, and the rate of writes that is safe."""
+    """Yield the load time, the speeds inside bursts, and the safe rate of writes."""
     paced = result.loads[0]
     shown = Evidence((paced.ordinal,))
     yield Claim(
@@ -52,7 +52,7 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
 
 
 def safe_rate(result: PacedBurstResult) -> Claim:
-    """Return the verdict on sustained writing, with p99 at the highest passed rate."""
+    """Return the verdict on sustained writing, with the p99 at the highest rate that passed."""
     tried = Evidence(tuple(each.ordinal for each in result.rates))
     if (rate := unjudged(result.rates)) is not None:
         return _not_judged(rate, tried)
@@ -88,7 +88,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
 
 
 def _not_judged(rate: PacedRate, tried: Evidence) -> Claim:
-    """Return that no rate held, where that may not be the drive's."""
+    """Return the claim that no rate passed, for a reason that may not be the drive's."""
     return Claim(
         "Sustained write rate not judged: at {rate} {why}",
         evidence=tried,
@@ -120,7 +120,7 @@ def rate_beyond(result: PacedBurstResult) -> Claim:
 
 
 def loads(result: PacedBurstResult) -> Table:
-    """Return throughput inside bursts and latencies, of each load and direction."""
+    """Return a table of throughput inside bursts and of latencies, by load and direction."""
     head = (
         "Load",
         "Direction",
@@ -154,7 +154,7 @@ def loads(result: PacedBurstResult) -> Table:
 
 
 def load_time(result: PacedBurstResult) -> Table:
-    """Return the times of the large reads, in one row."""
+    """Return a table of the times that the large reads took, in one row."""
     head = (LOAD_TIME, LOAD_SERVICE, *(f"Read {at}" for at in range(1, len(result.reads_s) + 1)))
     row = (
         cells.seconds(result.load_s),
@@ -166,7 +166,7 @@ def load_time(result: PacedBurstResult) -> Table:
 
 
 def rates(result: PacedBurstResult) -> Table:
-    """Return every rate of writes that was tried within the span."""
+    """Return a table of every rate that was tried within the span."""
     return _rates("Every rate tried", result.rates, result.safe_mb_s)
 
 
@@ -187,7 +187,7 @@ def _rates(caption: str, tried: Sequence[PacedRate], safe: int | None) -> Table:
 
 
 def tables(result: PacedBurstResult) -> tuple[Table, ...]:
-    """Return the loads, the load time, and every rate."""
+    """Return the tables of the loads, the load time, and every rate."""
     beyond = _rates(
         "Every rate tried over twice what was filled before the speed fell",
         result.beyond,

@@ -1,4 +1,4 @@
-"""Paced bursts: the minute as a timeline, throughput inside bursts, load time, latency, and the safe rate."""
+"""Page of paced bursts: the minute as a timeline, throughput inside bursts, load time, latency, safe rate."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _LOAD_TIMES = ("paced_load_s", "paced_load_service_s")
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of paced bursts; the loads are buttons, for the verdict may flip between them."""
+    """Return the section of paced bursts; buttons switch the load, as the verdict may differ between loads."""
     kept = with_result(runs, PacedBurstResult)
     figures = (
         _timeline(kept),
@@ -133,7 +133,7 @@ def _choice(shown: Shown, load: BurstLoad) -> Choice:
 
 
 def _abreast(name: str, choices: Sequence[Choice]) -> Choice:
-    """Return one load of all drives, each in a plot of its own; their choices stand behind those of all."""
+    """Return the choice that shows one load of all drives, each drive in its own plot."""
     of = tuple(at for at, each in enumerate(choices, len(_NAMES)) if each.label.endswith(f", {name}"))
     return Choice(f"{_ALL}, {name}", (), of=of, beside=True)
 
@@ -178,7 +178,7 @@ def _groups(kept: Sequence[Paced], name: str) -> tuple[BarGroup, ...]:
 
 
 def _figure_of(shown: Shown, load: BurstLoad, direction: Direction) -> Metric | None:
-    """Return the figure of a side of a load; of the saturated load one that its step makes."""
+    """Return the figure of one direction of a load; for the saturated load, it comes from the step."""
     own = (each for each in shown.run.result.scalars if load.ordinal in each.steps)
     named = next((each for each in own if each.name == f"paced_{direction}_mb_s"), None)
     return named or rates.figure_of(shown, load.ordinal, "MB/s")
@@ -262,7 +262,7 @@ _WEIGHTS = ("by count", "by time")
 
 
 def curves(kept: Sequence[Paced], table: Table) -> Figure | None:
-    """Return the percentage of I/Os, or of time waited, over latency; None without histograms."""
+    """Return the percentage of I/Os, or of waiting time, over latency; None without histograms."""
     names = list(dict.fromkeys(load.name for _, result in kept for load in result.loads))
     views = tuple(
         XyView(

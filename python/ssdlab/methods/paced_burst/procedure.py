@@ -1,4 +1,4 @@
-"""Write bursts during large reads, as on a desktop.
+"""Bursts of writes beside large reads, as on a desktop.
 
 Question
     Throughput and latency of reads and writes in bursts; how long large reads take during the writes; how
@@ -79,7 +79,7 @@ REVIEW_DEPTH = 4
 
 
 class PacedBurstParams(Params):
-    """Of the load in bursts, and of the search for the sustained rate."""
+    """Parameters of the load in bursts, and of the search for the sustained rate."""
 
     span: Bytes = param(
         SPAN_BYTES,
@@ -142,7 +142,7 @@ class PacedBurstParams(Params):
 
     @property
     def side_depth(self) -> int:
-        """I/Os in flight of each direction, where both are done."""
+        """I/Os in flight in each direction while both directions run."""
         return self.depth if self.depth_of == "each" else self.depth // 2
 
     @model_validator(mode="after")
@@ -156,7 +156,7 @@ class PacedBurstParams(Params):
 
 
 def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
-    """Lay the load on a drive; a drive that is too small, or a burst for a block, is a UsageError."""
+    """Lay the load out on a drive; if the drive or a burst is too small, that is a UsageError."""
     return Layout.cut(
         usable_bytes,
         span=p.span,
@@ -172,7 +172,7 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
 
 
 def procedure(lab: Lab, p: PacedBurstParams) -> None:
-    """Fill, overwrite the span, then each load from there: paced, saturated, and the rates."""
+    """Fill, overwrite the span, then run from that state: the paced load, the saturated load, and the rates."""
     layout = lay_out(lab.usable_bytes, p)
     lab.conditions(scheduler="none")
     lab.idle(p.rest_seconds)
@@ -204,7 +204,7 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
 
 
 def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
-    """Put the loads together, and the highest rate that held below the lowest that did not."""
+    """Collect the loads, and report the highest rate that passed below the lowest that failed."""
     paced, saturated = data.step("paced"), data.step("saturated")
     assert paced is not None  # the procedure has it, and the other one
     assert saturated is not None
@@ -235,7 +235,7 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
 
 
 def _of_depth(facts: RunFacts, p: PacedBurstParams) -> Remarks:
-    """Return the departure of more I/Os in flight than the review has at most."""
+    """Return the departure for more I/Os in flight than the review's maximum."""
     paced = facts.data.step("paced")
     if paced is None:
         return Remarks()

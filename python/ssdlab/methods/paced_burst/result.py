@@ -1,4 +1,4 @@
-"""The Result of paced bursts."""
+"""The result of paced bursts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
 class BurstSide(Stored):
-    """One direction of a load, while it had I/Os in flight."""
+    """One direction of a load, during the time that it had I/Os in flight."""
 
     direction: Direction
     ios: int
@@ -51,14 +51,14 @@ class BurstSide(Stored):
 
     @property
     def service_mb_s(self) -> float | None:
-        """Bytes / latencies_s, as the review has it; None: no time was measured."""
+        """Bytes per second of summed latencies, as in the review; None: no time was measured."""
         return self.bytes / self.latencies_s / 1e6 if self.latencies_s else None
 
     @classmethod
     def of(
         cls, step: Step, direction: Direction, buckets: Columns, ios: Columns | None = None
     ) -> Self | None:
-        """Return a direction of a step; None if it did nothing.
+        """Return the figures of one direction of a step; None if that direction had no I/O.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class BurstSide(Stored):
 
 
 class BurstLoad(Stored):
-    """Both streams at once, in bursts or without a pause."""
+    """Both streams together, in bursts or without a pause."""
 
     name: Literal["paced", "saturated"]
     ordinal: int
@@ -109,7 +109,7 @@ class BurstLoad(Stored):
     def of(
         cls, name: Literal["paced", "saturated"], step: Step, buckets: Columns, ios: Columns | None = None
     ) -> Self:
-        """Return the figures of the step that played a load; `buckets` and `ios` as in `BurstSide.of`."""
+        """Return the figures of the step that ran a load; `buckets` and `ios` as in `BurstSide.of`."""
         sides = [BurstSide.of(step, direction, buckets, ios) for direction in _DIRECTIONS]
         summary = step.measured
         return cls(
@@ -122,14 +122,14 @@ class BurstLoad(Stored):
 
     @property
     def efficiency(self) -> Efficiency | None:
-        """MB/s for each watt over all of the load, pauses included; None without a meter."""
+        """MB/s per watt over the whole load, pauses included; None without a meter."""
         if self.seconds <= 0:
             return None
         moved = sum(side.bytes for side in self.sides)
         return efficiency("mixed", 0.0, moved / self.seconds / 1e6, self.mean_w)
 
     def side(self, direction: Direction) -> BurstSide | None:
-        """Return a direction, if it did anything."""
+        """Return one direction; None if it had no I/O."""
         return next((side for side in self.sides if side.direction == direction), None)
 
 
@@ -151,7 +151,7 @@ class PacedRate(Stored):
 
 
 class PacedBurstResult(ResultBase):
-    """Writes in bursts beside large reads, as a desktop does them."""
+    """Bursts of writes beside large reads, as on a desktop."""
 
     kind: Literal["paced-burst"] = "paced-burst"
     span_bytes: int
@@ -200,7 +200,7 @@ class PacedBurstResult(ResultBase):
         tries: Iterable[PacedRate],
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Return the Result of the loads, the single I/Os of the first of them, and the rates tried.
+        """Return the result of the loads, the single I/Os of the first load, and the rates tried.
 
         `facts` are the other fields: what the loads were made of.
         """
@@ -223,7 +223,7 @@ class PacedBurstResult(ResultBase):
 
     @property
     def is_cut(self) -> bool:
-        """Whether quick presets left bursts or span smaller; both are cut to whole blocks."""
+        """Whether quick presets made the burst or span smaller, beyond rounding to whole blocks."""
         smaller = (
             self.burst_bytes + self.block_bytes <= BURST_BYTES
             or self.span_bytes + self.block_bytes <= SPAN_BYTES
@@ -231,7 +231,7 @@ class PacedBurstResult(ResultBase):
         return self.quick and smaller
 
     def _headlines(self) -> tuple[Metric, ...]:
-        """Return the figures that it is ranked by."""
+        """Return the ranked figures."""
         paced = self.loads[0]
         of_load = (
             Metric.less("paced_load_s", LOAD_TIME, self.load_s, "s"),
@@ -265,7 +265,7 @@ class PacedBurstResult(ResultBase):
         )
 
     def _safe(self, figure: Metric, tried: Sequence[PacedRate]) -> Metric:
-        """Return a safe rate with the two that it lies between; all are compared with the lowest's p99."""
+        """Return the safe rate with its evidence: the two rates around it, and the lowest, whose p99 is the reference."""
         failed = min((each.rate for each in tried if not each.held), default=None)
         between = [each for each in tried if each.rate in (figure.value, failed)]
         deciding = between if figure.value is not None else tried
@@ -278,19 +278,19 @@ class PacedBurstResult(ResultBase):
 
 
 def _within(span_bytes: int | None) -> str:
-    """Return over which span a rate was measured, as the end of its label."""
+    """Return the end of a rate's label, which names the span that it was measured in."""
     return "" if span_bytes is None else f" within {capacity_text(span_bytes)}"
 
 
 def unjudged(tried: Sequence[PacedRate]) -> PacedRate | None:
-    """Return the lowest rate of which nothing is known of the drive, where none held."""
+    """If no rate passed, return the lowest that was disturbed, and so shows nothing about the drive."""
     if highest_held(tried) is not None:
         return None
     return next((each for each in tried if each.disturbed), None)
 
 
 def highest_held(rates: Iterable[PacedRate]) -> int | None:
-    """Return the highest rate that held below the lowest that did not; None where none did."""
+    """Return the highest rate that passed below the lowest that failed; None if none passed."""
     tried = list(rates)
     failed = min((each.rate for each in tried if not each.held), default=None)
     return max(
@@ -299,14 +299,14 @@ def highest_held(rates: Iterable[PacedRate]) -> int | None:
 
 
 def _reads_s(ios: Columns) -> tuple[float, ...]:
-    """Return for each large read the time from when it was due to its last I/O, of single I/Os."""
+    """Return, for each large read, the time from its due time to its last I/O, computed from single I/Os."""
     ours = ios["direction"] == "read"
     ends_ns = ios["submit_ns"][ours] + ios["latency_ns"][ours]
     return tuple(each / NS_PER_S for each in spans_ns(ios["intended_ns"][ours], ends_ns))
 
 
 def _by_time(buckets: Columns, direction: Direction) -> dict[str, float | None]:
-    """Return percentiles of the time waited, of the histogram of one direction."""
+    """Return percentiles of the time waited, from the histogram of one direction."""
     ours = (buckets["direction"] == direction) & (buckets["clock"] == "service")
     order = buckets["low_ns"][ours].argsort(kind="stable")
     low, high, count = (buckets[name][ours][order] for name in ("low_ns", "high_ns", "count"))

@@ -1,4 +1,4 @@
-"""SNIA PTS: charts that several tests have.
+"""Charts that several SNIA PTS tests share.
 
 The window that proves steady state, as a chart and in numbers; a histogram of response times with the
 confidence levels that they keep; a long load drawn record by record, over time or over what was written.
@@ -65,7 +65,7 @@ RESPONSES = (("mean_ns", "ART"), ("five_nines_ns", "5 9s"), ("max_ns", "MRT"))
 
 @dataclass(frozen=True)
 class Judged:
-    """A tracked variable of a run, and the window that is judged: of rounds, or of samples."""
+    """A run's tracked variable, and the window of rounds or samples by which steady state is judged."""
 
     shown: Shown
     variable: TrackedVariable
@@ -79,12 +79,12 @@ class Judged:
 
     @property
     def window(self) -> Window:
-        """The same without its run."""
+        """The same window, without the run."""
         return Window(self.variable, self.verdict, self.first, self.last, self.unit, self.cuts)
 
 
 def window_view(judged: Judged, label: str) -> XyView:
-    """Return the values of the window with the fitted line and the aids for the eye."""
+    """Return the values in the window, with the fitted line and the limits."""
     each, first = judged.variable, judged.first
     values = each.values[first - 1 : judged.last]
     mean, slope, intercept = each.mean or 0.0, each.slope or 0.0, each.intercept or 0.0
@@ -108,7 +108,7 @@ def window_view(judged: Judged, label: str) -> XyView:
 
 
 def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
-    """Return a tick at each round or sample, or at each fifth where there are many."""
+    """Return a tick at each round or sample, or at every fifth if there are many."""
     every = 1 if last - first < MAX_TICKS else 5
     return tuple(
         (float(at), str(at)) for at in range(first, last + 1) if at in (first, last) or at % every == 0
@@ -116,12 +116,12 @@ def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
 
 
 def window_table(found: Sequence[Judged]) -> Table:
-    """Return what the rule finds in each window."""
+    """Return a table of what the steady-state rule finds in each window."""
     return joined([(judged.shown, pts.window_table([judged.window])) for judged in found])
 
 
 def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
-    """Return histogram and confidence levels of one stretch of I/O, of each run.
+    """Return the histogram and confidence levels of one stretch of I/O, for each run.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _describe_histogram(shown: Shown, each: PtsHistogram) -> str:
 
 
 def _histogram_bins(each: PtsHistogram) -> tuple[Dot, ...]:
-    """Return the histogram as steps: from the lower to the upper edge of each bin at its count."""
+    """Return the histogram as steps: each bin's count, from its lower to its upper edge."""
     middle = (np.asarray(each.low_ns, dtype=np.float64) + np.asarray(each.high_ns) - 1) / 2
     if not middle.size:
         return ()
@@ -232,7 +232,7 @@ def _histogram_table(kept: Sequence[Counted]) -> Table:
 
 @dataclass(frozen=True)
 class Clock:
-    """The unit of a time axis: hours, minutes or seconds by its length."""
+    """The unit of a time axis: hours, minutes or seconds, chosen by the length of the axis."""
 
     unit: str
     unit_s: float
@@ -246,16 +246,16 @@ class Clock:
 
     @property
     def axis(self) -> Axis:
-        """Return the axis."""
+        """The time axis."""
         return Axis(f"time, {self.unit}", "plain")
 
     def of(self, seconds: Iterable[float]) -> list[float]:
-        """Return times in the unit."""
+        """Return times in this unit."""
         return [each / self.unit_s for each in seconds]
 
 
 def dots(xs: Sequence[float], ys: Sequence[float | None], ringed: Collection[int] = ()) -> tuple[Dot, ...]:
-    """Return a line without markers but at the ringed places; a record without a value leaves a gap out."""
+    """Return a line whose markers are only at the ringed places; records without a value are left out."""
     return tuple(
         Dot(x, y, chosen=True) if at in ringed else Dot(x, y, quiet=True)
         for at, (x, y) in enumerate(zip(xs, ys, strict=True))
@@ -276,7 +276,7 @@ def scaled(
     tables: tuple[Table, ...] = (),
     rules: tuple[Rule, ...] = (),
 ) -> Figure:
-    """Return lines on a linear and on a log axis, with a button between them."""
+    """Return lines that a button switches between a linear and a logarithmic axis."""
     name, quantity = y
     positive = tuple(
         Line(
@@ -302,7 +302,7 @@ def scaled(
 
 
 def responses(shown: Shown, found: PtsRecords, xs: Sequence[float], name: str = "") -> list[Line]:
-    """Return mean, five nines and maximum of each record, as far as they are known."""
+    """Return the mean, five nines and maximum of each record, as far as they are known."""
     lines = []
     for column, label in RESPONSES:
         shown_text = dots(xs, getattr(found, column))
@@ -312,7 +312,7 @@ def responses(shown: Shown, found: PtsRecords, xs: Sequence[float], name: str = 
 
 
 def how(result: PtsSeriesResult, recorded: str) -> str:
-    """Return the line on how a load was measured; `recorded` says what a record is of, and of its pauses."""
+    """Return the line on how a load was measured; `recorded` describes its records and pauses."""
     return (
         f"{result.specification}, {result.setting}: {result.threads} threads of {result.depth} I/Os in "
         f"flight, active range {result.active_range_pct} %, {recorded}."
@@ -320,10 +320,10 @@ def how(result: PtsSeriesResult, recorded: str) -> str:
 
 
 def unbroken(record_s: float) -> str:
-    """Return what the records of a load are of that nothing interrupts."""
+    """Return the description of the records of a load without pauses."""
     return f"a record every {span_text(record_s)}, no pauses"
 
 
 def fills_text(fills: float) -> str:
-    """Return how often the user capacity was written."""
+    """Return how many times the user capacity was written."""
     return f"{significant(fills)} drive writes"

@@ -1,4 +1,4 @@
-"""SNIA's composite workload: twelve block sizes at once, mostly in a small part of the drive.
+"""SNIA's composite workload: twelve block sizes together, mostly in a small part of the drive.
 
 Question
     IOPS and response time over the number of I/Os in flight, under a load like that of many programs.
@@ -65,7 +65,7 @@ ACCESS = Bands(
 
 
 class PtsCompositeParams(DemandParams):
-    """Of the composite block-size workload."""
+    """Parameters of the composite block-size workload."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "the share of reads of the composite of 1.1 (ECW): here that of 2.0",
@@ -86,7 +86,7 @@ def conclude(data: RunData, p: PtsCompositeParams) -> DemandResult:
 
 
 def load_of(p: PtsCompositeParams, logical_block_bytes: int) -> Load:
-    """Return what is asked of the drive: those sizes that its sectors allow."""
+    """Return the test's load, limited to the block sizes that the drive's sectors allow."""
     left_out = tuple(size for size in SIZES_PCT if needed(size, logical_block_bytes))
     blocks = tuple(Block(bytes=size, weight=pct) for size, pct in SIZES_PCT.items() if size not in left_out)
     return Load("composite", p.read_pct, blocks, ACCESS, left_out)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class PtsCrossStimulusParams(PtsParams):
-    """Of the cross stimulus recovery test."""
+    """Parameters of the cross stimulus recovery test."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "thread count and depth: here 1 and 32",
@@ -63,7 +63,7 @@ class PtsCrossStimulusParams(PtsParams):
 
     @property
     def loads(self) -> tuple[tuple[str, bool, int, float], ...]:
-        """Label, whether random, block and seconds of each load, in their order."""
+        """Label, randomness, block size and seconds of each load, in order."""
         sequential, mixed_in = (
             (False, 1024 * KIB, self.sequential_seconds),
             (True, 8 * KIB, self.random_seconds),
@@ -72,7 +72,7 @@ class PtsCrossStimulusParams(PtsParams):
 
 
 def procedure(lab: Lab, p: PtsCrossStimulusParams) -> None:
-    """Purge, and write the three loads one after the other."""
+    """Purge, then write the three loads in turn."""
     begin(lab, p)
     with lab.on_interruption("from-purge"):
         for label, random, block_bytes, seconds in p.loads:
@@ -81,7 +81,7 @@ def procedure(lab: Lab, p: PtsCrossStimulusParams) -> None:
 
 
 def conclude(data: RunData, p: PtsCrossStimulusParams) -> PtsCrossStimulusResult:
-    """Report each load, and when the third was as fast as the first."""
+    """Report each load, and when the third became as fast as the first."""
     groups = tuple(_group(data, p))
     back = groups[-1].records
     end = headline("pts_cross_stimulus_mb_s", "end of the third load", back.mb_s[-1:], "MB/s")

@@ -1,4 +1,4 @@
-"""What the two demand tests do to a drive: preconditioning, rounds over a grid of demands, three histograms.
+"""The procedure of the two demand tests: preconditioning, rounds over a grid of demands, three histograms.
 
 And what they conclude: the grid over the window, three points, and their histograms; pure.
 
@@ -78,7 +78,7 @@ MIN_SHARE_NAMED = 0.001
 
 
 class DemandParams(LoopParams):
-    """Of the two tests."""
+    """Parameters of the two demand tests."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "the mean response time below which MaxIOPS is sought: here art_limit, read from one implementation",
@@ -154,17 +154,17 @@ class DemandParams(LoopParams):
 
     @property
     def recommended(self) -> Shape:
-        """That of preconditioning and pre-writes."""
+        """Threads and depth of preconditioning and pre-writes."""
         return (32, 32)
 
     @property
     def grid(self) -> list[Shape]:
-        """The demands in the written order: from the greatest down, depths within thread counts."""
+        """The demands in the specification's order: from the greatest down, all depths of a thread count together."""
         return [(threads, depth) for threads in self.thread_counts[::-1] for depth in self.depths[::-1]]
 
 
 def vary_demand(lab: Lab, p: DemandParams, load: Load) -> None:
-    """Precondition until steady, do rounds of the grid, and take the histograms of three of its demands."""
+    """Precondition until steady, run rounds of the grid, then record histograms at three of its demands."""
     begin(lab, p)
     _precondition(lab, p, load)
     steps = run_rounds(lab, p, cells_of(p, load), [tracked_of(p)])
@@ -179,7 +179,7 @@ def vary_demand(lab: Lab, p: DemandParams, load: Load) -> None:
 
 
 def _precondition(lab: Lab, p: DemandParams, load: Load) -> None:
-    """Write without a pause until the first records of five cycles in a row are steady."""
+    """Write without a pause until the first records of five consecutive cycles are steady."""
 
     def holds(rows: Sequence[Any]) -> bool:
         samples = written_rows(rows[:: p.cycle])[0]
@@ -193,7 +193,7 @@ def _precondition(lab: Lab, p: DemandParams, load: Load) -> None:
 
 
 def cells_of(p: DemandParams, load: Load) -> list[Cell]:
-    """Return the cells of a round in the written order: the pre-write, then the grid."""
+    """Return the cells of a round in the specification's order: the pre-write, then the grid."""
     block_bytes = min(block.bytes for block in load.blocks)
     before = load.workload(p.shape, p.pre_write_seconds, writes=True)
     grid = [
@@ -204,30 +204,30 @@ def cells_of(p: DemandParams, load: Load) -> list[Cell]:
 
 
 def cell_name(shape: Shape) -> str:
-    """Return a cell's name as the specification writes it: thread count and depth."""
+    """Return a cell's name in the specification: thread count and depth."""
     return f"TC{shape[0]} QD{shape[1]}"
 
 
 def point_label(name: PointName, *, writes: bool = False, begins: bool = False) -> str:
-    """Return the label of a point's step: the writes before it, or the histogram; or where both begin."""
+    """Return the label of a point's step: its writes, its histogram, or the start of both."""
     return f"before {name}" if begins else f"{name}, {PRE_WRITE if writes else 'histogram'}"
 
 
 def points_after_a_cut(data: RunData, rounds: int) -> tuple[PointName, ...]:
-    """Return the points that were measured when the state of the window was lost and made again."""
+    """Return the points that were measured after an interruption ended the window's state."""
     begun = sittings_of(data)
     of_window = begun.get(stretch_label("", rounds))
     return tuple(name for name in POINTS if begun.get(point_label(name, begins=True), of_window) != of_window)
 
 
 def tracked_of(p: DemandParams) -> Tracked:
-    """Return what has to be steady: the IOPS of the greatest demand."""
+    """Return the variable that must be steady: the IOPS of the greatest demand."""
     name = cell_name(p.grid[0])
     return Tracked(name, "IOPS", name, iops)
 
 
 def chosen_of(p: DemandParams, rounds: PtsRounds) -> Chosen:
-    """Choose the three points by the means of the measurement window."""
+    """Choose the three points by the means over the measurement window."""
     grid = [
         Demand(*shape, rounds.of_window(cell.iops) or 0.0, rounds.of_window(cell.mean_ns) or 0.0)
         for shape, cell in zip(p.grid, rounds.cells[1:], strict=True)
@@ -236,7 +236,7 @@ def chosen_of(p: DemandParams, rounds: PtsRounds) -> Chosen:
 
 
 def _shapes(p: DemandParams, done: RunData, load: Load) -> list[tuple[PointName, Shape]]:
-    """Return the points to be measured; a plan, which knows only the least, takes the greatest demand."""
+    """Return the demands to measure; a plan knows only the lowest, so it uses the greatest for the others."""
     if all(step.result.measurement is None for step in done.steps):
         return [("MaxIOPS", p.grid[0]), ("MidIOPS", p.grid[0]), ("MinIOPS", p.grid[-1])]
     chosen = chosen_of(p, collect(done, cells_of(p, load), [tracked_of(p)], [], group=""))
@@ -247,7 +247,7 @@ def _shapes(p: DemandParams, done: RunData, load: Load) -> list[tuple[PointName,
 def conclude_demand(
     data: RunData, p: DemandParams, load: Load, test: Literal["demand-intensity", "composite"]
 ) -> DemandResult:
-    """Return the result of one of the two tests."""
+    """Return the result of either demand test."""
     step = data.step(PRECONDITION)
     assert step is not None  # a finished run has it
     records = records_of(data, step)
@@ -286,7 +286,7 @@ def conclude_demand(
 
 
 def _cell(data: RunData, shape: Shape, cell: PtsCell) -> DemandCell:
-    """Return a cell of the round loop with its demand, and how busy the host was in it."""
+    """Return a cell of the rounds with its demand and the load of the host's CPUs."""
     steps = {step.ordinal: step for step in data.steps}
     hosts = [steps[ordinal].result.host for ordinal in cell.ordinals]
     return DemandCell(
@@ -389,7 +389,7 @@ def _stimuli(
 
 
 def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> float | None:
-    """Return how many reads touched no flash, where many did: without WIPC, random writes leave gaps."""
+    """Return the share of reads that touched no flash, if large: without WIPC, random writes leave gaps."""
     if not was_purged(data) or load.read_pct == 0:
         return None
     fills = sum(writes.written_bytes) / p.range_bytes(data.capacity_bytes)
@@ -401,7 +401,7 @@ def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -
 def _scalars(
     test: str, points: Sequence[DemandPoint], rounds: PtsRounds, grid: Sequence[DemandCell]
 ) -> Iterator[Metric]:
-    """Yield IOPS and mean response time of the three points, by the window.
+    """Yield IOPS and mean response time of the three points, from the window.
 
     Each drive has its own points, chosen among all demands: response times compare at the same one, rates are
     what was chosen by. The choice rests on the points, and on the demands next above MaxIOPS: beyond them
@@ -434,7 +434,7 @@ def _scalars(
 
 
 def _next_above(shape: Shape, cells: Iterable[Shape]) -> Iterator[Shape]:
-    """Yield the demand of the next greater thread count, and that of the next greater depth."""
+    """Yield the demands next above a demand: one with more threads, and one with a greater depth."""
     threads, depth = shape
     same_depth = [each for each in cells if each[1] == depth and each[0] > threads]
     same_threads = [each for each in cells if each[0] == threads and each[1] > depth]

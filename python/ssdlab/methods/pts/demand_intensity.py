@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class PtsDemandIntensityParams(DemandParams):
-    """Of the demand intensity test."""
+    """Parameters of the demand intensity test."""
 
     choices: ClassVar[frozenset[str]] = DemandParams.choices | {"block", "read_pct"}
 
@@ -56,7 +56,7 @@ class PtsDemandIntensityParams(DemandParams):
 
 
 def procedure(lab: Lab, p: PtsDemandIntensityParams) -> None:
-    """Vary the demand of one block size at random."""
+    """Vary the demand of random I/O of one block size."""
     if why := needed(p.block, lab.logical_block_bytes):
         raise UsageError(f"a block of {block_text(p.block)} cannot be used: {why}", "set another block")
     vary_demand(lab, p, load_of(p))
@@ -68,7 +68,7 @@ def conclude(data: RunData, p: PtsDemandIntensityParams) -> DemandResult:
 
 
 def load_of(p: PtsDemandIntensityParams) -> Load:
-    """Return what is asked of the drive."""
+    """Return the test's load."""
     return Load(f"RND {block_text(p.block)}", p.read_pct, (Block(bytes=p.block),), Uniform())
 
 

@@ -1,4 +1,4 @@
-"""SNIA's tests of rounds: findings, the cells, and the window that steady state is judged by."""
+"""SNIA's tests of rounds: findings, cells, and the window by which steady state is judged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 
 @dataclass(frozen=True)
 class Window:
-    """A tracked variable and its judged window, of rounds or of samples."""
+    """A tracked variable and the window by which it is judged, of rounds or of samples."""
 
     variable: TrackedVariable
     verdict: str
@@ -58,19 +58,19 @@ class Window:
 
     @classmethod
     def each_of(cls, rounds: PtsRounds) -> tuple[Self, ...]:
-        """Return the window of each tracked variable of a group of rounds."""
+        """Return the window of each tracked variable in a group of rounds."""
         return tuple(
             cls(each, rounds.verdict, rounds.first, rounds.last, cuts=rounds.cuts) for each in rounds.tracked
         )
 
     @classmethod
     def of_rounds(cls, rounds: PtsRounds) -> Self:
-        """Return the window of the deciding variable: nearest to its limit, or furthest beyond."""
+        """Return the window of the deciding variable: the nearest to its limit, or the furthest beyond it."""
         return max(cls.each_of(rounds), key=lambda each: each.excess)
 
     @property
     def holds(self) -> bool | None:
-        """Whether its values keep both limits; None if not judged.
+        """Whether the values keep both limits; None if they are not judged.
 
         Steady state also requires this of all variables at once, after enough writing.
         """
@@ -81,7 +81,7 @@ class Window:
 
     @property
     def measures(self) -> tuple[tuple[str, float, float], ...]:
-        """The judged measures: in words with the sign, as a share of the mean, and the limit."""
+        """The judged measures: each in words with its sign, as a share of the mean, and with its limit."""
         each = self.variable
         if each.range_share is None or each.rise_share is None:
             return ()
@@ -93,17 +93,17 @@ class Window:
 
     @property
     def worst(self) -> tuple[str, float, float] | None:
-        """The measure that comes nearest to its limit or goes furthest beyond it, its share and the limit."""
+        """The measure nearest to its limit, or furthest beyond it, with its share and limit."""
         return max(self.measures, key=lambda one: one[1] / one[2], default=None)
 
     @property
     def excess(self) -> float:
-        """The worst measure as a multiple of its limit; 0 if not judged."""
+        """The worst measure as a multiple of its limit; 0 if the window is not judged."""
         return 0.0 if self.worst is None else self.worst[1] / self.worst[2]
 
     @property
     def failed(self) -> str:
-        """Every limit that its values break, with the direction; empty if none, or without a mean."""
+        """Every limit that the values exceed, with the direction; empty if none, or if there is no mean."""
         if self.variable.mean is not None and self.variable.mean <= 0:
             return f"{self.variable.name} had no I/O"
         name, its = ("they", "their") if self.unit == "sample" else (self.variable.name, "its")
@@ -121,7 +121,7 @@ class Window:
 
     @property
     def span(self) -> str:
-        """Its rounds, and where an interruption cut them; or their number, if too few."""
+        """Its rounds, and where an interruption divided them; or their number, if too few."""
         if self.variable.mean is None:
             return f"none: {len(self.variable.values)} of {WINDOW} {self.unit}s"
         of = f"{numbered_text(self.unit, self.first, self.last)} of {len(self.variable.values)}"
@@ -129,7 +129,7 @@ class Window:
 
 
 def found_text(samples: PtsSamples) -> str:
-    """Return the verdict on samples, and their number."""
+    """Return the verdict on samples, with their number."""
     if samples.variable.mean is None:
         return samples.verdict
     window = Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
@@ -138,7 +138,7 @@ def found_text(samples: PtsSamples) -> str:
 
 
 def failed_text(windows: Sequence[Window], judgement: Judgement) -> str:
-    """Return every limit that the windows of a judgement break: ``: in rounds 1 to 5 A had a slope of ...``.
+    """Return every limit that a judgement's windows exceed: ``: in rounds 1 to 5 A had a slope of ...``.
 
     Empty if steady or not assessed.
     """
@@ -155,7 +155,7 @@ def window_claim(
     evidence: Evidence | None = None,
     others: Mapping[str, Amount | str] | None = None,
 ) -> Claim:
-    """Return a claim of steady state: its figure is the measure nearest to its limit, or furthest beyond."""
+    """Return the claim of steady state; its figure is the measure nearest to, or furthest beyond, its limit."""
     worst = window.worst
     _, share, limit = worst or ("", None, MAX_RANGE)
     return Claim(
@@ -168,7 +168,7 @@ def window_claim(
 
 
 def findings(result: PtsResult) -> Iterator[Claim]:
-    """Yield the steady-state verdict for each group of cells, and the means of its window."""
+    """Yield the steady-state verdict for each group of cells, and the means over its window."""
     own = "" if result.standard else " (not SNIA's figures)"
     others: dict[str, Amount | str] = {"of": result.specification}
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
@@ -199,7 +199,7 @@ def findings(result: PtsResult) -> Iterator[Claim]:
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:
-    """Return cells that are not steady in a window that is steady by the tracked ones.
+    """Return a claim on cells that are not steady in a window in which the tracked cells are.
 
     The specification judges only tracked cells, but a mean over drifting rounds is less certain. None if all
     cells are steady, or there is no window.
@@ -242,7 +242,7 @@ def cuts_text(cuts: Sequence[int]) -> str:
 
 
 def rounds_since_cut(group: PtsRounds) -> str:
-    """Return in words the number of judged rounds: those since the last interruption."""
+    """Return in words the number of rounds judged: those since the last interruption."""
     if not group.cuts:
         return counted(group.rounds, "round")
     since = group.rounds - group.cuts[-1] + 1
@@ -250,7 +250,7 @@ def rounds_since_cut(group: PtsRounds) -> str:
 
 
 def cut_claim(group: PtsRounds) -> Claim:
-    """Return the effect of an interruption on the rounds of a group of cells."""
+    """Return a claim on how an interruption affected the rounds of a group of cells."""
     name = f"{group.group}: " if group.group else ""
     return Claim(
         "{name}interrupted, {cut}: the drive rested and was preconditioned again; only rounds from {from} "
@@ -266,7 +266,7 @@ def mean_text(mean: float, unit: str) -> str:
 
 
 def window_table(found: Sequence[Window]) -> Table:
-    """Return the rule's result for each window."""
+    """Return a table of the steady-state rule's result for each window."""
     head = (
         "Variable",
         "Window",
@@ -309,7 +309,7 @@ _HOLDS = {True: "yes", False: "no", None: cells.NOTHING}
 
 
 def _window_value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> cells.Cell:
-    """Return a share of the mean in its own unit, and in percent."""
+    """Return a share of the mean, in percent and in the variable's own unit."""
     if share is None or each.mean is None:
         return cells.words(cells.NOTHING)
     value = share * each.mean
@@ -372,7 +372,7 @@ NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
 
 
 def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
-    """Return blocks down and mixes across, as the specification prints them."""
+    """Return a table with a row for each block size and a column for each mix, as in the specification."""
     every = [(each, cell) for each in result.groups if group in (None, each.group) for cell in each.cells]
     mixes = sorted({cell.read_pct for _, cell in every}, reverse=True)
     rows: list[tuple[cells.Cell, ...]] = []
@@ -403,7 +403,7 @@ def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
 
 
 def nines_table(result: PtsResult) -> Table:
-    """Return the five nines of each cell with the number of I/Os and the binomial bounds."""
+    """Return a table of each cell's five nines, with the number of I/Os and binomial bounds."""
     rows = tuple(
         (cells.words(mix_text(cell.read_pct)), cells.block(cell.block_bytes), *nines_cells(cell.pooled))
         for group in result.groups
@@ -415,7 +415,7 @@ def nines_table(result: PtsResult) -> Table:
 
 
 def open_points(result: PtsBase) -> tuple[Table, ...]:
-    """Return the points that the standard leaves open, with what was done; empty if none are recorded."""
+    """Return the points that the standard leaves open, and how they were decided; empty if none are recorded."""
     rows = tuple(tuple(map(cells.words, point.split(": here ", 1))) for point in result.open_points)
     return (
         (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()
@@ -423,17 +423,17 @@ def open_points(result: PtsBase) -> tuple[Table, ...]:
 
 
 def _filled(row: tuple[cells.Cell, ...]) -> tuple[cells.Cell, ...]:
-    """Return the row with both columns: of what is only cited nothing was to be decided."""
+    """Return the row with both columns; a point that is only cited needed no decision."""
     return row if len(row) > 1 else (*row, cells.words(cells.NOTHING))
 
 
 def mix_text(read_pct: int) -> str:
-    """Return a mix as the specification writes it."""
+    """Return a mix in the specification's notation."""
     return f"{read_pct}/{100 - read_pct}"
 
 
 def tables(result: PtsResult) -> tuple[Table, ...]:
-    """Return the steady-state windows, and the cells."""
+    """Return the tables of the steady-state windows and the cells."""
     windows = [
         window
         for each in result.groups

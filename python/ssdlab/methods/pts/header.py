@@ -1,4 +1,4 @@
-"""The header that SNIA's specification asks for on every page of a test.
+"""The header that SNIA's specification requires on every page of a test.
 
 A page is a figure. A section of one of its tests makes its figures, and then::
 
@@ -73,7 +73,7 @@ R = TypeVar("R", bound=PtsBase)
 def pages(
     kept: Sequence[tuple[Shown, PtsBase]], figures: Sequence[Figure], groups: Sequence[str] = ()
 ) -> tuple[Figure, ...]:
-    """Return the figures as pages of a test, each with the header of its runs.
+    """Return the figures as pages of a test, each under the header of its runs.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def pages(
 
 
 def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") -> Sheet:
-    """Return the header of one page of one run."""
+    """Return the header of one page for one run."""
     manifest = shown.run.manifest
     return Sheet(
         run=shown.index,
@@ -158,7 +158,7 @@ def _on_no_bus(manifest: Manifest) -> str | None:
 
 
 def optional_features(manifest: Manifest) -> str | None:
-    """Return what a drive has beyond its standard: by its record, its profile or the host."""
+    """Return the drive's features beyond its standard, from its record, its profile or the host."""
     noted = _of(manifest, "drive_record").get("optional_features")
     if noted:
         return str(noted)
@@ -179,7 +179,7 @@ def _simulated_features(manifest: Manifest) -> Iterator[str]:
 
 
 def _reported_features(manifest: Manifest) -> Iterator[str]:
-    """Yield what the kernel tells of a drive that is there."""
+    """Yield the features that the kernel reports for a real drive."""
     found = _of(manifest, "storage").get("conditions")
     if not isinstance(found, dict) or manifest.drive.capabilities.on_file_system:
         return
@@ -306,7 +306,7 @@ def _purge(steps: Sequence[Step]) -> str:
 
 
 def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
-    """Return what was read back after it was set, or why it is not known."""
+    """Return the write cache setting that was read back, or why it is unknown."""
     for step in steps:
         for one in step.found(SettingsFacts).set:
             if one.name == "write_cache":
@@ -326,7 +326,7 @@ def section_of(
     groups: Sequence[str] = (),
     exhibits: tuple[Exhibit, ...] = (),
 ) -> Section:
-    """Return a test's section: each run's finding, and the pages under the specification's header.
+    """Return a test's section: each run's finding, then the pages under the specification's header.
 
     A review's own practice is no test of the specification: its figures have no such header.
 
@@ -354,7 +354,7 @@ def demand_page(
     measured: tuple[str, ...] = (),
     wide: bool = False,
 ) -> Figure:
-    """Return a demand_page under its number in the specification, with a button for each of its views."""
+    """Return a page of a demand test under its number in the specification, with a button for each view."""
     result = kept[0][1]
     views = [view.label for view in chart.views] if isinstance(chart, XyChart | HeatChart) else []
     return Figure(
