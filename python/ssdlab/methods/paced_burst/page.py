@@ -60,7 +60,7 @@ _LOAD_TIMES = ("paced_load_s", "paced_load_service_s")
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of paced bursts; buttons switch the load, as the verdict may differ between loads."""
+    """Return the section of paced bursts; buttons switch the load, as the verdict can differ by load."""
     kept = with_result(runs, PacedBurstResult)
     figures = (
         _timeline(kept),

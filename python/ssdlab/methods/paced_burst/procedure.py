@@ -172,7 +172,7 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
 
 
 def procedure(lab: Lab, p: PacedBurstParams) -> None:
-    """Fill, overwrite the span, then run from that state: the paced load, the saturated load, and the rates."""
+    """Fill, overwrite the span, and from that state run the paced load, the saturated load, and the rates."""
     layout = lay_out(lab.usable_bytes, p)
     lab.conditions(scheduler="none")
     lab.idle(p.rest_seconds)

@@ -265,7 +265,7 @@ class PacedBurstResult(ResultBase):
         )
 
     def _safe(self, figure: Metric, tried: Sequence[PacedRate]) -> Metric:
-        """Return the safe rate with its evidence: the two rates around it, and the lowest, whose p99 is the reference."""
+        """Return the safe rate with its evidence: the rates around it, and the lowest for its p99."""
         failed = min((each.rate for each in tried if not each.held), default=None)
         between = [each for each in tried if each.rate in (figure.value, failed)]
         deciding = between if figure.value is not None else tried

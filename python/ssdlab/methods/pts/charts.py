@@ -84,7 +84,7 @@ class Judged:
 
 
 def window_view(judged: Judged, label: str) -> XyView:
-    """Return the values in the window, with the fitted line and the limits."""
+    """Return the values in the window with their fitted line, and rules at 90 to 110 % of the mean."""
     each, first = judged.variable, judged.first
     values = each.values[first - 1 : judged.last]
     mean, slope, intercept = each.mean or 0.0, each.slope or 0.0, each.intercept or 0.0

@@ -159,7 +159,7 @@ class DemandParams(LoopParams):
 
     @property
     def grid(self) -> list[Shape]:
-        """The demands in the specification's order: from the greatest down, all depths of a thread count together."""
+        """The demands in the specification's order: greatest first, all depths of a thread count together."""
         return [(threads, depth) for threads in self.thread_counts[::-1] for depth in self.depths[::-1]]
 
 

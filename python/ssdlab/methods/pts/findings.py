@@ -155,7 +155,7 @@ def window_claim(
     evidence: Evidence | None = None,
     others: Mapping[str, Amount | str] | None = None,
 ) -> Claim:
-    """Return the claim of steady state; its figure is the measure nearest to, or furthest beyond, its limit."""
+    """Return the claim of steady state; its figure is the measure nearest to, or furthest past, its limit."""
     worst = window.worst
     _, share, limit = worst or ("", None, MAX_RANGE)
     return Claim(
@@ -415,7 +415,7 @@ def nines_table(result: PtsResult) -> Table:
 
 
 def open_points(result: PtsBase) -> tuple[Table, ...]:
-    """Return the points that the standard leaves open, and how they were decided; empty if none are recorded."""
+    """Return the points that the standard leaves open, and how they were decided; empty if none."""
     rows = tuple(tuple(map(cells.words, point.split(": here ", 1))) for point in result.open_points)
     return (
         (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()

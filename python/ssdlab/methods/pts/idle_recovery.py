@@ -62,7 +62,7 @@ PRECONDITIONING = "WDPC"
 
 
 class PtsIdleRecoveryParams(PtsParams):
-    """Of the host idle recovery test."""
+    """Parameters of the host idle recovery test."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "thread count and depth: here those recommended for IOPS",
@@ -112,7 +112,7 @@ class PtsIdleRecoveryParams(PtsParams):
 
     @property
     def recommended(self) -> None:
-        """None: thread count and depth are the operator's choice."""
+        """None: the operator chooses thread count and depth."""
 
     @property
     def sample_at(self) -> int:
@@ -120,13 +120,13 @@ class PtsIdleRecoveryParams(PtsParams):
         return self.cycle - 1 if self.sample == "last" else 0
 
     def pulses(self, rest: int) -> Pulses:
-        """Return the bursts with rests of so many bursts."""
+        """Return bursts separated by rests that last `rest` bursts."""
         on_ns = round(self.burst_seconds * NS_PER_S)
         return Pulses(on_ns=on_ns, every_ns=(1 + rest) * on_ns)
 
 
 def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
-    """Purge, write to steady state, and for each rest do bursts and write without rests again."""
+    """Purge and write to steady state; for each rest, run the bursts and then write without rests again."""
     begin(lab, p)
 
     def holds(rows: Sequence[Any]) -> bool:
@@ -149,7 +149,7 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
 
 
 def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
-    """Report the mean of the bursts of each rest against the baseline."""
+    """Report the mean of each rest's bursts against the baseline."""
     step = data.step(PRECONDITIONING)
     assert step is not None  # a finished run has it
     found = records_of(data, step)
@@ -201,7 +201,7 @@ def _waits(data: RunData, p: PtsIdleRecoveryParams, baseline: float) -> Iterator
 
 
 def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
-    """Return bursts, and what follows them, as the header of a page prints them."""
+    """Return the bursts and the writes after them, as printed in the header of a page."""
     threads, depth = p.shape
     rests = ", ".join(span_text(rest * p.burst_seconds) for rest in p.rests)
     bursts, back = f"{p.bursts} bursts of {span_text(p.burst_seconds)} each", span_text(p.return_seconds)

@@ -50,7 +50,7 @@ PRACTICES = {
 
 
 class PtsIopsParams(RoundsParams):
-    """Of the IOPS test."""
+    """Parameters of the IOPS test."""
 
     practice: Literal["standard", "review-uring", "review-threads"] = param(
         "standard",
@@ -67,12 +67,12 @@ class PtsIopsParams(RoundsParams):
 
     @property
     def source(self) -> str:
-        """The specification, or the review whose practice it is."""
+        """The specification, or the review whose practice the run follows."""
         return REVIEW_PRACTICE if self._practice else SPECIFICATION
 
     @property
     def followed(self) -> Mapping[str, object]:
-        """What the practice has otherwise than the specification."""
+        """Parameters in which the practice differs from the specification."""
         if not self._practice:
             return {}
         values = type(self).model_validate(self._practice)
@@ -80,20 +80,20 @@ class PtsIopsParams(RoundsParams):
 
     @property
     def recommended(self) -> tuple[int, int] | None:
-        """Threads and depth of each that the source names."""
+        """Threads and depth that the source names."""
         if not self._practice:
             return super().recommended
         return int(self._practice["threads"]), int(self._practice["depth"])
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
-        """Return the parameters of a run; those of a named practice come before what was set by name."""
+        """Return a run's parameters; the user's own settings override those of a named practice."""
         given = dict(settings or {})
         return super().build({**PRACTICES.get(given.get("practice", ""), {}), **given}, quick=quick)
 
 
 def procedure(lab: Lab, p: PtsIopsParams) -> None:
-    """Purge, precondition, and do rounds of all cells."""
+    """Purge, precondition, and run rounds of all cells."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
     cells, _ = cells_of(p, lab.logical_block_bytes)
@@ -101,13 +101,13 @@ def procedure(lab: Lab, p: PtsIopsParams) -> None:
 
 
 def conclude(data: RunData, p: PtsIopsParams) -> PtsResult:
-    """Report the mean of every cell over the window."""
+    """Report each cell's mean over the window."""
     cells, missing = cells_of(p, data.logical_block_bytes)
     return conclude_rounds(data, p, "iops", [("", cells, tracked_of(p), missing)])
 
 
 def cells_of(p: PtsIopsParams, logical_block_bytes: int) -> tuple[list[Cell], list[PtsCell]]:
-    """Return the cells in the written order, and those that the drive's sectors are too large for."""
+    """Return the cells in the specification's order, and those with blocks below the drive's sector size."""
     done, missing = [], []
     for read_pct in MIXES:
         for block_bytes in BLOCKS:
@@ -120,7 +120,7 @@ def cells_of(p: PtsIopsParams, logical_block_bytes: int) -> tuple[list[Cell], li
 
 
 def tracked_of(p: PtsIopsParams) -> list[Tracked]:
-    """Return the variables that have to be steady."""
+    """Return the variables that must be steady."""
     asked = [(0, 4 * KIB), (65, 64 * KIB), (100, 1024 * KIB)]
     return [
         Tracked(cell_label(*each), "IOPS", cell_label(*each), iops)

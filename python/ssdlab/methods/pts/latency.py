@@ -42,7 +42,7 @@ HISTOGRAM = "histogram, 0/100 4 KiB"
 
 
 class PtsLatencyParams(RoundsParams):
-    """Of the latency test."""
+    """Parameters of the latency test."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "the maximum response time of a cell: here the greatest of the window",
@@ -54,12 +54,12 @@ class PtsLatencyParams(RoundsParams):
 
     @property
     def engine(self) -> Literal["sync", "uring"]:
-        """One I/O at a time, whatever preconditions."""
+        """The engine for one I/O at a time, whatever the preconditioning uses."""
         return "sync"
 
 
 def procedure(lab: Lab, p: PtsLatencyParams) -> None:
-    """Purge, precondition, rounds, and the histogram."""
+    """Purge, precondition, run the rounds, and record the histogram."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
     cells, _ = cells_of(p, lab.logical_block_bytes, ONE_BY_ONE)
@@ -70,7 +70,7 @@ def procedure(lab: Lab, p: PtsLatencyParams) -> None:
 
 
 def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
-    """Report every cell over the window, and where the histogram is."""
+    """Report each cell over the window, and the step of the histogram."""
     cells, missing = cells_of(p, data.logical_block_bytes, ONE_BY_ONE)
     found = conclude_rounds(data, p, "latency", [("", cells, tracked_of(), missing)], shape=ONE_BY_ONE)
     step = data.step(HISTOGRAM)
@@ -85,7 +85,7 @@ def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
 def cells_of(
     p: RoundsParams, logical_block_bytes: int, shape: tuple[int, int]
 ) -> tuple[list[Cell], list[PtsCell]]:
-    """Return the cells in the written order, and those that the drive's sectors are too large for."""
+    """Return the cells in the specification's order, and those with blocks below the drive's sector size."""
     done, missing = [], []
     for read_pct in MIXES:
         for block_bytes in BLOCKS:
@@ -98,7 +98,7 @@ def cells_of(
 
 
 def tracked_of() -> list[Tracked]:
-    """Return the variable that has to be steady: the mean latency of 4 KiB writes."""
+    """Return the variable that must be steady: the mean latency of 4 KiB writes."""
     label = cell_label(0, 4 * KIB)
     return [Tracked(label, "ns", label, mean_ns)]
 

@@ -1,4 +1,4 @@
-"""Mean and maximum latency at 32 I/Os in flight, as a review reports it with SNIA's matrix.
+"""Mean and maximum latency at 32 I/Os in flight, as a review reports it for SNIA's matrix.
 
 Question
     Mean and maximum latency of an I/O when 32 are in flight.
@@ -45,7 +45,7 @@ IN_FLIGHT = 32
 
 
 class LatencyQd32Params(RoundsParams):
-    """Of latency at 32 I/Os in flight."""
+    """Parameters of latency at 32 I/Os in flight."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "the maximum response time of a cell: here the greatest of the window",
@@ -65,17 +65,17 @@ class LatencyQd32Params(RoundsParams):
 
     @property
     def source(self) -> str:
-        """The review whose latency it is."""
+        """The review that reports this latency."""
         return REVIEW_PRACTICE
 
     @property
     def recommended(self) -> tuple[int, int]:
-        """Threads and depth of each of 32 I/Os in flight."""
+        """Threads and depth that make 32 I/Os in flight."""
         return (1, IN_FLIGHT) if self.issued == "uring" else (IN_FLIGHT, 1)
 
 
 def procedure(lab: Lab, p: LatencyQd32Params) -> None:
-    """Purge, precondition, and do rounds of all cells."""
+    """Purge, precondition, and run rounds of all cells."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
     cells, _ = cells_of(p, lab.logical_block_bytes, p.shape)
@@ -83,7 +83,7 @@ def procedure(lab: Lab, p: LatencyQd32Params) -> None:
 
 
 def conclude(data: RunData, p: LatencyQd32Params) -> PtsResult:
-    """Report every cell over the window."""
+    """Report each cell over the window."""
     cells, missing = cells_of(p, data.logical_block_bytes, p.shape)
     return conclude_rounds(data, p, "latency", [("", cells, tracked_of(), missing)])
 

@@ -1,4 +1,4 @@
-"""SNIA PTS, tests of rounds: convergence, the window that proves steady state, and the cells, in pages.
+"""Pages of SNIA PTS's tests of rounds: convergence, the steady-state window, and the cells.
 
 What was measured in the cells of a round is drawn as maps with values, lines over block sizes, and tables.
 """
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of one test of the specification."""
+    """Return the pages of one test in the specification."""
     kept = with_result(runs, PtsResult)
     found = list(_pages(runs[0].run.manifest.method.name, kept))
     return section_of(
@@ -82,7 +82,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
-    """Yield the pages of a test, each with the group of cells that it is about.
+    """Yield the pages of a test, each with its group of cells.
 
     They are in the standard's order; a review begins with what the drives do, not with how that was judged.
     """
@@ -100,7 +100,7 @@ def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
 
 
 def _judged(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
-    """Yield of each group of cells its rounds and the window that is judged."""
+    """Yield the pages of each group of cells: its rounds and its window."""
     test = kept[0][1].test
     for group in dict.fromkeys(group.group for _, result in kept for group in result.groups):
         of = f"{name}-{group.replace(' ', '')}" if group else name
@@ -112,7 +112,7 @@ def _judged(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
 
 
 def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
-    """Yield what was measured in the cells of a test that has one group of them."""
+    """Yield the pages of cells, for a test with a single group of cells."""
     test = kept[0][1].test
     if test == "iops":
         pair = (
@@ -130,7 +130,7 @@ def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
 
 
 def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how: str) -> Figure:
-    """Return the values of every round: averages and maxima of latency, both streams of throughput."""
+    """Return the values in every round: mean and maximum of latency, or both streams of throughput."""
     test = kept[0][1].test
     measure = _MEASURES[test]
     asked = {
@@ -169,7 +169,7 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
 
 
 def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: str) -> tuple[Line, ...]:
-    """Return a line for each block size; an interruption cuts it, so that none joins both sides."""
+    """Return a line for each block size, broken at each interruption."""
     return tuple(
         Line(
             shown.index,
@@ -190,7 +190,7 @@ def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: s
 
 
 def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
-    """Say of each run where an interruption let the drive's state change."""
+    """Say for each run where an interruption let the drive's state change."""
     for shown, result in kept:
         for each in result.groups:
             if each.group == group and each.cuts:
@@ -198,7 +198,7 @@ def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
 
 
 def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> Table:
-    """Return every round of the lines of a convergence page."""
+    """Return a table of every round on a convergence page."""
     shown, result = one
     cuts = {cut for each in result.groups if each.group == group for cut in each.cuts}
     lines = [
@@ -250,7 +250,7 @@ def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure
 
 
 def _histogram(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
-    """Yield the page of the writes one by one that follow steady state, where a run has them."""
+    """Yield the page of the writes after steady state, one at a time, if a run has them."""
     found = [
         (shown, histogram)
         for shown, result in kept
@@ -262,7 +262,7 @@ def _histogram(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
 
 
 def _of_step(shown: Shown, ordinal: int | None) -> PtsHistogram | None:
-    """Return the response times of a step of writes, from the buckets that the run keeps of it."""
+    """Return the response times of a step of writes, from the run's histogram buckets."""
     step = shown.run.step(ordinal)
     if step is None or step.summary is None:
         return None
@@ -295,7 +295,7 @@ _MEASURES: dict[str, Measure] = {"iops": IOPS, "throughput": MB_S, "latency": AR
 
 
 def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[Measure], how: str) -> Figure:
-    """Return blocks down and mixes across, each cell with its value; a view for each measure and run."""
+    """Return a map with blocks down and mixes across, and a view for each measure and run."""
     mixes = _mixes(kept)
     sizes = _sizes(kept)
     views = tuple(
@@ -347,7 +347,7 @@ def _heat_view(
 
 
 def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
-    """Return lines over block sizes: a line for each mix; of several runs, a view for each mix."""
+    """Return a line over block sizes for each mix; with several runs, a view for each mix."""
     sizes = _sizes(kept)
     ticks = tuple((float(size), block_text(size)) for size in sizes)
     axes = (Axis("block, log", "bytes", "log", ticks), Axis(f"{measure.title}, log", measure.quantity, "log"))
@@ -378,7 +378,7 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
 
 
 def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Measure, how: str) -> Figure:
-    """Return a group's cells as bars, reads and writes apart."""
+    """Return a group's cells as bars, separate for reads and writes."""
     of_group = [(shown, each) for shown, result in kept for each in result.groups if each.group == group]
     names = dict.fromkeys(cell.read_pct for _, each in of_group for cell in each.cells)
     groups = tuple(
@@ -407,7 +407,7 @@ def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Mea
 
 
 def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
-    """Return a view for each mix: all runs beside each other at every block size."""
+    """Return a view for each mix, with all runs side by side at each block size."""
     views = tuple(
         BarsView(
             f"R/W {mix_text(mix)}",
@@ -434,7 +434,7 @@ def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure
 
 
 def _bars(kept: Sequence[Tested], measure: Measure, mix: int, size: int) -> Iterator[Bar]:
-    """Yield the bar of each run in a cell, with what is the matter with the figures of its rounds."""
+    """Yield the bar of each run in a cell, marked with the qualifiers of its figures."""
     for shown, result in kept:
         if (value := _values(result, measure).get((mix, size))) is not None:
             yield rates.marked(Bar(shown.index, value, ""), next(iter(result.scalars), None))

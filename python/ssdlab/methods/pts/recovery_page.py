@@ -1,4 +1,4 @@
-"""SNIA PTS: how a drive recovers, from a rest and from another stimulus.
+"""Pages of SNIA PTS's recovery tests: recovery from a rest, and from another stimulus.
 
 Host idle recovery: preconditioning, its window, and bursts after rests against the baseline. Cross stimulus
 recovery: MB/s over time, both transitions, response times, and the way back.
@@ -62,7 +62,7 @@ AROUND_S = 2 * 3600.0
 
 
 def idle_section(runs: Sequence[Shown]) -> Section:
-    """Return the report pages of the test."""
+    """Return the pages of host idle recovery."""
     kept = with_result(runs, PtsIdleRecoveryResult)
     return section_of(kept, idle_findings, list(_idle_pages(kept)))
 
@@ -125,7 +125,7 @@ def _preconditioning(kept: Sequence[Rested], finding_text: str) -> Figure:
 
 
 def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
-    """Return all bursts one after the other, and what followed each train of them, with the baseline."""
+    """Return all bursts in order of time, with the writes after each train of them, and the baseline."""
     longest = max(_ends(result)[-1] for _, result in kept)
     clock = Clock.up_to(longest)
     lines, rules = [], []
@@ -162,7 +162,7 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
 
 
 def _cuts(kept: Sequence[Rested]) -> Iterator[str]:
-    """Say of each run where it was interrupted: what was written there to precondition it is not drawn."""
+    """Say for each run where it was interrupted; the writes that preconditioned it again are not drawn."""
     for shown, result in kept:
         cuts = [span_text(wait.idle_s) for wait in result.waits if wait.cut]
         if cuts:
@@ -204,7 +204,7 @@ def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
 
 
 def _ends(result: PtsIdleRecoveryResult) -> list[float]:
-    """Return when each wait state ends, the writes after it included, from the first burst on."""
+    """Return the end of each wait state, including the writes after it, counted from the first burst."""
     ends: list[float] = []
     for wait in result.waits:
         trains_s = len(wait.bursts.iops) * (wait.idle_s + result.burst_s)
@@ -213,7 +213,7 @@ def _ends(result: PtsIdleRecoveryResult) -> list[float]:
 
 
 def cross_section(runs: Sequence[Shown]) -> Section:
-    """Return the report pages of the test."""
+    """Return the pages of cross stimulus recovery."""
     kept = with_result(runs, PtsCrossStimulusResult)
     return section_of(kept, cross_findings, list(_cross_pages(kept)))
 
@@ -257,7 +257,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
 def _lines(
     kept: Sequence[Crossed], column: str, clock: Clock, within_s: tuple[float, float] | None = None
 ) -> list[Line]:
-    """Return a column of all loads, one after the other; only what lies within some seconds."""
+    """Return lines of one column, with all loads in turn, limited to a span of time if one is given."""
     found = []
     for shown, result in kept:
         begin_s = 0.0
@@ -280,7 +280,7 @@ def _lines(
 def _transition(
     kept: Sequence[Crossed], number: int, finding_text: str, clock: Clock, measured: tuple[str, ...]
 ) -> Figure:
-    """Return what is around the end of a load: throughput, and both response times."""
+    """Return the chart around the end of a load: throughput, mean and maximum response time."""
     result = kept[0][1]
     at_s = sum(group.records.ends_s()[-1] for group in result.groups[:number])
     around_s = min(AROUND_S, min(group.records.ends_s()[-1] for group in result.groups) / 3)

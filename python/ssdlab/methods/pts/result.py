@@ -1,4 +1,4 @@
-"""Results of SNIA's performance test specification.
+"""The results of SNIA's performance test specification.
 
 Tests of rounds; tests of one long load (write saturation, idle and cross stimulus recovery); the demand tests
 (demand intensity, DIRTH, and the composite of block sizes, CBW).
@@ -39,7 +39,7 @@ ACHIEVED = "achieved"
 
 
 def too_few(samples: int) -> str:
-    """Return the words after "steady state" if there are too few samples for a window."""
+    """Return the words that follow "steady state" if there are too few samples for a window."""
     return f"not assessed: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
 
 
@@ -51,12 +51,12 @@ class Judgement(Doubted):
 
     @property
     def judged(self) -> bool:
-        """Whether it could be assessed; a steady result was, even in older runs."""
+        """Whether steady state could be judged; a steady result counts as judged, in older runs too."""
         return self.steady or (self.fills >= MIN_CAPACITIES and not self.doubts)
 
     @property
     def verdict(self) -> str:
-        """The words after "steady state"."""
+        """The words that follow "steady state"."""
         if self.steady:
             return ACHIEVED
         if self.judged:
@@ -66,18 +66,18 @@ class Judgement(Doubted):
 
 
 class SteadyWindow(Judgement):
-    """A judgement and its subject."""
+    """A judgement and what it judges."""
 
     what: str = Field(description="its subject, for a sentence: 'the test', '128 KiB'")
 
     @classmethod
     def of(cls, what: str, found: Judgement) -> Self:
-        """Return a judgement with its subject."""
+        """Return a judgement with what it judges."""
         return cls(what=what, steady=found.steady, fills=found.fills, doubts=found.doubts)
 
 
 def unproven(found: Judgement, ordinals: Iterable[int]) -> tuple[Qualifier, ...]:
-    """Return the qualifier of a window's figures, for these steps; none if steady."""
+    """Return the qualifier of a window's figures for these steps; none if it is steady."""
     if found.steady:
         return ()
     why = f"steady state {found.verdict}"
@@ -88,7 +88,7 @@ T = TypeVar("T")
 
 
 class FiveNines(Stored):
-    """The 99.999 % response time of the I/Os of several rounds together, with its evidence."""
+    """The 99.999 % response time over the I/Os of several rounds, with its evidence."""
 
     value_ns: float = Field(description="order statistic: the nearest rank")
     ios: int = Field(description="number of its I/Os")
@@ -100,7 +100,7 @@ class FiveNines(Stored):
 
 
 def cell_label(read_pct: int, block_bytes: int) -> str:
-    """Return a cell's name as the specification writes it: R/W mix and block."""
+    """Return a cell's name in the specification: R/W mix and block."""
     return f"{read_pct}/{100 - read_pct} {block_text(block_bytes)}"
 
 
@@ -127,12 +127,12 @@ class PtsCell(Stored):
 
     @property
     def name(self) -> str:
-        """Its name in a test's table, and as a tracked variable."""
+        """Name of the cell in a test's table, and of the tracked variable."""
         return cell_label(self.read_pct, self.block_bytes)
 
 
 class TrackedVariable(Stored):
-    """A tracked variable, and the rule's result in the window."""
+    """A tracked variable, and the steady-state rule's result in the window."""
 
     name: str
     unit: str
@@ -152,7 +152,7 @@ class TrackedVariable(Stored):
 
 
 class PtsRounds(Judgement):
-    """The rounds of one group of cells."""
+    """The rounds of a group of cells."""
 
     group: str = Field(
         description="distinguishes it from other groups of the test; empty: it is the only one"
@@ -170,16 +170,16 @@ class PtsRounds(Judgement):
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
     def reported_of(self, values: tuple[T, ...]) -> tuple[T, ...]:
-        """Return the reported part of a cell's values, one per round."""
+        """Return a cell's values in the reported rounds."""
         return values[self.reported[0] - 1 : self.reported[1]]
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the reported rounds, which by the specification are the window's."""
+        """Return the mean over the reported rounds; in the specification these are the window's."""
         found = self.reported_of(values)
         return fmean(found) if found else None
 
     def range_of(self, value: float | None, values: tuple[float, ...]) -> Variation | None:
-        """Return a figure's variation over the window's and the reported rounds."""
+        """Return how far a figure varies over the rounds of the window and the reported rounds."""
         first, last = min(self.first, self.reported[0]), max(self.last, self.reported[1])
         return of_rounds(value, values[first - 1 : last])
 
@@ -188,7 +188,7 @@ class PtsRounds(Judgement):
         return unproven(self, (step for each in judged for step in each[self.first - 1 : self.last]))
 
     def max_of_window(self, values: tuple[float | None, ...]) -> float | None:
-        """Return the greatest value within the reported rounds."""
+        """Return the greatest value in the reported rounds."""
         found = [each for each in self.reported_of(values) if each is not None]
         return max(found, default=None)
 
@@ -208,7 +208,7 @@ class Stimulus(Stored):
 
 
 class PtsBase(ResultBase):
-    """The base of every test of the specification, as needed by the header of its pages."""
+    """Base of every test's result; it holds what the header of a page needs."""
 
     specification: str
     setting: Literal["PTS-E", "PTS-C"]
@@ -233,23 +233,23 @@ class PtsBase(ResultBase):
 
     @property
     def standard(self) -> bool:
-        """Whether it is SNIA's own test, not a review's variant."""
+        """Whether the test is SNIA's own, not a review's variant."""
         return self.specification == SPECIFICATION
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The steady-state judgements; none if the test has none."""
+        """The steady-state judgements; empty if the test has none."""
         return ()
 
     @property
     def steady(self) -> bool | None:
-        """Whether steady state was achieved in all judgements; None: the test has none."""
+        """Whether every judgement found steady state; None: the test has no judgement."""
         found = [window.steady for window in self.windows]
         return all(found) if found else None
 
 
 class PtsResult(PtsBase):
-    """A test of rounds: IOPS, throughput or latency."""
+    """The result of a test of rounds: IOPS, throughput or latency."""
 
     kind: Literal["pts"] = "pts"
     test: Literal["iops", "throughput", "latency"]
@@ -261,12 +261,12 @@ class PtsResult(PtsBase):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """One of each group."""
+        """The window of each group of cells."""
         return tuple(SteadyWindow.of(each.group or "the test", each) for each in self.groups)
 
 
 class PtsRecords(Stored):
-    """A load in records of equal length; the tuples have an entry for each."""
+    """A load, divided into records of equal length; each tuple has a value for each record."""
 
     ordinal: int
     seconds: float = Field(description="length of a record")
@@ -287,7 +287,7 @@ class PtsRecords(Stored):
     five_nines_high_ns: tuple[float | None, ...] = Field(default=(), description="likewise below which")
 
     def five_nines(self, at: int) -> FiveNines | None:
-        """Return the five nines of a record with their evidence; None if unknown."""
+        """Return a record's five nines with their evidence; None if unknown."""
         value = self.five_nines_ns[at]
         if value is None or not self.ios:
             return None
@@ -295,7 +295,7 @@ class PtsRecords(Stored):
         return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
     def ends_s(self) -> tuple[float, ...]:
-        """Return when each record ends, from the start of the load."""
+        """Return the end of each record, from the start of the load."""
         return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
 
     def total_bytes(self) -> tuple[int, ...]:
@@ -328,7 +328,7 @@ class PtsHistogram(Stored):
 
 
 class PtsSamples(Judgement):
-    """Samples of a load for judging steady state."""
+    """Samples of a load, by which steady state is judged."""
 
     first: int = Field(description="first sample of the window, from 1")
     last: int
@@ -338,20 +338,20 @@ class PtsSamples(Judgement):
 
     @property
     def verdict(self) -> str:
-        """The words after "steady state"."""
+        """The words that follow "steady state"."""
         if self.variable.mean is None:
             return too_few(len(self.variable.values))
         return super().verdict
 
 
 class PtsSeriesResult(PtsBase):
-    """The common part of these tests."""
+    """Base of the results of tests with one long load."""
 
     capacity_bytes: int = Field(description="user capacity: one drive fill")
 
 
 class PtsSaturationResult(PtsSeriesResult):
-    """Write saturation: from the fresh drive until one of three stop conditions."""
+    """Write saturation: from the fresh drive until one of three conditions stops it."""
 
     kind: Literal["pts-saturation"] = "pts-saturation"
     stimulus: str = Field(description="as the specification writes it: RND 4 KiB 0/100")
@@ -367,7 +367,7 @@ class PtsSaturationResult(PtsSeriesResult):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The window of the samples; none if too few."""
+        """The window of the samples; empty if there are too few samples."""
         found = self.samples
         judged = found.variable.mean is not None
         return (SteadyWindow.of("the test", found),) if judged else ()
@@ -385,7 +385,7 @@ class PtsStimulus(Stored):
 
     @classmethod
     def of(cls, name: str, records: PtsRecords) -> Self:
-        """Summarise a load's records."""
+        """Summarise the records of a load."""
         return cls(
             name=name,
             records=records,
@@ -408,7 +408,7 @@ class PtsCrossStimulusResult(PtsSeriesResult):
 
 
 class PtsWait(Stored):
-    """Bursts with rests of one length, and the return to the baseline afterwards."""
+    """Bursts separated by rests of one length, and the return to the baseline after them."""
 
     idle_s: float = Field(description="each rest")
     cut: bool | None = Field(
@@ -439,7 +439,7 @@ class PtsIdleRecoveryResult(PtsSeriesResult):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """That of the preconditioning."""
+        """The window of the preconditioning."""
         return (SteadyWindow.of("the preconditioning", self.samples),)
 
 
@@ -451,14 +451,14 @@ class BlockShare(Stored):
 
 
 class RangeShare(Stored):
-    """A part of the LBAs in use, in their order, and its share of the I/Os."""
+    """A range of the LBAs in use, and its share of the I/Os."""
 
     range_share: float = Field(description="of the LBAs in use, 0 to 1")
     share: float = Field(description="of the I/Os, 0 to 1")
 
 
 class DemandCell(Stored):
-    """One demand, in every round."""
+    """One demand, with its values in every round."""
 
     threads: int = Field(description="TC")
     depth: int = Field(description="QD: I/Os in flight of each thread")
@@ -479,7 +479,7 @@ class DemandCell(Stored):
 
 
 class DemandPoint(Stored):
-    """MaxIOPS, MidIOPS or MinIOPS: a demand of the grid, and the response times at it."""
+    """MaxIOPS, MidIOPS or MinIOPS: a demand of the grid, and its response times."""
 
     name: PointName
     missing: str | None = Field(default=None, description="why there is none; all below is then empty")
@@ -493,7 +493,7 @@ class DemandPoint(Stored):
 
 
 class DemandResult(PtsSeriesResult):
-    """A grid of thread counts and depths in steady state, and the response times at three of its demands.
+    """A grid of thread counts and depths in steady state, and response times at three of its demands.
 
     Threads and depth of the base are those of preconditioning and pre-writes.
     """
@@ -525,7 +525,7 @@ class DemandResult(PtsSeriesResult):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """That of the preconditioning, and that of the rounds."""
+        """The windows of the preconditioning and of the rounds."""
         return (
             SteadyWindow.of("the preconditioning", self.samples),
             SteadyWindow.of("the rounds", self.rounds),

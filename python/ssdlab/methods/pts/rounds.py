@@ -1,4 +1,4 @@
-"""Tests of rounds: the same cells again and again, until what is tracked of them is steady.
+"""Tests of rounds: the same cells are repeated until the tracked variables are steady.
 
 A round is one pass over all cells in the written order. From the fifth round on the last five are judged by
 SNIA's rule; all tracked variables have to be steady in the same window. An interruption that lets the drive's
@@ -44,7 +44,7 @@ Value = Callable[[Summary], float]
 def run_rounds(
     lab: Lab, p: LoopParams, cells: Sequence[Cell], tracked: Sequence[Tracked], *, group: str = ""
 ) -> list[Step]:
-    """Do rounds until all tracked variables are steady at once, or the most are done; returns their steps."""
+    """Run rounds until all tracked variables are steady at once, or to the maximum; return their steps."""
     done: list[Step] = []
     series: list[list[float]] = [[] for _ in tracked]
     cursors: dict[str, int] = {}
@@ -78,7 +78,7 @@ def run_rounds(
 def _outlook(
     series: Sequence[Sequence[float]], tracked: Sequence[Tracked], max_rounds: int, before: int
 ) -> str:
-    """Say in which round steady state is likely; nothing while too few rounds are done.
+    """Return the round in which steady state is likely; nothing while there are too few rounds to tell.
 
     `before` rounds were done before an interruption, and do not count.
     """
@@ -98,35 +98,35 @@ def round_label(group: str, number: int, cell: str) -> str:
 
 
 def stretch_label(group: str, number: int) -> str:
-    """Return the label of the step after a round, where one thing ends and another may begin."""
+    """Return the label of the step between rounds, where one stretch ends and the next can begin."""
     return f"{group}{', ' if group else ''}{f'after round {number}' if number else 'before round 1'}"
 
 
 def sitting_of(step: Step) -> int | None:
-    """Return in which sitting a stretch begins; None in a plan."""
+    """Return the sitting in which a stretch begins; None in a plan."""
     return step.found(StretchFacts).sitting
 
 
 def sittings_of(data: RunData) -> dict[str, int | None]:
-    """Return in which sitting each stretch of a run begins, by its label."""
+    """Return the sitting in which each stretch of a run begins, by the stretch's label."""
     return {step.label: sitting_of(step) for step in data.steps if step.verb == Stretch.verb}
 
 
 def cuts_of(data: RunData, group: str, rounds: int) -> tuple[int, ...]:
-    """Return the rounds that were the first after an interruption which let the drive's state change."""
+    """Return the rounds that came first after an interruption that let the drive's state change."""
     begun = sittings_of(data)
     sittings = [begun.get(stretch_label(group, number)) for number in range(rounds)]
     return tuple(at + 2 for at, (before, after) in enumerate(pairwise(sittings)) if before != after)
 
 
 def tracked_value(step: Step, variable: Tracked) -> list[float]:
-    """Return the tracked figure of a step; none of a planned one."""
+    """Return a step's tracked figure; None in a plan."""
     summary = step.summary
     return [] if summary is None else [variable.value(summary)]
 
 
 def _from(workload: Workload, cursor: int | None) -> Workload:
-    """Let sequential I/O of one thread go on where it stopped; a minute must not begin at LBA 0 again."""
+    """Let a single sequential thread continue where its last step stopped, not from LBA 0 each minute."""
     (stream,) = workload.streams
     if cursor is None or not isinstance(stream.pattern, Sequential) or stream.workers > 1:
         return workload
@@ -135,7 +135,7 @@ def _from(workload: Workload, cursor: int | None) -> Workload:
 
 
 def _next_cursor(lab: Lab, step: Step, cursor: int, block_bytes: int) -> int:
-    """Return where a sequential step stopped; it wraps at the end of the part in use."""
+    """Return where a sequential step stopped, wrapped at the end of the part in use."""
     summary = step.summary
     moved = 0 if summary is None else summary.moved_bytes
     length = lab.usable_bytes // block_bytes * block_bytes
@@ -154,7 +154,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """A variable that has to be steady: a figure of one cell."""
+    """A variable that must be steady: one figure of one cell."""
 
     name: str
     unit: str
@@ -171,7 +171,7 @@ def access(
     shape: tuple[int, int] | None = None,
     seconds: float | None = None,
 ) -> Workload:
-    """Return one access pattern, by default at threads and depth of the setting for the time of a cell."""
+    """Return one access pattern, by default with the setting's threads and depth and a cell's length."""
     threads, depth = shape or p.shape
     length_ns = round((p.seconds if seconds is None else seconds) * NS_PER_S)
     stream = Stream(
@@ -187,19 +187,19 @@ def access(
 
 
 def needed(block_bytes: int, logical_block_bytes: int) -> str:
-    """Return why a block cannot be asked of the drive; empty if it can."""
+    """Return why the drive cannot do I/O of a block size; empty if it can."""
     if block_bytes % logical_block_bytes:
         return f"the drive's sectors are of {block_text(logical_block_bytes)}"
     return ""
 
 
 def iops(summary: Summary) -> float:
-    """Return reads and writes together, a second."""
+    """Return reads and writes together, in I/Os per second."""
     return float(summary.iops)
 
 
 def mb_s(summary: Summary) -> float:
-    """Return the throughput of both directions, decimal."""
+    """Return the throughput of both directions together, in decimal MB/s."""
     return float(summary.mb_s)
 
 

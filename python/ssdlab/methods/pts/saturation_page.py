@@ -1,4 +1,4 @@
-"""SNIA PTS, write saturation: IOPS over time, what was written and drive fills, and what ended it."""
+"""Page of SNIA PTS write saturation: IOPS over time, bytes written, drive fills, and what ended the test."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FILLS = Axis("drive fills: written / user capacity", "plain")
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of the test."""
+    """Return the pages of write saturation."""
     kept = with_result(runs, PtsSaturationResult)
     return section_of(kept, saturation_findings, list(_pages(kept)))
 
@@ -93,7 +93,7 @@ def _clock(kept: Sequence[Saturated]) -> Clock:
 
 
 def _iops(shown: Shown, result: PtsSaturationResult, xs: Sequence[float]) -> list[Line]:
-    """Return the plot of IOPS: the load with its samples circled, and what follows drawn faintly."""
+    """Return the plot of IOPS: the load with its samples ringed, and the writes after it drawn faintly."""
     until, iops = result.ended, result.records.iops
     ringed = range(result.samples.at, until, result.samples.every)
     lines = [Line(shown.index, "", True, dots(xs[:until], iops[:until], ringed))]

@@ -1,4 +1,4 @@
-"""One long load, record by record: what write saturation, idle recovery and cross stimulus recovery share."""
+"""One long load in records: the common part of write saturation, idle recovery and cross stimulus recovery."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def load(
     random: bool = True,
     arrival: AnyArrival | None = None,
 ) -> Workload:
-    """Return a load of about so many seconds at the test's threads and depth, in whole records."""
+    """Return a load at the test's threads and depth, of about the given length, in whole records."""
     threads, depth = p.shape
     record_ns = round(min(record_s, seconds) * NS_PER_S)
     stream = Stream(
@@ -87,12 +87,12 @@ def load(
 
 
 def load_name(read_pct: int, block_bytes: int, *, random: bool = True) -> str:
-    """Return a load's name as the specification writes it: ``RND 4 KiB 0/100``."""
+    """Return a load's name in the specification: ``RND 4 KiB 0/100``."""
     return f"{'RND' if random else 'SEQ'} {block_text(block_bytes)} {read_pct}/{100 - read_pct}"
 
 
 def common(data: RunData, p: PtsParams) -> dict[str, Any]:
-    """Return the fields that all results of these tests have."""
+    """Return the fields that the results of all these tests share."""
     threads, depth = p.shape
     return {
         "quick": data.quick,
@@ -115,7 +115,7 @@ def headline(name: str, label: str, values: Sequence[float], unit: str) -> Metri
 
 
 def records_of(data: RunData, step: Step) -> PtsRecords:
-    """Return the whole records of a step: all directions together."""
+    """Return the whole records of a step, with all directions together."""
     rows = data.rows(step)
     kept = ~rows["partial"]
     count = int(rows["row"][kept].max()) + 1 if kept.any() else 0
@@ -142,7 +142,7 @@ def records_of(data: RunData, step: Step) -> PtsRecords:
 
 
 def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
-    """Return only the records of these numbers, from 0."""
+    """Return the records with these numbers, counted from 0."""
     columns = {
         name: values for name in type(found).model_fields if isinstance(values := getattr(found, name), tuple)
     }
@@ -152,7 +152,7 @@ def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
 
 
 def weighted_mean_ns(found: PtsRecords) -> float | None:
-    """Return the mean response time of all records, by their I/Os."""
+    """Return the mean response time of all records, weighted by their I/Os."""
     known = [(rate, mean) for rate, mean in zip(found.iops, found.mean_ns, strict=True) if mean is not None]
     done = sum(rate for rate, _ in known)
     return sum(rate * mean for rate, mean in known) / done if done else None
@@ -161,7 +161,7 @@ def weighted_mean_ns(found: PtsRecords) -> float | None:
 def samples_of(
     data: RunData, step: Step, found: PtsRecords, cycle: int, *, at: int | None = None
 ) -> PtsSamples:
-    """Judge a record of each cycle, by default its last: the first steady window, or else the last five.
+    """Judge one record of each cycle (by default its last) for steady state.
 
     `found` are the records of the step.
     """
@@ -189,7 +189,7 @@ def samples_of(
 
 
 def _disturbed(step: Step, begins_s: float, length_s: float) -> str:
-    """Return why that time of a step cannot show whether the drive is steady; empty: it can.
+    """Return why part of a step cannot show whether the drive is steady; empty if it can.
 
     The host was the limit, or ssdlab was paused for much of it. What comes before or after does not count.
     """
@@ -202,14 +202,14 @@ def _disturbed(step: Step, begins_s: float, length_s: float) -> str:
 
 
 def samples_text(samples: PtsSamples) -> str:
-    """Return the verdict on the samples as the header of a page gives it."""
+    """Return the verdict on the samples, as printed in the header of a page."""
     if samples.steady:
         return f"steady state in {numbered_text('sample', samples.first, samples.last)}"
     return found_text(samples)
 
 
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:
-    """Return all response times of the records from that number on, from 0; None without any I/O."""
+    """Return all response times of the records from a number on, counted from 0; None without I/O."""
     columns = data.row_buckets(step)
     stretch = picked(found, range(first, len(found.iops)))
     max_ns = max((each for each in stretch.max_ns if each is not None), default=0.0)
@@ -231,7 +231,7 @@ def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> Pt
 
 
 def tail_of(total: Buckets) -> dict[str, Any]:
-    """Return the percentiles of a histogram and their bounds, as `PtsHistogram` has them; never blank."""
+    """Return a histogram's percentiles and their bounds, as fields of `PtsHistogram`."""
     found = {name: total.estimate(Fraction(name)) for name in TAIL}
     return {
         "percentiles_ns": {name: None if each is None else each.value_ns for name, each in found.items()},
@@ -240,19 +240,19 @@ def tail_of(total: Buckets) -> dict[str, Any]:
 
 
 def written_rows(rows: Sequence[Any]) -> tuple[list[float], list[int]]:
-    """Return I/Os a second and bytes written of the rows that a running load has closed."""
+    """Return IOPS and bytes written of the rows that a running load has closed."""
     iops = [row.ios * NS_PER_S / (row.end_ns - row.start_ns) for row in rows]
     return iops, [sum(cell.bytes for cell in row.cells if cell.direction == "write") for row in rows]
 
 
 def _sums(rows: Columns, name: str, kept: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    """Add up a column by record: a row for each direction."""
+    """Return the sum of a column for each record, over all directions."""
     return np.bincount(rows["row"][kept], weights=rows[name][kept], minlength=count)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a test asks of the drive: sizes, places, and the share of reads of its grid (RW1)."""
+    """What a test does to the drive: block sizes, ranges, and the grid's share of reads (RW1)."""
 
     name: str
     read_pct: int
@@ -264,7 +264,7 @@ class Load:
     def workload(
         self, shape: Shape, seconds: float, *, writes: bool = False, record_s: float | None = None
     ) -> Workload:
-        """Return it at thread count and depth for some seconds.
+        """Return a workload of the load with threads and depth, for some seconds.
 
         `writes`: nothing but writes (0/100). Rows are of `record_s`, by default of a second at most.
         """
@@ -291,7 +291,7 @@ def blocks_of(load: Load) -> Iterator[BlockShare]:
 
 
 def ranges_of(load: Load) -> Iterator[RangeShare]:
-    """Yield the parts of the LBAs in use, each with its share of the I/Os; none where all are alike."""
+    """Yield the ranges of the LBAs in use, each with its share of the I/Os; none if all shares are equal."""
     if isinstance(load.pattern, Bands):
         bands = load.pattern.bands
         spans, accesses = (
@@ -302,7 +302,7 @@ def ranges_of(load: Load) -> Iterator[RangeShare]:
 
 
 def why_left_out(data: RunData, load: Load) -> str:
-    """Return why sizes of a load were left out; nothing where none were."""
+    """Return why block sizes of a load were left out; empty if none were."""
     if not load.left_out_bytes:
         return ""
     sectors = block_text(data.logical_block_bytes)
@@ -310,7 +310,7 @@ def why_left_out(data: RunData, load: Load) -> str:
 
 
 def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, baseline: float) -> PtsWait:
-    """Return bursts with rests of so many bursts against the baseline, and the writes after them.
+    """Return the result of bursts with rests of one length, and of the writes after them.
 
     The first burst goes on from writes without rests: it follows none, and no figure of the rest has it.
     """
@@ -331,7 +331,7 @@ def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, 
 
 
 def preconditioning_of(p: PtsParams, name: str, samples: PtsSamples, round_s: float) -> Stimulus:
-    """Return preconditioning in rounds, a sample of each, as the header of a page prints it."""
+    """Return preconditioning in rounds, with a sample of each, as printed in the header of a page."""
     threads, depth = p.shape
     return Stimulus(
         what=name,

@@ -1,4 +1,4 @@
-"""SNIA's tests of one long load: their findings and their tables."""
+"""The findings and tables of SNIA's tests of one long load."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def window_of(samples: PtsSamples) -> Window:
-    """Return the window of samples that steady state is judged by."""
+    """Return the window of samples by which steady state is judged."""
     return Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
 
 
 def fills_of(result: PtsSaturationResult) -> list[float]:
-    """Return how often the user capacity was written by the end of each record."""
+    """Return how many times the user capacity was written by the end of each record."""
     return [total / result.capacity_bytes for total in result.records.total_bytes()]
 
 
 def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
-    """Yield what ended the test, and where the drive was then."""
+    """Yield what ended the test, and the drive's speed then."""
     records, ended = result.records, result.ended
     shown = Evidence((records.ordinal,), (0, ended - 1) if ended else None)
     if not ended:
@@ -61,7 +61,7 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
 
 
 def _ended(result: PtsSaturationResult) -> str:
-    """Return what ended the test; after too little writing the rule of steady state proves none."""
+    """Return what ended the test; the steady-state rule proves nothing after too little writing."""
     if result.reason is None:
         return "cut short"
     if result.reason == "steady" and not result.samples.steady:
@@ -70,7 +70,7 @@ def _ended(result: PtsSaturationResult) -> str:
 
 
 def ends(result: PtsSaturationResult) -> Table:
-    """Return the reason for the stop, in one row."""
+    """Return a table of why the test stopped, in one row."""
     head = ("Stimulus", "Ended by", "After", "Drive fills", "Samples", "Steady", "Drive fills at the window")
     row = (
         cells.words(result.stimulus),
@@ -85,7 +85,7 @@ def ends(result: PtsSaturationResult) -> Table:
 
 
 def course_table(result: PtsSaturationResult) -> Table:
-    """Return the load at every half drive fill."""
+    """Return a table of the load at every half drive fill."""
     records, fills = result.records, fills_of(result)
     rows = tuple(
         (
@@ -105,14 +105,14 @@ def course_table(result: PtsSaturationResult) -> Table:
 
 
 def course(fills: Sequence[float]) -> list[int]:
-    """Return the first record of every half drive fill, and the last one."""
+    """Return the first record in every half drive fill, and the last record."""
     halves = [int(2 * each) for each in fills]
     found = [at for at, (before, now) in enumerate(pairwise([0, *halves])) if now > before]
     return list(dict.fromkeys([*found, *range(len(fills))[-1:]]))
 
 
 def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
-    """Return the reason for the stop, the window, and the course of the load."""
+    """Return the tables of why the test stopped, the window, and the course of the load."""
     return (
         ends(result),
         window_table([window_of(result.samples)]),
@@ -122,12 +122,12 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
 
 
 def first_after_cut(waits: Sequence[PtsWait]) -> PtsWait | None:
-    """Return the bursts that came first after the last interruption; None where there was none."""
+    """Return the bursts that came first after the last interruption; None if there was none."""
     return next((wait for wait in reversed(waits) if wait.cut), None)
 
 
 def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
-    """Yield the gain of each rest against the baseline."""
+    """Yield the gain of each rest over the baseline."""
     gains = ", ".join(
         f"{share_text(wait.of_baseline)} after {Amount(wait.idle_s, 's')}" for wait in result.waits
     )
@@ -154,7 +154,7 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
 
 
 def waits(result: PtsIdleRecoveryResult) -> Table:
-    """Return the mean of each wait state against the baseline."""
+    """Return a table of each wait state's mean against the baseline."""
     head = (
         "Wait state",
         "Bursts after a rest",
@@ -193,12 +193,12 @@ def _row(wait: PtsWait) -> tuple[cells.Cell, ...]:
 
 
 def idle_tables(result: PtsIdleRecoveryResult) -> tuple[Table, ...]:
-    """Return the window of the preconditioning, and the wait states."""
+    """Return the tables of the preconditioning's window and the wait states."""
     return (window_table([window_of(result.samples)]), waits(result), *open_points(result))
 
 
 def _later(records: PtsRecords, level: float, reached_s: float) -> str:
-    """Return how many of the records after the first that reached a level were below it again."""
+    """Return how many records fell below a level again after the first record that reached it."""
     ends_s = records.ends_s()
     after = [value for end_s, value in zip(ends_s, records.mb_s, strict=True) if end_s > reached_s]
     below = sum(value < level for value in after)
@@ -206,7 +206,7 @@ def _later(records: PtsRecords, level: float, reached_s: float) -> str:
 
 
 def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
-    """Yield whether, and when, the drive was as fast as before."""
+    """Yield whether, and when, the drive became as fast as before."""
     first, between, last = result.groups
     reached = result.recovery_s
     back = "not recovered after {time}" if reached is None else "recovered after {time}{later}"
@@ -229,7 +229,7 @@ def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
 
 
 def groups(result: PtsCrossStimulusResult) -> Table:
-    """Return the three loads, and when the third was as fast as the first."""
+    """Return a table of the three loads, and when the third became as fast as the first."""
     head = (
         "Group",
         "Stimulus",
@@ -261,5 +261,5 @@ def _recovered(result: PtsCrossStimulusResult) -> cells.Cell:
 
 
 def cross_tables(result: PtsCrossStimulusResult) -> tuple[Table, ...]:
-    """Return the three loads."""
+    """Return the tables of the three loads."""
     return (groups(result), *open_points(result))

@@ -1,4 +1,4 @@
-"""What SNIA's specification asks of every test: the setting, what comes before the rounds, and departures.
+"""What SNIA's specification requires of every test: settings, preparation before the rounds, and departures.
 
 Each default is what the specification asks for or recommends, so whatever a run has otherwise is a departure,
 except the choices that it leaves open. A run under a published practice is compared with that (`followed`).
@@ -77,7 +77,7 @@ _ROUND = re.compile(r"(.*\bround \d+), ")
 
 
 class PtsParams(Params):
-    """Of every test of the specification."""
+    """Parameters of every test in the specification."""
 
     choices: ClassVar[frozenset[str]] = frozenset(
         {"setting", "threads", "depth", "active_range", "active_range_amount", "active_range_segments"}
@@ -131,7 +131,7 @@ class PtsParams(Params):
 
     @model_validator(mode="after")
     def _amount_of_segments(self) -> Self:
-        """Refuse segments of no amount; here, since a suite leaves out what a plan refuses."""
+        """Refuse segments without an amount; the check is here, as a suite leaves out what a plan refuses."""
         if self.active_range_segments > 1 and not self.active_range_amount:
             raise UsageError(
                 "segments of the active range need its amount",
@@ -141,38 +141,38 @@ class PtsParams(Params):
 
     @property
     def write_cache(self) -> str:
-        """What the setting asks of the drive's write cache."""
+        """The write cache setting that the test's setting requires."""
         return WRITE_CACHE[self.setting]
 
     @property
     def source(self) -> str:
-        """What the run follows, and its departures are departures from."""
+        """The source that the run follows, from which its departures are counted."""
         return SPECIFICATION
 
     @property
     def followed(self) -> Mapping[str, object]:
-        """Values of parameters that the source has, where it is not the specification."""
+        """Parameter values from the source, if the source is not the specification."""
         return {}
 
     @property
     def recommended(self) -> tuple[int, int] | None:
-        """Threads and depth of each that the specification names for the test; None: it leaves them open."""
+        """Threads and depth that the specification names for the test; None: it leaves them open."""
         return RECOMMENDED_SHAPE[self.setting]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of threads, and I/Os in flight per thread."""
+        """Number of threads, and of I/Os in flight per thread."""
         threads, depth = self.recommended or RECOMMENDED_SHAPE[self.setting]
         return self.threads or threads, self.depth or depth
 
     @property
     def engine(self) -> Literal["sync", "uring"]:
-        """What issues the I/O of the test on a real drive: one at a time needs no ring."""
+        """Engine for the test's I/O on a real drive; one I/O at a time needs no ring."""
         return "sync" if self.shape[1] == 1 else "uring"
 
     @property
     def open_points(self) -> tuple[str, ...]:
-        """What the text leaves open of this test under its setting."""
+        """Points that the specification leaves open for this test in its setting."""
         names = ("left_open", "left_open_client") if self.setting == "client" else ("left_open",)
         return tuple(
             each for name in names for kind in type(self).__mro__ for each in vars(kind).get(name, ())
@@ -184,13 +184,13 @@ class PtsParams(Params):
         return self.active_range or ACTIVE_RANGE_PCT[self.setting]
 
     def range_bytes(self, capacity_bytes: int) -> int:
-        """Bytes in use: the active range, or the amount of it that was asked for."""
+        """Return the bytes in use: the active range, or the requested amount of it."""
         whole = capacity_bytes * self.range_pct // 100
         return min(whole, self.active_range_amount) if self.active_range_amount else whole
 
 
 class LoopParams(PtsParams):
-    """Of the tests that do rounds until steady."""
+    """Parameters of tests that run rounds until steady."""
 
     most_rounds: int = param(
         25, "maximum rounds, steady or not; the last five are then the window", quick=5, ge=5, le=1000
@@ -199,7 +199,7 @@ class LoopParams(PtsParams):
 
 
 class RoundsParams(LoopParams):
-    """Of those that write the drive over before."""
+    """Parameters of tests that write the whole drive before the rounds."""
 
     left_open_client: ClassVar[tuple[str, ...]] = (
         "whether PTS-C writes twice the user capacity or twice the active range before the rounds: here as "
@@ -227,12 +227,12 @@ class RoundsParams(LoopParams):
 
 
 def engine_of(depth: int) -> Any:  # noqa: ANN401 - the name of an engine
-    """Return what issues the I/O of a thread: one at a time needs no ring."""
+    """Return the engine for a thread's I/O; one I/O at a time needs no ring."""
     return "sync" if depth == 1 else "uring"
 
 
 def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
-    """Set the write cache as the setting says, purge, and keep to the active range."""
+    """Set the write cache as the test's setting requires, purge, and limit I/O to the active range."""
     lab.conditions(scheduler="none", write_cache=p.write_cache)
     lab.purge(if_able=True, label=label)
     unit = max(lab.logical_block_bytes, min(SPAN_UNIT_BYTES, lab.usable_bytes))
@@ -246,7 +246,7 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
 
 
 def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "WIPC") -> None:
-    """Write sequentially, as often as the specification says, before the rounds.
+    """Write sequentially before the rounds, as many times as the specification requires.
 
     By thread count and depth of the test: each thread begins at its own part of the active range and goes on
     into the next one's, so that every block is written equally often. It goes over the whole active range,
@@ -276,7 +276,7 @@ def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "W
 
 
 def written_until(data: RunData, ordinal: int) -> int:
-    """Return the bytes written from the last purge to the end of a step, by attempts that do not count too.
+    """Return the bytes written from the last purge to the end of a step, including voided attempts.
 
     From the beginning of the run where nothing has purged the drive.
     """
@@ -284,7 +284,7 @@ def written_until(data: RunData, ordinal: int) -> int:
 
 
 def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:
-    """Return the departures of a run, and the warnings about its steady state."""
+    """Return a run's departures, and the warnings about its steady state."""
     result = cast("PtsBase", facts.result)
     found = (
         *_of_drive(facts),
@@ -407,7 +407,7 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
 
 
 def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
-    """Yield one of a run that was resumed; a drive whose state is kept goes back to where it was cut off."""
+    """Yield the departure of a resumed run, unless the drive's state was kept over the interruption."""
     times = len(facts.manifest.sessions) - 1
     if times < 1 or facts.manifest.drive.capabilities.forks:
         return

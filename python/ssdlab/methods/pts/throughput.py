@@ -42,7 +42,7 @@ BLOCKS = (1024 * KIB, 128 * KIB)
 
 
 class PtsThroughputParams(RoundsParams):
-    """Of the throughput test."""
+    """Parameters of the throughput test."""
 
     left_open: ClassVar[tuple[str, ...]] = (
         "the tracked variable: here the throughput of the writes",
@@ -54,12 +54,12 @@ class PtsThroughputParams(RoundsParams):
 
     @property
     def recommended(self) -> tuple[int, int]:
-        """One thread of 32, in both settings."""
+        """One thread with 32 I/Os in flight, in both settings."""
         return 1, 32
 
 
 def procedure(lab: Lab, p: PtsThroughputParams) -> None:
-    """For each block size: purge, precondition with it, and do rounds."""
+    """For each block size, purge, precondition with that size, and run rounds."""
     for block_bytes in BLOCKS:
         name = block_text(block_bytes)
         begin(lab, p, label=f"purge, {name}")
@@ -68,7 +68,7 @@ def procedure(lab: Lab, p: PtsThroughputParams) -> None:
 
 
 def conclude(data: RunData, p: PtsThroughputParams) -> PtsResult:
-    """Report the means over each block size's window."""
+    """Report the mean over each block size's window."""
     groups: list[Group] = [(block_text(each), _cells(p, each), _tracked(each), []) for each in BLOCKS]
     return conclude_rounds(data, p, "throughput", groups)
 

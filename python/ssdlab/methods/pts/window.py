@@ -1,4 +1,4 @@
-"""What tests of rounds conclude: every cell's values, and the window that is judged and reported.
+"""What tests of rounds conclude: each cell's values, and the window that is judged and reported.
 
 What is reported of a cell is its mean over the rounds of the window that proves steady state; where none
 does, over the last five. Of an interrupted run only rounds after the last cut are judged.
@@ -56,7 +56,7 @@ def collect(
     reported: Literal["window", "four-after"] = "window",
     tails: bool = False,
 ) -> PtsRounds:
-    """Put the rounds of a group together: every cell's values, and the window that is judged.
+    """Collect the rounds of a group of cells: each cell's values, and the window that is judged.
 
     With `tails` each cell has the five nines of its I/Os in all reported rounds, reads and writes together.
     """
@@ -95,7 +95,7 @@ def collect(
 
 
 def _by_the_host(steps: Sequence[Step]) -> str:
-    """Return in how many of the steps that judge a window the host was the limit, and why in the first."""
+    """Return how many of a window's tracked steps the host limited, and why in the first of them."""
     found = [(step, why) for step in steps if (why := evidence_of(step).not_the_drive())]
     if not found:
         return ""
@@ -104,24 +104,24 @@ def _by_the_host(steps: Sequence[Step]) -> str:
 
 
 def _steps(data: RunData, group: str, cell: Cell, rounds: int) -> list[Step]:
-    """Return a cell's steps, round by round."""
+    """Return a cell's steps in order of rounds."""
     found = (data.step(round_label(group, number, cell.label)) for number in range(1, rounds + 1))
     return [step for step in found if step is not None]
 
 
 def _followed(variable: Tracked, steps: Sequence[Step]) -> TrackedVariable:
-    """Return a tracked variable with its value of each round."""
+    """Return a tracked variable with its value in each round."""
     values = tuple(value for step in steps for value in tracked_value(step, variable))
     return TrackedVariable(name=variable.name, unit=variable.unit, values=values)
 
 
 def _four_after(last: int, rounds: int) -> tuple[int, int]:
-    """Return the first and the last of the four rounds after a window, or of the last four there are."""
+    """Return the first and last of the four rounds after a window, or of the last four rounds."""
     return (last + 1, last + 4) if last + 4 <= rounds else (max(1, rounds - 3), rounds)
 
 
 def judged(variable: TrackedVariable, first: int) -> TrackedVariable:
-    """Add what the rule finds in the window that begins at that position, from 0."""
+    """Apply the steady-state rule to the window that begins at a position, counted from 0."""
     values = variable.values[first : first + WINDOW]
     if len(values) < WINDOW:
         return variable
@@ -155,7 +155,7 @@ def _cell(data: RunData, cell: Cell, steps: Sequence[Step], pooled: tuple[int, i
 
 
 def _five_nines(data: RunData, steps: Sequence[Step]) -> FiveNines | None:
-    """Return the 99.999 % response time of all I/Os of some steps, reads and writes together."""
+    """Return the 99.999 % response time over all I/Os of some steps, reads and writes together."""
     parts = [data.buckets(step) for step in steps]
     buckets = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     longest = max((value for step in steps if (value := step.measured.slower("max"))), default=inf)
@@ -177,7 +177,7 @@ def conclude_rounds(
     *,
     shape: tuple[int, int] | None = None,
 ) -> PtsResult:
-    """Return the result of a test of rounds; `shape` is that of its cells, where not the parameters'."""
+    """Return the result of a test of rounds; `shape`: that of its cells, if not the parameters' own."""
     found = tuple(
         collect(data, cells, tracked, missing, group=group, reported=p.reported, tails=test == "latency")
         for group, cells, tracked, missing in groups
@@ -207,12 +207,12 @@ def conclude_rounds(
 
 
 def was_purged(data: RunData) -> bool:
-    """Return whether the drive was, by anything that counts as one."""
+    """Return whether the drive was purged, by any means that counts as a purge."""
     return any(step.verb == "purge" and step.found(PurgeFacts).purged for step in data.steps)
 
 
 def rounds_text(rounds: PtsRounds) -> str:
-    """Return the verdict on steady state as the header of a page gives it."""
+    """Return the verdict on steady state, as printed in the header of a page."""
     failed = failed_text(Window.each_of(rounds), rounds)
     if rounds.reported != (rounds.first, rounds.last):
         verdict = (
@@ -261,7 +261,7 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
-    """Yield headline figures: of what was tracked, and of the 4 KiB cells that reviews print.
+    """Yield the headline figures of the tracked variables, and of the 4 KiB cells that reviews print.
 
     Each is the mean over the reported rounds; of a mix of reads and writes there is the greatest latency too.
     """
@@ -278,7 +278,7 @@ def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
 def _headline_cells(
     test: Test, group: PtsRounds, own: Mapping[str, PtsCell]
 ) -> Iterator[tuple[str, Sequence[float]]]:
-    """Yield which cells are told, each with its value in every round, in the unit of what is tracked."""
+    """Yield the cells with headline figures, each with its values by round in the tracked unit."""
     tracked = {each.name: each.values for each in group.tracked}
     yield from tracked.items()
     for mix in _MIXES.get(test, ()):
@@ -296,7 +296,7 @@ def _scalar(
     *,
     greatest: bool = False,
 ) -> Metric:
-    """Return the mean of a cell's rounds, or what is the greatest in them; of latency in µs."""
+    """Return the mean or maximum of a cell over its rounds; latencies are in µs."""
     rounds = tuple(each or 0.0 for each in values)
     found = group.max_of_window(rounds) if greatest else group.of_window(rounds)
     value = found if found is None or test != "latency" else found / 1000

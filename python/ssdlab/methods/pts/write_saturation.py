@@ -1,4 +1,4 @@
-"""SNIA's write saturation test: random writes from the fresh drive until it is saturated.
+"""SNIA's write saturation test: random writes from the fresh state until the drive is saturated.
 
 Question
     How random writes slow down from the fresh state on, and their rate when the drive is full.
@@ -77,7 +77,7 @@ LABEL = "saturation and histogram"
 
 
 class PtsWriteSaturationParams(PtsParams):
-    """Of the write saturation test."""
+    """Parameters of the write saturation test."""
 
     choices: ClassVar[frozenset[str]] = PtsParams.choices | {"stimulus"}
     allowed: ClassVar[Mapping[str, frozenset[object]]] = {"most_seconds": frozenset({86_400.0})}
@@ -109,21 +109,21 @@ class PtsWriteSaturationParams(PtsParams):
 
     @property
     def recommended(self) -> None:
-        """None: thread count and depth are the operator's choice."""
+        """None: the operator chooses thread count and depth."""
 
     @property
     def histogram_records(self) -> int:
-        """Records of the histogram."""
+        """Number of records in the histogram."""
         return max(1, round(self.histogram_seconds / self.seconds))
 
     def rule(self, capacity_bytes: int) -> StopRule:
-        """Return what ends the test."""
+        """Return the conditions that end the test."""
         records = max(1, round(self.most_seconds / self.seconds))
         return StopRule(round(self.capacities * capacity_bytes), records, self.cycle, self.until_steady)
 
 
 def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
-    """Purge, and write until saturated; the histogram is taken of the same load as it goes on."""
+    """Purge, write until saturated, then record the histogram while the same load continues."""
     begin(lab, p)
     rule = p.rule(lab.capacity_bytes)
     load = load_of(p.stimulus, lab.logical_block_bytes)
@@ -140,7 +140,7 @@ def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
 
 
 def load_of(stimulus: Stimuli, logical_block_bytes: int) -> Load:
-    """Return what is asked of the drive."""
+    """Return the test's load."""
     if stimulus == "composite":
         composite = PtsCompositeParams()
         found = composite_load(composite, logical_block_bytes)
@@ -151,7 +151,7 @@ def load_of(stimulus: Stimuli, logical_block_bytes: int) -> Load:
 
 
 def stimuli_of(p: PtsWriteSaturationParams, name: str, end: Ended | None, until: int) -> tuple[Stimulus, ...]:
-    """Return the load and the histogram as the header of a page prints them."""
+    """Return the load and the histogram, as printed in the header of a page."""
     threads, depth = p.shape
     saturating = Stimulus(
         what=name,
@@ -166,7 +166,7 @@ def stimuli_of(p: PtsWriteSaturationParams, name: str, end: Ended | None, until:
 
 
 def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
-    """Say what ended it, and give every record and the histogram."""
+    """Report what ended the test, every record, and the histogram."""
     step = data.step(LABEL)
     assert step is not None  # a finished run has it
     found, rule = records_of(data, step), p.rule(data.capacity_bytes)

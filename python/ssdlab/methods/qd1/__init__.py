@@ -1,4 +1,4 @@
-"""Random and sequential I/O, one at a time."""
+"""Random and sequential I/O, with one I/O in flight."""
 
 from __future__ import annotations
 

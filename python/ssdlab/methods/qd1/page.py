@@ -1,4 +1,4 @@
-"""One I/O in flight: four workloads, their latency, and throughput over block size."""
+"""Page of one I/O in flight: four workloads, their latency, and throughput over block size."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _UNITS: tuple[Quantity, Quantity] = ("iops", "mb_s")
 
 @dataclass(frozen=True)
 class One:
-    """A run beside its typed Result."""
+    """A run with its typed result."""
 
     shown: Shown
     result: Qd1Result
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of all runs of `qd1`."""
+    """Return the section of `qd1`, with all its runs."""
     ones = [One(*one) for one in with_result(runs, Qd1Result)]
     corners = [(one.shown, point) for one in ones for point in one.result.corners]
     sizes = [(one.shown, point) for one in ones for point in one.result.block_sizes]
@@ -91,7 +91,7 @@ def _name(point: Point) -> str:
 
 
 def _unshown(ones: Sequence[One]) -> str:
-    """Return which runs have writes of a state that was not shown; nothing where all was."""
+    """Return which runs have writes in an unproven state; empty if there are none."""
     text = "The writes have no proven state, and may have several."
     lines = texts_of([(one.shown, "" if one.result.writes_shown else text) for one in ones])
     return f" {' '.join(lines)}" if lines else ""
@@ -123,7 +123,7 @@ def _worked(corners: Corners) -> list[efficiency.Worked]:
 
 
 def _bars_views(corners: Corners) -> tuple[BarsView, ...]:
-    """Return IOPS and MB/s of each block size: those of two sizes do not compare."""
+    """Return views of IOPS and MB/s, one for each block size; figures of two sizes do not compare."""
     sizes = sorted({point.block_bytes for _, point in corners})
     return tuple(
         _bars_view(own, unit, f", {block_text(size)}")

@@ -1,4 +1,4 @@
-"""Latency and throughput with one I/O at a time, so without queueing.
+"""Latency and throughput with one I/O in flight, so without queueing.
 
 Question
     Throughput and latency at queue depth 1, where most software works, and how both change with the block
@@ -96,7 +96,7 @@ class Qd1Params(SteadyParams):
 
 
 def procedure(lab: Lab, p: Qd1Params) -> None:
-    """Fill, then everything that reads, then everything that writes, each order in its steady state."""
+    """Fill, then run everything that reads, then everything that writes, each order in its steady state."""
     lab.conditions(scheduler="none")
     lab.fill(passes=p.fill_passes, unless_written=True)
     _measure(lab, p, ("random", "sequential"), "read")
@@ -110,7 +110,7 @@ def procedure(lab: Lab, p: Qd1Params) -> None:
 
 
 def _measure(lab: Lab, p: Qd1Params, orders: tuple[Order, ...], direction: ReadOrWrite) -> None:
-    """Take the workloads of a direction, then their lines over block size."""
+    """Run the workloads of one direction, then its block sizes."""
     chosen = [corner for corner in CORNERS if corner[0] in orders and corner[1] == direction]
     for order, _, block_bytes in chosen:
         workload = one_at_a_time(order, direction, block_bytes, p.seconds, p.ramp_seconds)
@@ -130,7 +130,7 @@ def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
 
 
 def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
-    """Put the four workloads and the lines over block size together."""
+    """Collect the four workloads and the lines over block size."""
     corners = tuple(
         point_of(step)
         for order, direction, _ in CORNERS
@@ -149,7 +149,7 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
 
 
 def _figures(point: Point, states: Mapping[Order, SteadyProof | None]) -> Iterator[Metric]:
-    """Yield the figures of a corner; those of writes are of the steady state of their order."""
+    """Yield the figures of a corner; figures of writes carry the steady state of their order."""
     written = point.direction == "write"
     proof = states.get(point.pattern) if written else None
     for each in point_scalars(f"qd1_{point.pattern}_{point.direction}", point):
@@ -158,7 +158,7 @@ def _figures(point: Point, states: Mapping[Order, SteadyProof | None]) -> Iterat
 
 
 def steady_label(order: Order) -> str:
-    """Return the label of the step that brings the writes of an order to steady state."""
+    """Return the label of the step that brings an order's writes to steady state."""
     return f"{order} to steady state"
 
 
@@ -188,19 +188,19 @@ Size = Annotated[Bytes, Field(ge=512, le=MAX_BLOCK_BYTES, multiple_of=512)]
 def one_at_a_time(
     order: Order, direction: ReadOrWrite, block_bytes: int, seconds: float, ramp_seconds: float
 ) -> Workload:
-    """Return the workload of one thread with one synchronous I/O in flight."""
+    """Return a workload of one thread with one synchronous I/O in flight."""
     return closed_loop(
         order, direction, block_bytes=block_bytes, in_flight=1, seconds=seconds, ramp_seconds=ramp_seconds
     )
 
 
 def size_label(order: Order, direction: ReadOrWrite, size: int) -> str:
-    """Return what the step of a block size is called."""
+    """Return the label of a block size's step."""
     return f"{order} {direction} {units.block_text(size)}"
 
 
 def size_point(data: RunData, order: Order, direction: ReadOrWrite, size: int) -> Point:
-    """Return the point of a block size; an empty row with the reason where the drive cannot address it."""
+    """Return the point of a block size; if the drive cannot address it, an empty row with the reason."""
     label = size_label(order, direction, size)
     if (step := data.step(label)) is not None:
         return point_of(step)

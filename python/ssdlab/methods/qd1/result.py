@@ -1,4 +1,4 @@
-"""The Result of one I/O at a time, its findings and its tables."""
+"""The result of one I/O in flight, with its findings and tables."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Qd1Result(ResultBase):
 
     @property
     def writes_shown(self) -> bool:
-        """Whether steady state was shown of sequential and random writes."""
+        """Whether steady state is proven for sequential and for random writes."""
         return bool(self.steady) and all(proof.reached for proof in self.steady)
 
 
 def findings(result: Qd1Result) -> Iterator[Claim]:
-    """Yield each corner, and the states that writes were taken in."""
+    """Yield the figures of each corner, and the drive's states during writes."""
     for point in result.corners:
         if point.missing is None:
             yield _point_claim(point, f"{point.pattern} {point.direction}")
@@ -56,7 +56,7 @@ def findings(result: Qd1Result) -> Iterator[Claim]:
 
 
 def _point_claim(point: Point, name: str) -> Claim:
-    """Return the throughput of a point, with its mean response time."""
+    """Return a claim of a point's throughput, with its mean response time."""
     mean = (point.response_ns or {}).get("mean")
     others: dict[str, Amount | str] = {"name": name}
     if mean is not None:
@@ -72,7 +72,7 @@ def _point_claim(point: Point, name: str) -> Claim:
 
 
 def tables(result: Qd1Result) -> tuple[Table, ...]:
-    """Return the four corners and the sweep of block sizes."""
+    """Return the tables of the four corners and of the block sizes."""
     return (
         *tables_of_points(result.corners),
         *(tables_of_points(result.block_sizes) if result.block_sizes else ()),

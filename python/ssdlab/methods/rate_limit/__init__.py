@@ -1,4 +1,4 @@
-"""The highest rate of arrivals under a latency bound."""
+"""The highest rate of arrivals within a latency bound."""
 
 from __future__ import annotations
 

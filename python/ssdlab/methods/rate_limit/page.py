@@ -1,4 +1,4 @@
-"""Latency over offered load, and the highest rate under the bound."""
+"""Page of rate limits: latency over offered load, and the highest rate within the bound."""
 
 from __future__ import annotations
 

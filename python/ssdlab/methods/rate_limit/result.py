@@ -1,4 +1,4 @@
-"""The Result of a rate under a latency bound."""
+"""The result of a rate within a latency bound."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHOWN = ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 
 
 class OfferedLoad(Stored):
-    """One rate tried in an open loop."""
+    """One rate that was tried in an open loop."""
 
     rate: int = Field(description="arrivals a second")
     ordinal: int
@@ -58,7 +58,7 @@ class OfferedLoad(Stored):
 
     @classmethod
     def of(cls, step: Step, percentile: str, bound_ns: float, maximum: int) -> Self:
-        """Judge the step of one rate.
+        """Judge the step that ran one rate.
 
         A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
         """
@@ -94,16 +94,16 @@ class OfferedLoad(Stored):
 
     @property
     def unmeasured(self) -> bool:
-        """Whether it says nothing of the drive: it was disturbed, or nothing arrived."""
+        """Whether the step shows nothing about the drive: it was disturbed, or had no response times."""
         return not self.held and (bool(self.disturbed) or not any(self.response_ns.values()))
 
     def by_longest(self, percentile: str) -> bool:
-        """Whether there were too few I/Os for the percentile: the longest was checked against the bound."""
+        """Whether the longest I/O was compared with the bound, as there were too few for the percentile."""
         return self.response_ns.get(percentile) is None and self.response_ns.get("max") is not None
 
 
 class RateLimitResult(ResultBase):
-    """The highest rate of arrivals under a latency bound."""
+    """The highest rate of arrivals within a latency bound."""
 
     kind: Literal["rate-limit"] = "rate-limit"
     read_pct: int
@@ -120,7 +120,7 @@ class RateLimitResult(ResultBase):
         tries: Iterable[OfferedLoad],
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Return the Result of the rates tried; `facts` are the parameters of the run."""
+        """Return the result of the rates tried; `facts` are the parameters of the run."""
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)
         held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
@@ -138,7 +138,7 @@ class RateLimitResult(ResultBase):
 
     @property
     def unjudged(self) -> OfferedLoad | None:
-        """The rate that proves nothing about the drive, if none passed.
+        """If no rate passed, a rate that shows nothing about the drive; else None.
 
         The lowest, preferably a disturbed one.
         """
@@ -148,7 +148,7 @@ class RateLimitResult(ResultBase):
         return next((each for each in found if each.disturbed), next(iter(found), None))
 
     def _unjudged(self) -> tuple[Qualifier, ...]:
-        """Return what stands with a rate that was not found."""
+        """Return the qualifier of a rate that could not be judged."""
         rate = self.unjudged
         return () if rate is None else (Qualifier(code="not-judged", steps=(rate.ordinal,), why=rate.why),)
 
@@ -156,7 +156,7 @@ class RateLimitResult(ResultBase):
 def failure_of(
     share: float | None, dropped: int, latency: Amount, what: str, bound_ns: float, shown: Evidence
 ) -> Claim | None:
-    """Return why a rate does not hold; None if it does. `what`: which latency, `p99 was`."""
+    """Return why a rate failed; None if it passed. `what` begins the reason, such as `p99 was`."""
     if dropped:
         return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
     if share is None:
@@ -218,7 +218,7 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
 
 
 def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
-    """Yield at which rates there were too few I/Os for the percentile."""
+    """Yield the rates that had too few I/Os for the percentile."""
     short = [each for each in result.tries if each.held and each.by_longest(result.percentile)]
     if short:
         yield Claim(
@@ -232,7 +232,7 @@ def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
 
 
 def rates(result: RateLimitResult) -> Table:
-    """Return every rate tried."""
+    """Return a table of every rate tried."""
     head = ("Offered", "Done", "Mean", "p99", "p99.9", "Dropped", "Held", "W")
     rows = tuple(
         (
@@ -259,5 +259,5 @@ def _held(load: OfferedLoad, percentile: str) -> str:
 
 
 def tables(result: RateLimitResult) -> tuple[Table, ...]:
-    """Return every rate tried."""
+    """Return a table of every rate tried."""
     return (rates(result),)

@@ -1,4 +1,4 @@
-"""Reads beside writes, over the rates of both."""
+"""Reads beside writes, at several rates of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads under writes: a map of their latency over both rates, and lines over the rate of writes."""
+"""Page of reads under writes: a map of read latency over both rates, and lines over the rate of writes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ABSENT = "saturated: no latency, as the rates were not sustained"
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of reads under writes, all its runs in the same charts."""
+    """Return the section of reads under writes, with all its runs in the same charts."""
     kept = with_result(runs, ReadUnderWritesResult)
     figures = (_map(kept), _lines(kept), _efficiency(kept))
     return Section(
@@ -124,7 +124,7 @@ def _heat(
 
 
 def _lines(kept: Sequence[Loaded]) -> Figure:
-    """Return latency over the writes: a view for each rate of reads, so that drives compare in each."""
+    """Return read latency over writes, with a view for each rate of reads in which drives compare."""
     reads, writes = _shares(kept)
     every = [v for _, result in kept for cell in result.cells for v in _pair(cell) if v is not None]
     reach = (min(every, default=1.0), max(every, default=1.0))
@@ -153,7 +153,7 @@ def _pair(cell: LoadCell) -> tuple[float | None, float | None]:
 
 
 def _of_run(one: Loaded, share: int) -> list[Line]:
-    """Return p99 and mean of one rate of reads, as far as they were held."""
+    """Return the p99 and mean at one rate of reads, up to saturation."""
     shown, result = one
     row = sorted((cell for cell in result.cells if cell.read_pct == share), key=lambda cell: cell.write_pct)
     lines = []

@@ -1,4 +1,4 @@
-"""Read latency while the drive is being written, over read rate and write rate.
+"""Read latency while the drive is written, at several rates of reads and writes.
 
 Question
     Mean and tail latency of 4 KiB random reads at fixed rates, during 4 KiB random writes at fixed rates. A
@@ -60,7 +60,7 @@ Cell = tuple[int, int]
 
 
 class ReadUnderWritesParams(RandomSteadyParams):
-    """Of the map, after writing to steady state."""
+    """Parameters of the map, and of writing to steady state before it."""
 
     read_shares: Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], AfterValidator(rising)] = param(
         (5, 25, 50, 75),
@@ -100,12 +100,12 @@ class ReadUnderWritesParams(RandomSteadyParams):
 
 
 def cells_of(p: ReadUnderWritesParams) -> list[Cell]:
-    """Return the cells in the order they are taken: most writes first, so that no rest precedes them."""
+    """Return the cells in the order of measurement: most writes first, so that no rest precedes them."""
     return [(reads, writes) for writes in reversed(p.write_shares) for reads in p.read_shares]
 
 
 def procedure(lab: Lab, p: ReadUnderWritesParams) -> None:
-    """Fill, write to steady state, measure both references, then each cell."""
+    """Fill, write to steady state, measure both reference rates, then each cell."""
     lab.conditions(scheduler="none")
     with in_steady_state(lab, p, BLOCK_BYTES):
         writes, reads = lab.sweep(ALONE, ("writes", "reads"), lambda name: _alone(p, name), forked=True)
@@ -121,7 +121,7 @@ def procedure(lab: Lab, p: ReadUnderWritesParams) -> None:
 
 
 def conclude(data: RunData, p: ReadUnderWritesParams) -> ReadUnderWritesResult:
-    """Put the map together, each cell beside the rates that its shares are of."""
+    """Collect the map of cells, and the reference rates that their shares refer to."""
     writes, reads = data.step(f"{ALONE} writes"), data.step(f"{ALONE} reads")
     assert writes is not None  # the procedure has both
     assert reads is not None
@@ -172,12 +172,12 @@ def _loaded(p: ReadUnderWritesParams, reads: int | None, writes: int | None) -> 
 
 
 def _rate(step: Step) -> float | None:
-    """Return what a reference did a second; None in a plan, which measures nothing."""
+    """Return a reference's I/Os per second; None in a plan, which measures nothing."""
     return None if step.summary is None else float(step.summary.iops)
 
 
 def _share(iops: float | None, pct: int) -> int | None:
-    """Return a share of a reference, in whole I/Os a second; 0 only of none."""
+    """Return a share of a reference in whole I/Os per second; 0 only for a share of 0 %."""
     if pct == 0:
         return 0
     return None if iops is None else max(1, round(iops * pct / 100))

@@ -1,4 +1,4 @@
-"""The Result of reads under writes: a map of read latency over the rates of reads and of writes."""
+"""The result of reads under writes: read latency over the rates of reads and writes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHANCE = 4.0
 
 
 class Reference(Stored):
-    """One of the two rates that shares are of, measured alone."""
+    """A reference rate, measured alone, of which cells take shares."""
 
     direction: Side_
     ordinal: int
@@ -65,7 +65,7 @@ class Reference(Stored):
 
     @classmethod
     def of(cls, step: Step, direction: Side_) -> Self:
-        """Return what the step of a reference found."""
+        """Return the reference that a step measured."""
         (stream,) = step.ran.streams
         return cls(
             direction=direction,
@@ -78,7 +78,7 @@ class Reference(Stored):
 
 
 class LoadCell(Stored):
-    """Reads at one rate with writes at another."""
+    """Reads at one rate beside writes at another."""
 
     read_pct: int = Field(description="of the peak of reads alone")
     write_pct: int = Field(description="of the steady rate of writes alone")
@@ -105,7 +105,7 @@ class LoadCell(Stored):
 
     @classmethod
     def of(cls, step: Step, rows: Columns, shares: tuple[int, int], rates: tuple[int, int]) -> Self:
-        """Judge the step of one cell by its summary and its interval rows."""
+        """Judge the step of a cell by its summary and its interval rows."""
         summary = step.measured
         sides: dict[Side_, Side] = {"read": summary.read or NO_SIDE, "write": summary.write or NO_SIDE}
         found = (
@@ -139,22 +139,22 @@ class LoadCell(Stored):
 
     @property
     def saturated(self) -> bool:
-        """Whether the drive was too slow for it: a disturbed cell says nothing of that."""
+        """Whether the drive was too slow for the cell; False if the step was disturbed."""
         return not self.held and not self.disturbed
 
     @property
     def shares(self) -> tuple[int, int]:
-        """Of reads and of writes."""
+        """Shares of the reference rates: of reads, and of writes."""
         return self.read_pct, self.write_pct
 
     @property
     def iops(self) -> float:
-        """Reads and writes together."""
+        """IOPS of reads and writes together."""
         return self.read_iops + self.write_iops
 
 
 class ReadUnderWritesResult(ResultBase):
-    """Latency of reads over the rates of reads and of concurrent writes."""
+    """Read latency over the rates of reads and of concurrent writes."""
 
     kind: Literal["read-under-writes"] = "read-under-writes"
     block_bytes: int
@@ -171,21 +171,21 @@ class ReadUnderWritesResult(ResultBase):
         cells: tuple[LoadCell, ...],
         **facts: Any,  # noqa: ANN401 - of the fields
     ) -> Self:
-        """Return the Result of the cells with its headlines; `facts` are its other fields."""
+        """Return the result of the cells with its headline figures; `facts` are its other fields."""
         result = cls(cells=cells, **facts)
         return result.model_copy(update={"scalars": result.headlines()})
 
     @property
     def in_steady_state(self) -> bool:
-        """Whether the writing before is proven to have reached it, with no fresh blocks left."""
+        """Whether the earlier writing is proven to have reached steady state, with no fresh blocks left."""
         return self.steady is not None and self.steady.reached and self.steady.fills_enough
 
     def cell(self, read_pct: int, write_pct: int) -> LoadCell | None:
-        """Return the cell of these shares, if it was taken."""
+        """Return the cell with these shares, if it was measured."""
         return next((each for each in self.cells if each.shares == (read_pct, write_pct)), None)
 
     def headlines(self) -> tuple[Metric, ...]:
-        """Return the figures that comparisons use; of a saturated cell they have no value."""
+        """Return the figures that comparisons use; for a saturated cell they have no value."""
         cell = self.cell(*HEADLINE)
         if cell is None:
             return ()
@@ -209,7 +209,7 @@ class ReadUnderWritesResult(ResultBase):
         return tuple(each.resting(chosen_among=among).qualified(self._state()) for each in figures)
 
     def _state(self) -> tuple[Qualifier, ...]:
-        """Return what stands with the figures: also where fresh blocks may have been left."""
+        """Return the qualifiers of the figures, including one for fresh blocks that may be left."""
         if self.steady is None or not self.steady.reached or self.steady.fills_enough:
             return proven(self.steady)
         why = "the drive was overwritten less than twice before"
@@ -217,14 +217,14 @@ class ReadUnderWritesResult(ResultBase):
 
 
 def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | None:
-    """Return how many times as long reads take in a cell as at the same rate alone; None where unknown."""
+    """Return how many times as long reads take in a cell as alone at the same rate; None if unknown."""
     beside, rested = cell.service_ns.get(key), None if alone is None else alone.service_ns.get(key)
     return beside / rested if beside is not None and rested else None
 
 
 @dataclass(frozen=True)
 class Course:
-    """How one direction of a cell went, in its whole counted rows."""
+    """The I/O of one direction of a cell, over its whole counted rows."""
 
     waits_ns: Sequence[float]
     """Median wait before submission, row by row."""
@@ -234,7 +234,7 @@ class Course:
 
     @classmethod
     def of(cls, rows: Columns, direction: Side_, rate: int) -> Self:
-        """Return that of a direction from the rows of both."""
+        """Return the course of one direction, from the rows of both directions."""
         counted = ~rows["ramp"].astype(bool) & ~rows["partial"].astype(bool)
         own = counted & (rows["direction"] == direction) & (rows["ios"] > 0)
         waits = rows["response_p50_ns"][own] - rows["service_p50_ns"][own]
@@ -245,7 +245,7 @@ class Course:
 
     @property
     def share_done(self) -> float:
-        """Of what the rate brings; all of it where no more is missing than random arrivals vary by."""
+        """Share of the due I/Os that was done; 1 if the shortfall is within the chance of random arrivals."""
         if self.done + CHANCE * math.sqrt(self.due) >= SHARE_DONE * self.due:
             return 1.0
         return self.done / self.due
@@ -290,7 +290,7 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
 
 
 def cell_table(result: ReadUnderWritesResult) -> Table:
-    """Return every cell."""
+    """Return a table of every cell."""
     head = (
         *("Reads, % of peak", "Writes, % of rate alone", "Reads/s", "Writes/s", "Read mean", "Read p99"),
         *("Read p99.9", "Read response p99", "Read p99 / alone", "W", "Held"),
@@ -315,7 +315,7 @@ def cell_table(result: ReadUnderWritesResult) -> Table:
 
 
 def tables(result: ReadUnderWritesResult) -> tuple[Table, ...]:
-    """Return every cell."""
+    """Return a table of every cell."""
     return (cell_table(result),)
 
 
@@ -372,7 +372,7 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
 
 
 def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
-    """Yield how many cells are saturated, and the lightest: none of the others asks for less of both."""
+    """Yield the number of saturated cells, and the lightest: no other saturated cell demands less of both."""
     found = [each for each in cells if each.saturated]
     if not found:
         return
@@ -395,7 +395,7 @@ def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
 
 
 def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
-    """Yield that cells held which ask for more than a saturated one: time or chance decided there."""
+    """Yield the cells that passed although a cell with less load was saturated, so time or chance decided."""
     found = [
         each
         for each in result.cells
@@ -415,5 +415,5 @@ def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
 
 
 def _is_less(one: LoadCell, other: LoadCell) -> bool:
-    """Whether a cell asks for less than another: for no more of both, and not for the same."""
+    """Return whether a cell demands less than another: no more of either direction, and not the same."""
     return one is not other and one.read_pct <= other.read_pct and one.write_pct <= other.write_pct

@@ -1,4 +1,4 @@
-"""Sweeps over the queue depth: peaks of reads, and steady state of writes."""
+"""Sweeps over queue depth: peaks of reads, and steady state of writes."""
 
 from __future__ import annotations
 

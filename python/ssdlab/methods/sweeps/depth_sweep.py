@@ -1,4 +1,4 @@
-"""A sweep over depth, and its conclusion: the lowest depth that is good enough, and the whole curve."""
+"""A sweep over queue depth, and its conclusion: the whole curve, and the lowest depth near its best."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class DepthSweepParams(Params):
 
 
 class PeakReadParams(DepthSweepParams):
-    """Of a sweep of reads."""
+    """Parameters of a sweep of reads."""
 
     fill: bool = param(
         False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
@@ -94,7 +94,7 @@ def read_sweep(lab: Lab, p: PeakReadParams, order: Order, block_bytes: int) -> N
 
 
 def sweep(lab: Lab, p: DepthSweepParams, order: Order, direction: ReadOrWrite, block_bytes: int) -> None:
-    """Do the same at each depth, one after the other without a rest; of writes see that the state held."""
+    """Run the same workload at each depth without a rest; for writes, check that the state held."""
 
     def workload(depth: int) -> Workload:
         return closed_loop(
@@ -121,7 +121,7 @@ def conclude_sweep(
     steady: SteadyProof | None = None,
     alike_depth: int = 0,
 ) -> PeakResult:
-    """Find the reported depth and keep the whole curve.
+    """Choose the reported depth, and keep the whole curve.
 
     Of a sweep of writes `steady` is the state before it, and `alike_depth` the depth of the writing that
     brought that about.
@@ -171,7 +171,7 @@ def _scalars(chosen: Point, order: Order, direction: ReadOrWrite) -> tuple[Metri
 
 
 def _depth_varies(points: Sequence[Point], chosen: int) -> Variation | None:
-    """Return how far the reported depth may lie above the least that would do: it was tried in steps.
+    """Return how far the reported depth can exceed the lowest sufficient one, as depths are tried in steps.
 
     A lower depth whose rows come within reach of the share that is asked for may do as well, so the next
     below that counts.
@@ -192,7 +192,7 @@ def _resting(
     *,
     named_steady: bool,
 ) -> Metric:
-    """Return a figure with its evidence: each drive has a depth of its own, which latencies depend on.
+    """Return a figure with its evidence; a latency also depends on the depth that this drive chose.
 
     A point that is not what it seems may move the choice to another, so those that it rests on count.
     """

@@ -1,4 +1,4 @@
-"""A queue-depth sweep: the whole curve, the reported point, its latency, and who set the limit."""
+"""Page of a queue-depth sweep: the curve, the reported point and its latency, and what set the limit."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ _LATENCY_VIEWS = ("mean", "p99", "p99.9", "p99.99")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A run with its typed Result."""
+    """A run with its typed result."""
 
     shown: Shown
     result: PeakResult
 
     @property
     def measured(self) -> tuple[Point, ...]:
-        """The points that have figures."""
+        """The points with figures."""
         return tuple(point for point in self.result.points if point.missing is None)
 
     @property
@@ -71,12 +71,12 @@ class Sweep:
 
     @property
     def best(self) -> Point:
-        """The point of the greatest throughput."""
+        """The point with the greatest throughput."""
         return self.result.points[self.result.best]
 
     @cached_property
     def unproven(self) -> dict[int, str]:
-        """Labels that forbid ranking points, by depth; empty: none."""
+        """Labels, by depth, that forbid ranking the points; empty: none."""
         unit = rates.WORDS[rates.units(self.result.pattern)[0]]
         return {
             point.in_flight_asked: rates.unproven(self.shown, point.ordinal, unit) for point in self.measured
@@ -84,7 +84,7 @@ class Sweep:
 
     @property
     def held_at_once(self) -> int | None:
-        """I/Os that the drive holds; more wait in the host. None: its record does not say."""
+        """I/Os that the drive can hold; more wait in the host. None: its record does not say."""
         steps = [self.shown.run.step(point.ordinal) for point in self.measured if point.ordinal is not None]
         drives = [step.summary.drive for step in steps if step is not None and step.summary is not None]
         simulated = [drive.commands_held for drive in drives if drive is not None and drive.commands_held]
@@ -95,12 +95,12 @@ class Sweep:
 
     @property
     def dashed(self) -> bool:
-        """Reads are solid, all else dashed."""
+        """Whether its lines are dashed: all but reads are."""
         return self.result.direction != "read"
 
     @property
     def share(self) -> str:
-        """The share that the reported depth must reach: `95 % of the best`."""
+        """The share of the best that the reported depth must reach: `95 % of the best`."""
         return f"{fixed_share_text(self.result.share)} of the best"
 
     @property
@@ -118,7 +118,7 @@ _HEADLINES: tuple[tuple[str, Callable[[Sweep], Point]], ...] = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of one sweep method, all its runs in the same charts."""
+    """Return the section of one sweep method, with all its runs in the same charts."""
     sweeps = [Sweep(*one) for one in with_result(runs, PeakResult)]
     name = f"peak-{sweeps[0].result.pattern}-{sweeps[0].result.direction}"
     rows = [(sweep.shown, point) for sweep in sweeps for point in sweep.result.points]
@@ -154,7 +154,7 @@ def _reported(
     tails: Sequence[percentiles.Tail],
     latencies: tuple[Table, ...],
 ) -> tuple[Figure | None, ...]:
-    """Return the figures of the reported depth; of sweeps in which the state moved none is drawn."""
+    """Return the figures at the reported depth; sweeps whose state moved are not drawn."""
     return (
         percentiles.nines(name, tails, latencies),
         _bars(name, sweeps),
@@ -220,7 +220,7 @@ def _throughput_view(sweeps: Sequence[Sweep], unit: Quantity) -> XyView:
 
 
 def _held(sweeps: Sequence[Sweep]) -> Iterator[Upright]:
-    """Yield how many I/Os drives hold at once, where some were asked to hold more."""
+    """Yield how many I/Os the drives can hold, if some were given more."""
     interfaces: dict[int, dict[str, None]] = {}
     for sweep in sweeps:
         held = sweep.held_at_once
@@ -284,7 +284,7 @@ def _hockey_stick(name: str, sweeps: Sequence[Sweep]) -> Figure:
 
 
 def _across(sweeps: Sequence[Sweep], unit: Quantity) -> Axis:
-    """Return the axis of throughput: logarithmic where the fastest drive would crowd the others."""
+    """Return the axis of throughput, logarithmic if the fastest drive would crowd the others."""
     found = [rates.rate(point, unit) or 0.0 for sweep in sweeps for point in sweep.measured]
     bests = [rates.rate(sweep.best, unit) or 0.0 for sweep in sweeps]
     apart = max(bests) > _APART * min(bests) and max(found) > _WIDE * min(found) > 0
@@ -347,7 +347,7 @@ def _worked(sweeps: Sequence[Sweep]) -> list[efficiency.Worked]:
 
 
 def _headline_points(sweeps: Sequence[Sweep]) -> list[tuple[Shown, Point]]:
-    """Return the points of the bars, each once, by depth."""
+    """Return the points that have bars, each once, in order of depth."""
     found = []
     for sweep in sweeps:
         points = {pick(sweep).in_flight_asked: pick(sweep) for _, pick in _HEADLINES}
@@ -369,7 +369,7 @@ def _bar(sweep: Sweep, title: str, point: Point, unit: Quantity) -> rates.Drawn:
 
 
 def _rated(sweep: Sweep, unit: Quantity) -> float | None:
-    """Return what the drive is rated for in this workload, in one of the two units; None: not known."""
+    """Return the drive's rating for this workload in one of the two units; None if unknown."""
     found = [each for each in ratings.shares(sweep.shown) if each.unit == rates.WORDS[unit].split()[0]]
     return found[0].rated.value if found else None
 
@@ -401,7 +401,7 @@ def _asked(sweep: Sweep) -> str:
 
 
 def _limits(sweeps: Sequence[Sweep]) -> str:
-    """Return what the limit was at the reported depths, where it is known."""
+    """Return what set the limit at the reported depths, if known."""
     found = []
     for sweep in sweeps:
         limit = attribution_of(sweep.chosen, sweep.shown.style.link_mb_s)

@@ -1,4 +1,4 @@
-"""The highest 4 KiB random read rate, and the latency at that load.
+"""The highest 4 KiB random read rate, and the latency at that rate.
 
 Question
     The peak of random reading, reported at the lowest queue depth that reaches 95 % of it. Throughput and
@@ -38,7 +38,7 @@ BLOCK_BYTES = 4096
 
 
 class PeakRandomReadParams(PeakReadParams):
-    """As of every depth sweep."""
+    """Parameters of the sweep; all sweeps of reads have the same."""
 
 
 def procedure(lab: Lab, p: PeakRandomReadParams) -> None:
@@ -47,7 +47,7 @@ def procedure(lab: Lab, p: PeakRandomReadParams) -> None:
 
 
 def conclude(data: RunData, p: PeakRandomReadParams) -> PeakResult:
-    """Report the lowest depth with at least 95 % of the best."""
+    """Report the lowest depth that reaches 95 % of the best."""
     return conclude_sweep(data, p, "random", "read", BLOCK_BYTES)
 
 

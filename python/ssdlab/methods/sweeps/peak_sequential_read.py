@@ -1,4 +1,4 @@
-"""The highest 128 KiB sequential read throughput, and how many readers it takes.
+"""The highest 128 KiB sequential read throughput, and the number of readers that it takes.
 
 Question
     The peak of sequential reading, reported at the lowest queue depth that reaches 95 % of it.
@@ -36,7 +36,7 @@ BLOCK_BYTES = 128 * 1024
 
 
 class PeakSequentialReadParams(PeakReadParams):
-    """As of every depth sweep."""
+    """Parameters of the sweep; all sweeps of reads have the same."""
 
 
 def procedure(lab: Lab, p: PeakSequentialReadParams) -> None:
@@ -45,7 +45,7 @@ def procedure(lab: Lab, p: PeakSequentialReadParams) -> None:
 
 
 def conclude(data: RunData, p: PeakSequentialReadParams) -> PeakResult:
-    """Report the lowest depth with at least 95 % of the best."""
+    """Report the lowest depth that reaches 95 % of the best."""
     return conclude_sweep(data, p, "sequential", "read", BLOCK_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""The Result of a sweep over the queue depth, its findings and its tables."""
+"""The result of a sweep over queue depth, with its findings and tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PeakResult(ResultBase):
-    """A queue-depth sweep reported at the lowest depth that reaches `share` of the best."""
+    """A sweep over queue depth; it reports the lowest depth that reaches `share` of the best."""
 
     kind: Literal["peak"] = "peak"
     direction: Direction
@@ -49,7 +49,7 @@ class PeakResult(ResultBase):
 
     @property
     def moved(self) -> bool:
-        """Whether the drive's state moved while the sweep was taken: no depth of it is reported then."""
+        """Whether the drive's state moved during the sweep; if so, no depth is reported."""
         return any(not check.held for check in self.checks)
 
     @property
@@ -59,7 +59,7 @@ class PeakResult(ResultBase):
 
 
 def findings(result: PeakResult) -> Iterator[Claim]:
-    """Yield the reported depth, who set the limit there, and the state it was taken in."""
+    """Yield the reported depth, what set the limit there, and the drive's state."""
     if not result.moved:
         yield from _reported_depth(result)
     if result.direction == "write":
@@ -107,5 +107,5 @@ def _steps(points: Sequence[Point]) -> Evidence:
 
 
 def tables(result: PeakResult) -> tuple[Table, ...]:
-    """Return the whole curve, the reported depth marked."""
+    """Return a table of the whole curve, with the reported depth marked."""
     return tables_of_points(result.points, None if result.moved else result.chosen)

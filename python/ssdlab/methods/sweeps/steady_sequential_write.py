@@ -46,7 +46,7 @@ BLOCK_BYTES = 128 * 1024
 
 
 class SteadySequentialWriteParams(steady_write.SteadyWriteParams):
-    """As of both steady-state writes, but for the depth of the preparation."""
+    """Parameters of the writes and the sweep; preparation has a depth of its own."""
 
     precondition_depth: int = param(
         1, "streams while preconditioning: one, so that blocks are rewritten whole", ge=1, le=512
@@ -54,12 +54,12 @@ class SteadySequentialWriteParams(steady_write.SteadyWriteParams):
 
 
 def procedure(lab: Lab, p: SteadySequentialWriteParams) -> None:
-    """Write 128 KiB sequentially to steady state, then sweep the depth."""
+    """Write 128 KiB blocks sequentially to steady state, then sweep the depth."""
     steady_write.procedure(lab, p, "sequential", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: SteadySequentialWriteParams) -> PeakResult:
-    """Report the lowest depth with at least 95 % of the best, in the state that is proven beside it."""
+    """Report the lowest depth that reaches 95 % of the best, with the proof of its steady state."""
     return steady_write.conclude(data, p, "sequential", BLOCK_BYTES)
 
 

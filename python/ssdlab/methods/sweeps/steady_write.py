@@ -1,4 +1,4 @@
-"""What the two steady-state write methods share."""
+"""The common part of the two steady-state write methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SteadyWriteParams(SteadyParams, DepthSweepParams):
-    """Of writing to steady state, then of a sweep within it."""
+    """Parameters of writing to steady state, and of the sweep after it."""
 
     seconds: Seconds = param(
         600.0,
@@ -38,7 +38,7 @@ class SteadyWriteParams(SteadyParams, DepthSweepParams):
 
 
 def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) -> None:
-    """Fill, write to steady state, and sweep the depth from there without a rest."""
+    """Fill, write to steady state, then sweep the depth without a rest."""
     lab.conditions(scheduler="none")
     if isinstance(p, RandomSteadyParams):
         with in_steady_state(lab, p, block_bytes):
@@ -51,7 +51,7 @@ def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) ->
 
 
 def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int) -> PeakResult:
-    """Report the lowest depth with 95 % of the best, and the proof of the state it was taken in."""
+    """Report the lowest depth that reaches 95 % of the best, with the proof of its steady state."""
     return conclude_sweep(
         data, p, order, "write", block_bytes, steady=proof_of_state(data, p), alike_depth=p.precondition_depth
     )

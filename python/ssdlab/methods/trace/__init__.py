@@ -1,4 +1,4 @@
-"""A recorded workload, replayed."""
+"""The replay of a recorded workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trace replay: data rate, service time, energy; what became of the trace, how far the host kept up."""
+"""Page of a trace replay: data rate, service time, energy, changes to the trace, and the host's lag."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UNITS = {"Data rate": "MB/s", "Mean service": "ns", "p99 service": "ns", "Energ
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of replays, all of them in the same charts."""
+    """Return the section of replays, with all of them in the same charts."""
     kept = with_result(runs, TraceResult)
     tables = (together(kept, trace.data_rate), together(kept, trace.tails))
     tails = [

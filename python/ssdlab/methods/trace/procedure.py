@@ -1,4 +1,4 @@
-"""A recorded workload, replayed as timed, faster, or as fast as possible.
+"""The replay of a recorded workload: with its own timing, faster, or as fast as possible.
 
 Question
     Data rate, service time with its tail, and energy of a real workload.
@@ -64,7 +64,7 @@ LABEL = "replay"
 
 
 class TraceParams(Params):
-    """Of the trace and of its replay."""
+    """Parameters of the trace and its replay."""
 
     file: TraceFile = param(example.NAME, "trace file, plain, .gz or .tar; example: a synthetic trace")
     speed: Speed = param("1", "times faster than recorded; max: as fast as possible", unit="x")
@@ -104,17 +104,17 @@ class TraceParams(Params):
 
     @property
     def engine(self) -> str:
-        """How I/O is issued."""
+        """The engine that issues the I/O."""
         return "uring"
 
     @property
     def source(self) -> Source:
-        """Which trace is read, and how."""
+        """The trace to read, and how to read it."""
         return Source.model_validate({name: getattr(self, name) for name in Source.model_fields})
 
     @property
     def mapping(self) -> TraceMapping:
-        """How it is mapped onto the drive."""
+        """How to map the trace onto the drive."""
         gap_ns, length_ns = (round(each * NS_PER_S) for each in (self.gap_most, self.seconds))
         return TraceMapping(
             speed=self.speed,
@@ -127,7 +127,7 @@ class TraceParams(Params):
 
 
 def procedure(lab: Lab, p: TraceParams) -> None:
-    """Read the trace, fill, replay."""
+    """Read the trace, fill the drive, and replay the trace."""
     lab.conditions(scheduler="none")
     read = lab.trace(p.source, p.mapping)
     if p.fill:
@@ -137,7 +137,7 @@ def procedure(lab: Lab, p: TraceParams) -> None:
 
 
 def conclude(data: RunData, p: TraceParams) -> TraceResult:
-    """Return the figures of a storage bench, and the changes to the trace."""
+    """Report the figures of a storage bench, and the changes to the trace."""
     read = next(step for step in data.steps if step.verb == "trace")
     replayed = data.step(LABEL)
     assert replayed is not None  # the procedure has it
@@ -145,7 +145,7 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
 
 
 def remarks(facts: RunFacts, p: TraceParams) -> Remarks:
-    """Return what was left out as it was asked for, and a fill that was not done."""
+    """Return departures for I/Os left out on request, and for a fill that was not done."""
     del facts
     left_out = Departure(code="reads-alone", what="writes and trims were left out, as requested")
     unfilled = Departure(

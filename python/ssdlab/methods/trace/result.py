@@ -1,4 +1,4 @@
-"""The Result of a replayed trace."""
+"""The result of a replayed trace."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TraceRecording(Stored):
 
 
 class Replayed(Stored):
-    """The outcome of a replay: a storage-bench page, and how far the host kept up."""
+    """The outcome of a replay: the figures of a storage bench, and how well the host kept up."""
 
     ordinal: int
     seconds: float
@@ -88,7 +88,7 @@ class Replayed(Stored):
 
     @property
     def by_host(self) -> tuple[str, ...]:
-        """Why busy and service times are the host's too; empty where nothing shows that."""
+        """Why busy and service times include the host's; empty if nothing shows that."""
         if self.times_from == "block layer":
             return ()  # stamped where requests begin and end, whatever the program had to wait for
         judged = self.attribution
@@ -96,7 +96,7 @@ class Replayed(Stored):
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return the outcome of the step that replayed."""
+        """Return the outcome of the step that replayed the trace."""
         summary = step.measured
         sides = {name: side for name in DIRECTIONS if (side := summary.side(name)) is not None}
         ios = sum(side.ios for side in sides.values())
@@ -131,7 +131,7 @@ class Replayed(Stored):
 
 
 class TraceResult(ResultBase):
-    """A recorded workload, replayed."""
+    """The replay of a recorded workload."""
 
     kind: Literal["trace"] = "trace"
     depth: int = Field(description="in flight at most; as fast as possible: always")
@@ -142,7 +142,7 @@ class TraceResult(ResultBase):
 
     @classmethod
     def of(cls, replayed: Step, read: Step, depth: int, *, made_up: bool, quick: bool) -> Self:
-        """Return the Result of the steps that read the trace and replayed it."""
+        """Return the result of the steps that read and replayed the trace."""
         facts, done = read.result.facts, Replayed.of(replayed)
         source = TraceSource.model_validate(facts["source"])
         laid = TraceLaid.model_validate(facts["laid"])
@@ -174,14 +174,14 @@ FROM_DIRECTION = {"read": "reads", "write": "writes", "trim": "trims"}
 
 
 def speed_text(speed: str) -> str:
-    """Return how fast a trace was replayed."""
+    """Return the speed of a replay in words."""
     if speed == "max":
         return "as fast as possible"
     return "as timed" if float(speed) == 1 else f"{speed} times as fast as recorded"
 
 
 def findings(result: TraceResult) -> Iterator[Claim]:
-    """Yield the figures of a storage-data_rate page, and whether the host kept up."""
+    """Yield the figures of a storage bench, and whether the host kept up."""
     done, shown = result.done, Evidence((result.done.ordinal,))
     service = "no mean service time" if done.service_mean_ns is None else "{service} mean service time"
     energy = "" if done.energy_j is None else ", {energy}"
@@ -223,7 +223,7 @@ def _kept_up(done: Replayed) -> str:
 
 
 def data_rate(result: TraceResult) -> Table:
-    """Return the figures of a storage-data_rate page, in one row."""
+    """Return a table of the figures of a storage bench, in one row."""
     done = result.done
     row = (
         cells.words(speed_text(result.laid.speed)),
@@ -240,7 +240,7 @@ def data_rate(result: TraceResult) -> Table:
 
 
 def tails(result: TraceResult) -> Table:
-    """Return service and response times by direction."""
+    """Return a table of service and response times by direction."""
     clocks = (("service", result.done.service_ns), ("response", result.done.response_ns))
     keys = ("mean", "p50", "p99", "p99.9", "p99.99", "max")
     rows = tuple(
@@ -255,7 +255,7 @@ def tails(result: TraceResult) -> Table:
 
 
 def trace(result: TraceResult) -> Table:
-    """Return the trace as recorded, and its changes, in one row."""
+    """Return a table of the trace as recorded and its changes, in one row."""
     head = (
         "Trace",
         "Format",
@@ -282,7 +282,7 @@ def trace(result: TraceResult) -> Table:
 
 
 def lateness(result: TraceResult) -> Table:
-    """Return how far the host kept up, in one row."""
+    """Return a table of how well the host kept up, in one row."""
     keys = ("mean", "p50", "p99", "p99.9", "max")
     row = (
         *(cells.count(getattr(result.done, name)) for name in ("ios", "late", "dropped", "failed")),
@@ -293,5 +293,5 @@ def lateness(result: TraceResult) -> Table:
 
 
 def tables(result: TraceResult) -> tuple[Table, ...]:
-    """Return figures, latencies, the trace, and how far the host kept up."""
+    """Return the tables of figures, latencies, the trace, and how well the host kept up."""
     return (data_rate(result), tails(result), trace(result), lateness(result))

@@ -1,4 +1,4 @@
-"""Whether TRIM gives a drive its clean speed back."""
+"""Whether TRIM restores a drive's clean speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TRIM validation: write speed over the position, clean, before and after TRIM."""
+"""Page of TRIM validation: write speed over position, clean, before TRIM and after TRIM."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _REACHED = {True: "yes", False: "no", None: "not known"}
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of TRIM validation: a button for each drive, on the same axes."""
+    """Return the section of TRIM validation, with a button for each drive on the same axes."""
     kept = with_result(runs, TrimResult)
     return Section(
         id="trim-validation",
@@ -151,7 +151,7 @@ def _bars(kept: Sequence[Trimmed]) -> Figure:
 
 
 def _figure_of(shown: Shown, result: TrimResult, plot: LbaPlot) -> Metric | None:
-    """Return what stands for a bar: of a share of the clean speed also that nobody judged it."""
+    """Return the figure of a bar; after TRIM it also carries the verdict's qualifiers."""
     own = rates.figure_of(shown, plot.ordinal, "MB/s")
     if own is None or plot is result.clean:
         return own
@@ -163,14 +163,14 @@ def _figure_of(shown: Shown, result: TrimResult, plot: LbaPlot) -> Metric | None
 
 
 def _contrast(shown: Shown, result: TrimResult) -> str:
-    """Return how the contrast came about: on a state that was kept, or in a cycle of its own."""
+    """Return how the state before TRIM was measured: from the kept state, or in a cycle of its own."""
     kept = any(step.verb == Back.verb for step in shown.run.steps)
     where = "then TRIM from the resulting state" if kept else "in a cycle of its own"
     return f"Before TRIM: after {span_text(result.torture_s)} of random writes, {where}."
 
 
 def _written_on(shown: Shown, result: TrimResult) -> str:
-    """Return which passes were shorter than the time compared and begun anew; empty if none was."""
+    """Return which passes ended before the compared time and were restarted; empty if none was."""
     done = {step.label for step in shown.run.steps}
     anew = [plot.name for plot in trim.plots(result) if going_on(plot.name) in done]
     return f"Shorter than that, so restarted at the end: {and_listed(anew)}." if anew else ""
@@ -202,7 +202,7 @@ def _conditions(kept: Sequence[Trimmed]) -> Table:
 
 
 def _system(shown: Shown) -> str:
-    """Return operating system and kernel; none stands between us and a simulated drive."""
+    """Return the operating system and kernel; empty for a simulated drive."""
     manifest = shown.run.manifest
     release = (cast("Any", manifest.environment).get("kernel") or {}).get("release", "")
     return NOTHING if manifest.drive.capabilities.virtual_time else f"Linux {release}".strip()

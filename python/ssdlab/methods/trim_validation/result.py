@@ -1,4 +1,4 @@
-"""The Result of TRIM validation."""
+"""The result of TRIM validation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ OWN_CPU_SHARE = 0.5
 
 
 class LbaPlot(Stored):
-    """Write speed over the position on the drive, in one state of it."""
+    """Write speed over the position on the drive, in one of its states."""
 
     name: str = Field(description="clean, after TRIM, or before TRIM")
     ordinal: int
@@ -83,7 +83,7 @@ class LbaPlot(Stored):
         max_parts: int,
         unprepared: str = "",
     ) -> Self:
-        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows.
+        """Return the plot of a pass over all blocks and of the writes that continued it, with their rows.
 
         `unprepared` says what failed in the writes that made the drive's state before.
         """
@@ -105,17 +105,17 @@ class LbaPlot(Stored):
         )
 
     def ends_within(self, seconds: float) -> bool:
-        """Return whether all blocks were written in less: the rest of that time goes over them again."""
+        """Return whether the pass took less than a time, the rest of which writes blocks again."""
         return len(self.parts_mb_s) * self.part_bytes < 1e6 * self.mean_mb_s * seconds
 
     @property
     def efficiency(self) -> Efficiency | None:
-        """MB/s for each watt, from the first block to the last; None without a meter."""
+        """MB/s per watt, from the first block to the last; None without a meter."""
         return efficiency("sequential", 0.0, self.mean_mb_s, self.mean_w)
 
 
 class TrimEffect(Stored):
-    """The evidence of the discard itself."""
+    """The evidence of the discard."""
 
     reached_device: bool | None = Field(description="None where nothing shows it")
     evidence: str | None = Field(description="evidence: tracepoint, counters, simulated")
@@ -137,7 +137,7 @@ class TrimEffect(Stored):
 
 
 class TrimResult(ResultBase):
-    """Whether TRIM gives a drive that was tortured its clean speed back."""
+    """Whether TRIM restores the clean speed of a drive that was tortured."""
 
     kind: Literal["trim"] = "trim"
     block_bytes: int
@@ -171,7 +171,7 @@ class TrimResult(ResultBase):
         scale: int,
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Judge the three plots; `facts` are the other fields of the conditions they were taken under.
+        """Judge the three plots; `facts` are the other fields of the result.
 
         `scale` says how many times smaller than the real drive a simulated one is.
         """
@@ -200,7 +200,7 @@ class TrimResult(ResultBase):
         return result.model_copy(update={"scalars": figures})
 
     def _recovered(self) -> Metric:
-        """Return the share that came back, with how sure it is."""
+        """Return the share of the clean speed that came back, and its uncertainty."""
         steps = (self.clean.ordinal, self.after.ordinal)
         sure = None if self.uncertainty is None else Variation(amount=100 * self.uncertainty, of="interval")
         unjudged = (
@@ -212,17 +212,17 @@ class TrimResult(ResultBase):
 
     @property
     def passed(self) -> bool | None:
-        """Whether TRIM works; None where it could not be judged, as in a quick run."""
+        """Whether TRIM works; None if that could not be judged, as in a quick run."""
         return self.verdict == "works" if self.verdict in ("works", "fails") else None
 
 
 def going_on(name: str) -> str:
-    """Return the label of the step that writes on after the pass of that name."""
+    """Return the label of the step that continues a pass after its end."""
     return f"{name}, going on"
 
 
 def quick_reason(torture_s: float, sustained_s: float) -> str:
-    """Return why a quick run does not judge, whatever its passes show; empty where it took all the time."""
+    """Return why a quick run cannot judge; empty if it took the full times."""
     if round(torture_s) < FULL_TORTURE_S:
         return f"quick: a verdict takes an hour of random writes, not {span_text(torture_s)}"
     if sustained_s < FULL_SUSTAINED_S:
@@ -231,7 +231,7 @@ def quick_reason(torture_s: float, sustained_s: float) -> str:
 
 
 def _limits_of(step: Step) -> Iterator[str]:
-    """Yield why the host was the limit of a step of one thread; nothing where it was not."""
+    """Yield why the host limited a step of one thread; nothing if it did not."""
     if limited := evidence_of(step).not_the_drive():
         yield limited
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
@@ -285,7 +285,7 @@ def findings(result: TrimResult) -> Iterator[Claim]:
 
 
 def _no_contrast(result: TrimResult, before: LbaPlot) -> Claim:
-    """Say what is left of the contrast, and where there is one that the verdict does not go by."""
+    """Return the claim that random writes left the drive too fast for TRIM to restore anything."""
     first = before.sustained_mb_s / result.clean.sustained_mb_s
     says = "The random writes left the drive {figure} of its clean speed over all blocks"
     if first < result.passes_from:
@@ -300,14 +300,14 @@ def _no_contrast(result: TrimResult, before: LbaPlot) -> Claim:
 
 
 def _sure(uncertainty: float | None) -> str:
-    """Return how far the share is to be trusted."""
+    """Return the uncertainty of the share, for a sentence."""
     if uncertainty is None:
         return ""
     return " (the same in every tenth of the blocks)" if uncertainty < ALIKE else " ± {sure}"
 
 
 def _regained(share: float | None) -> str:
-    """Return how much came back of what was lost; a share below the noise of any two passes has no digits."""
+    """Return how much of the lost speed came back; below the noise between passes, without digits."""
     if share is None:
         return ""
     if share < HARDLY_ANY:
@@ -316,7 +316,6 @@ def _regained(share: float | None) -> str:
 
 
 def _regained_column(share: float | None) -> dict[str, str]:
-    """Return the same as a column."""
     if share is None:
         return {}
     text = f"under {fixed_share_text(HARDLY_ANY)}" if share < HARDLY_ANY else "{regained}"
@@ -324,14 +323,13 @@ def _regained_column(share: float | None) -> dict[str, str]:
 
 
 def _regained_cell(share: float | None) -> Cell:
-    """Return the same as a cell."""
     if share is None or share >= HARDLY_ANY:
         return cells.share(share)
     return Cell(f"under {fixed_share_text(HARDLY_ANY)}", repr(share))
 
 
 def _where(result: TrimResult) -> str:
-    """Return which of the two shares the verdict's figure is: the lesser."""
+    """Return which of the two shares is the verdict's figure, the lower one."""
     whole = result.after.mean_mb_s / result.clean.mean_mb_s
     return (
         " over all blocks" if whole <= result.recovered else f" in the first {span_text(result.sustained_s)}"
@@ -339,7 +337,7 @@ def _where(result: TrimResult) -> str:
 
 
 def speeds(result: TrimResult) -> Table:
-    """Return the speeds in each state."""
+    """Return a table of the speeds in each state."""
     first = f"First {span_text(result.sustained_s)}, MB/s"
     head = ("State", first, "Of clean", "Over all blocks, MB/s", "Slowest part", "Fastest part")
     rows = tuple(
@@ -357,7 +355,7 @@ def speeds(result: TrimResult) -> Table:
 
 
 def _again(result: TrimResult) -> str:
-    """Return of which states the time compared is longer than the pass; empty if it is of none."""
+    """Return which states' passes ended before the compared time; empty if none did."""
     short = [plot.name for plot in plots(result) if plot.ends_within(result.sustained_s)]
     if not short:
         return ""
@@ -367,7 +365,7 @@ def _again(result: TrimResult) -> str:
 
 
 def verdict(result: TrimResult) -> Table:
-    """Return the verdict and its evidence."""
+    """Return a table of the verdict and its evidence."""
     head = ("TRIM", "Recovered", "95 % interval, ±", "Loss recovered", "Works from", "Purged before")
     row = (
         words(VERDICTS[result.verdict]),
@@ -381,5 +379,5 @@ def verdict(result: TrimResult) -> Table:
 
 
 def tables(result: TrimResult) -> tuple[Table, ...]:
-    """Return verdict and speeds."""
+    """Return the tables of the verdict and the speeds."""
     return (verdict(result), speeds(result))

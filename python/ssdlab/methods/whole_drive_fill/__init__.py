@@ -1,4 +1,4 @@
-"""A fresh drive written from its first block to its last."""
+"""Writing a fresh drive from its first block to its last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole-drive fill: speed over the position on the drive."""
+"""Page of whole-drive fill: speed over the position on the drive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Filled = tuple["Shown", FillResult]
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of fills, all of them in the same chart."""
+    """Return the section of fills, with all of them in the same chart."""
     kept = with_result(runs, FillResult)
     return Section(
         id="whole-drive-fill",

@@ -1,4 +1,4 @@
-"""Sequential write speed of a fresh drive from end to end, and where it falls for good.
+"""Sequential write speed of a fresh drive from end to end, and where it drops for good.
 
 Question
     Sequential write speed over the position on the drive; how much is written before the speed falls for
@@ -64,7 +64,7 @@ EDGE_PARTS = 300
 
 
 class WholeDriveFillParams(Params):
-    """Of the fill."""
+    """Parameters of the fill."""
 
     depth: int = param(32, "I/Os in flight, by one io_uring thread", unit="I/Os", ge=1, le=1024)
     parts: int = param(
@@ -76,7 +76,7 @@ class WholeDriveFillParams(Params):
 
 
 def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
-    """Purge, and write once from end to end."""
+    """Purge, then write the drive once from end to end."""
     lab.conditions(scheduler="none")
     lab.purge(if_able=True)
     stop = once(lab.usable_bytes)
@@ -85,7 +85,7 @@ def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
 
 
 def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
-    """Cut the fill into parts, and look for where its speed falls for good."""
+    """Divide the fill into parts, and look for where its speed drops for good."""
     step = data.step("whole drive")
     assert step is not None  # the procedure has no other
     rows = data.rows(step)
@@ -131,7 +131,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
 
 
 def _cached(mb_s: float | None, fallen_ns: int) -> Metric:
-    """Return the speed before it falls; of a drive that was hot by then it is withheld."""
+    """Return the speed before it drops, which is withheld if the drive was hot by then."""
     name, label = "fill_cached_mb_s", "whole drive, before its speed falls"
     return Metric.more(name, label, mb_s, "MB/s", ends_ns=fallen_ns)
 

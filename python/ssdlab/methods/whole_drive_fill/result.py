@@ -1,4 +1,4 @@
-"""The Result of a fill of the whole drive."""
+"""The result of a fill of the whole drive."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LAST_BYTES = 16 * 10**9
 
 
 def last_parts(part_bytes: float, parts: int) -> int:
-    """Return of how many parts the end of a drive is: one at least, and all of a small drive."""
+    """Return the number of parts that make up the end of a drive: at least one, at most all."""
     return min(parts, max(1, round(LAST_BYTES / part_bytes)))
 
 
 class FillResult(ResultBase):
-    """Speed of the first write over the whole drive, cut into parts of equal bytes."""
+    """Speed of the first write over the whole drive, divided into parts of equal bytes."""
 
     kind: Literal["fill"] = "fill"
     block_bytes: int
@@ -53,12 +53,12 @@ class FillResult(ResultBase):
 
     @property
     def last_bytes(self) -> float:
-        """How much `last_mb_s` is of."""
+        """Number of last bytes over which `last_mb_s` is the mean."""
         return self.part_bytes * last_parts(self.part_bytes, len(self.parts_mb_s))
 
     @property
     def mb_s_per_w(self) -> float | None:
-        """Efficiency."""
+        """Efficiency in MB/s per watt."""
         return self.mean_mb_s / self.mean_w if self.mean_w else None
 
 
@@ -66,7 +66,7 @@ _WHOLE = "Over the whole drive"
 
 
 def findings(result: FillResult) -> Iterator[Claim]:
-    """Yield the speed, and where it falls for good: not why, which a fill does not tell."""
+    """Yield the speed, and where it drops for good; a fill does not show why."""
     shown = Evidence((result.ordinal,))
     mean = Amount(result.mean_mb_s, "MB/s")
     if result.last_bytes < result.part_bytes * len(result.parts_mb_s):
@@ -114,7 +114,7 @@ def _fall_text(result: FillResult) -> str:
 
 
 def speeds(result: FillResult) -> Table:
-    """Return the speeds in one row."""
+    """Return a table of the speeds, in one row."""
     head = (
         "MB/s",
         "Last 16 GB or all",
@@ -141,5 +141,5 @@ def speeds(result: FillResult) -> Table:
 
 
 def tables(result: FillResult) -> tuple[Table, ...]:
-    """Return the speeds."""
+    """Return a table of the speeds."""
     return (speeds(result),)
