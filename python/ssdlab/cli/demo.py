@@ -60,9 +60,9 @@ def demo(
 ) -> None:
     """Run a quick review and write its report.
 
-    By default it reviews a simulated data-centre drive in under a minute, and touches no disk. It measures queue
-    depth 1, peak reads, steady state, mixes and consistency. With --on FILE it measures the disk that holds FILE
-    at queue depth 1 and at peak reads, in about two minutes.
+    By default it reviews a simulated data-centre drive in under a minute, and touches no disk. It measures
+    queue depth 1, peak reads, steady state, mixes and consistency. With --on FILE it measures the disk that
+    holds FILE at queue depth 1 and at peak reads, in about two minutes.
 
     Parameters
     ----------

@@ -164,8 +164,8 @@ def serve(
 ) -> None:
     """Serve a simulated drive over NBD, in real time, until Ctrl-C or SIGTERM.
 
-    Any NBD client can use it: fio, nbdcopy, qemu. Each command takes as long as on the drive: its reply is held
-    back until then, less the measured cost of serving.
+    Any NBD client can use it: fio, nbdcopy, qemu. Each reply is held back until the drive completes the
+    command in real time; the measured cost of serving is deducted.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def serve(
         A simulated drive: PROFILE[,scale=S][,spare=SHARE][,power=LIMIT][,seed=N]; also write-cache=off,
         trim=ignored, serial=TEXT, firmware=TEXT and state=FILE (`ssdlab sim list`).
     socket
-        Path of the Unix socket for clients: a new one, or the socket of a killed server. Only its owner can connect; it
-        is removed at the end [default: PROFILE.sock in the current folder].
+        Path of the Unix socket for clients: a new one, or the socket of a killed server. Only its owner can
+        connect; it is removed at the end [default: PROFILE.sock in the current folder].
     tcp
         A port of 127.0.0.1 instead, open to every user of this host; 0 for a free one.
     data

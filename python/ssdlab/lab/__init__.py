@@ -1,1 +1,1 @@
-"""What methods are made of and found by: verbs, parts, kinds of results, the loader."""
+"""The building blocks of methods (verbs, parts, kinds of results), and the loader that finds methods."""

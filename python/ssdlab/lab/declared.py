@@ -1,4 +1,4 @@
-"""The declaration of a method, read without loading it: for lists, reviews, pages and ratings."""
+"""The declaration of a method; lists, reviews, pages and ratings read it without loading the method."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MAX_READ_W, MAX_WRITE_W = RatedAs("max_read_w"), RatedAs("max_write_w")
 
 @dataclass(frozen=True)
 class Declared:
-    """A method or suite as it is declared.
+    """The declaration of a method or suite.
 
     Attributes
     ----------
@@ -69,5 +69,5 @@ class Declared:
 
 
 def figure_names(name: str, *figures: str) -> tuple[str, ...]:
-    """Return names of figures with a common prefix."""
+    """Return the names of figures that share a prefix."""
     return tuple(f"{name}_{figure}" for figure in figures)

@@ -1,4 +1,4 @@
-"""The methods of ssdlab itself, found by their folders.
+"""ssdlab's own methods, found by their folders.
 
 A folder of `ssdlab.methods` declares its methods (`DECLARED`), kinds of results (`KINDS`) and its place
 (`ORDER`). Its `__init__` is read without importing a method. A broken folder is named and affects no other.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BrokenMethod:
-    """A method that cannot be used, from another package or a folder of ours."""
+    """A method that cannot be used, from another package or from a folder of ssdlab."""
 
     name: str
     package: str
@@ -30,12 +30,12 @@ class BrokenMethod:
 
     @property
     def what(self) -> str:
-        """The same as a sentence."""
+        """The fault as a sentence."""
         return f"method {self.name} of package {self.package} cannot be used: {self.why}"
 
 
 class _Folders(NamedTuple):
-    """What the folders of methods declare, in their order."""
+    """The declarations in the folders of methods, in their order."""
 
     methods: dict[str, Declared]
     kinds: tuple[ResultKind[Any], ...]
@@ -58,7 +58,7 @@ def _read(package: str) -> _Folders:
 
 
 def broken_by(name: str, error: Exception) -> BrokenMethod:
-    """Return a method of ours that an error makes unusable."""
+    """Return one of ssdlab's methods as unusable because of an error."""
     return BrokenMethod(name, "ssdlab", f"{type(error).__name__}: {error}")
 
 
@@ -72,7 +72,7 @@ BROKEN = _FOLDERS.broken
 
 
 def figures_of(methods: Iterable[str]) -> tuple[str, ...] | None:
-    """Return possible names of the methods' headline figures; None if a method is from another package."""
+    """Return the possible names of the methods' headline figures; None if a method is another package's."""
     names: list[str] = []
     for method in methods:
         if method not in REGISTRY:
@@ -82,12 +82,12 @@ def figures_of(methods: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def is_figure(name: str, names: Iterable[str]) -> bool:
-    """Say whether a figure's name is one of these."""
+    """Return whether one of the given patterns matches a figure's name."""
     return any(fnmatchcase(name, each) for each in names)
 
 
 def top_figures() -> list[str]:
-    """Return the top figures, for pages whose review names none."""
+    """Return the top figures, for pages whose review declares none."""
     return [name for _, name in sorted(each.top for each in REGISTRY.values() if each.top is not None)]
 
 

@@ -1,4 +1,4 @@
-"""The available methods and suites: ours, and those of other packages."""
+"""The available methods and suites, from ssdlab and from other packages."""
 
 from __future__ import annotations
 
@@ -26,22 +26,13 @@ GROUP = "ssdlab.methods"
 
 @dataclass(frozen=True)
 class MethodsOfOthers:
-    """Methods of other packages."""
+    """The methods of other packages."""
 
     methods: dict[str, Method]
     broken: tuple[BrokenMethod, ...]
 
 
 def _offered(taken: Collection[str], only: str | None = None) -> MethodsOfOthers:
-    """Load the methods of other packages.
-
-    Parameters
-    ----------
-    taken
-        Names that are ours: another method cannot have them.
-    only
-        Of this name alone: no other package is imported.
-    """
     methods: dict[str, Method] = {}
     broken = []
     all_there = entry_points(group=GROUP)
@@ -178,7 +169,7 @@ def _unusable(found: BrokenMethod) -> Unsupported:
 
 
 def not_a_declaration(name: str) -> UsageError:
-    """Return the refusal to run another kind of file, with what can be run."""
+    """Return the error for a file that is no declaration; it says what can be run."""
     return UsageError(
         f"{name} is a file, but not a review declaration",
         "name a method, a suite or a review (see ssdlab methods), or a declaration of your own, NAME.toml "

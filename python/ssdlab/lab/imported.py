@@ -1,4 +1,4 @@
-"""Another program's measurement as a Result: the figures it reported, and what it did not report.
+"""Another program's measurement as a result: the figures that it reported, and what it left out.
 
 Clocks keep fio's names. In tables and exports clat is our service time, although fio starts it after the
 submission. In a closed loop lat is our response time; under a rate it is not, as fio does not start it when
@@ -41,7 +41,7 @@ What it cannot show
 
 
 class ImportedFile(Stored):
-    """An imported file; the first is kept in the run folder."""
+    """An imported file; the first one is kept in the run folder."""
 
     name: str
     bytes: int
@@ -49,7 +49,7 @@ class ImportedFile(Stored):
 
 
 class ImportedPoint(Stored):
-    """The result of one job in one direction; None where fio reports nothing."""
+    """The result of one job in one direction; None stands for what fio does not report."""
 
     label: str
     job: str
@@ -77,12 +77,12 @@ class ImportedPoint(Stored):
 
     @property
     def latencies(self) -> Latencies:
-        """Latencies by its clock."""
+        """Latencies by the clock of its figures."""
         return self.clocks.get(self.clock, {}) if self.clock else {}
 
     @property
     def drawn(self) -> Point:
-        """The same for charts: both our clocks are the clock of its figures."""
+        """The point for charts; its latencies serve as both service and response times."""
         return Point(
             label=self.label,
             direction=self.direction,
@@ -103,7 +103,7 @@ class ImportedPoint(Stored):
 
 
 class ImportedSync(Stored):
-    """The fsync, fdatasync or sync_file_range calls of a job, which do not count as I/Os."""
+    """The fsync, fdatasync or sync_file_range calls of a job, which are not counted as I/Os."""
 
     label: str
     job: str
@@ -124,7 +124,7 @@ class ImportedResult(ResultBase):
 
 
 def findings(result: ImportedResult) -> Iterator[Claim]:
-    """Yield the throughput and tail of each job, the syncs, and what is missing."""
+    """Yield the throughput and tail of each job, its syncs, and what was not reported."""
     for point in result.points:
         amount = Amount(point.iops, "IOPS")
         if point.pattern == "sequential":
@@ -150,7 +150,7 @@ def findings(result: ImportedResult) -> Iterator[Claim]:
 
 
 def tables(result: ImportedResult) -> tuple[Table, ...]:
-    """Return throughput, the latencies of each clock, those of syncs, and the files."""
+    """Return the tables of throughput, latencies by clock, latencies of syncs, and files."""
     found = (
         throughput(result.points),
         latencies(result.points),
@@ -172,7 +172,7 @@ def tables(result: ImportedResult) -> tuple[Table, ...]:
 
 
 def throughput(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return the requested and the achieved throughput of each job."""
+    """Return a table of each job's requested and achieved throughput."""
     head = ("Job", "Block", "Order", "Jobs", "Depth each", "Engine", "IOPS", "MB/s", "Slowest interval",
             "Fastest interval", "Intervals", "I/Os", "Short", "Dropped", "Time")  # fmt: skip
     rows = tuple(
@@ -200,7 +200,7 @@ def throughput(points: tuple[ImportedPoint, ...]) -> Table:
 
 
 def latencies(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return the latencies of each reported clock."""
+    """Return a table of the latencies by each reported clock."""
     rows = tuple(
         (cells.words(point.label), cells.words(clock), *_latencies(stated))
         for point in points

@@ -157,7 +157,7 @@ VERBS = (*MEASURED, *_OPTIONS)
 
 
 class JobStep(Frozen):
-    """One `[[step]]` table: what to do, what to call it, and its options."""
+    """One `[[step]]` table: the verb, a label, and options."""
 
     do: str = Field(description="what the step does: " + ", ".join(VERBS))
     label: str = Field("", description="what reports call it")
@@ -178,7 +178,7 @@ class JobStep(Frozen):
 
     @property
     def asked(self) -> Frozen:
-        """The checked options of a step without a workload."""
+        """The checked options of a step that has no workload."""
         return _OPTIONS[self.do].model_validate(self.options)
 
     @property
@@ -191,7 +191,7 @@ class JobStep(Frozen):
         )
 
     def workload(self) -> Workload:
-        """Return the workload of a run step; by default with the lab's seed and span."""
+        """Return the workload of a run step; the lab's seed and span are the defaults."""
         return self._made
 
     @cached_property
@@ -216,7 +216,7 @@ class JobStep(Frozen):
 
 
 def step_options() -> dict[str, dict[str, FieldInfo]]:
-    """Return the options of each kind of step, by its keys besides `do` and `label`."""
+    """Return the options of each kind of step, as its keys other than `do` and `label`."""
     from ssdlab.model.options import MeasureOptions
 
     measured = {field.alias or name: field for name, field in MeasureOptions.model_fields.items()}
@@ -225,7 +225,7 @@ def step_options() -> dict[str, dict[str, FieldInfo]]:
 
 
 def step_keys() -> frozenset[str]:
-    """Return every possible key of a step, besides `do` and `label`."""
+    """Return every possible key of a step, other than `do` and `label`."""
     return frozenset(name for options in step_options().values() for name in options)
 
 
@@ -274,7 +274,7 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
 
 
 def _lines(text: str, steps: int) -> Callable[[int], str]:
-    """Return what names the line of a step by its number, where the tables are written one by one."""
+    """Return a function that names the line of a step, if each table has a line of its own."""
     found, line, seen = [], 1, 0
     for match in _STEP.finditer(text):
         line, seen = line + text.count("\n", seen, match.start()), match.start()
@@ -294,7 +294,7 @@ def read_job(text: str, name: str) -> JobParams:
 
 
 def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
-    """Return the steps of a fio job file: its notes, and each stage's rest and run."""
+    """Return the steps of a fio job file: its notes, and the rest and run of each stage."""
     steps = [JobStep(do="note", options={"text": "; ".join(remarks)})] if remarks else []
     for stage in stages:
         if stage.rest_ns:
@@ -308,14 +308,14 @@ def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
 
 
 def _asked_of(stream: Stream) -> dict[str, JsonValue]:
-    """Return what a stream asks for beside what is usual."""
+    """Return the options of a stream that differ from the defaults."""
     usual = Stream().model_dump(mode="json")  # without what it has only where it is asked for
     asked = stream.model_dump(mode="json")
     return {name: value for name, value in asked.items() if name not in usual or value != usual[name]}
 
 
 def procedure(lab: Lab, p: JobParams) -> None:
-    """Do the steps in order."""
+    """Run the steps in order."""
     lab.do(Conditions(required={}), label="conditions")  # of the run, and no step of the file
     for number, step in enumerate(p.steps, start=1):
         _do(lab, step, step.label or label_in_job(number, step.do))

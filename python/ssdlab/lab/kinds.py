@@ -1,4 +1,4 @@
-"""Every kind of Result of ssdlab, in the order of the page; and the Results of points and suites.
+"""Every kind of result in ssdlab, in the order of the page, and the results of points and suites.
 
 A method names its kind (`Method.result`). Functions are named by text, so that reading one kind loads no
 other.
@@ -20,7 +20,7 @@ from ssdlab.results.schema import Point, ResultBase
 
 
 class PointsResult(ResultBase):
-    """Measured points and their figures, for methods without a Result of their own."""
+    """Measured points and their figures, for methods without a kind of result of their own."""
 
     kind: Literal["points"] = "points"
     points: tuple[Point, ...]
@@ -30,7 +30,7 @@ class PointsResult(ResultBase):
 
 
 class ChildOutcome(Stored):
-    """How one part of a suite ended."""
+    """The outcome of one part of a suite."""
 
     part: str
     run_id: str
@@ -74,12 +74,12 @@ class RepeatedFigure(Stored):
 
     @property
     def runs(self) -> int:
-        """Number of its runs, with or without a value."""
+        """Number of runs, with or without a value."""
         return len(self.values) + self.withheld
 
     @property
     def state(self) -> str:
-        """Why its runs are not comparable, and its qualifiers, with the number of runs unless all have it."""
+        """Why the runs are not comparable, and their qualifiers, with counts unless all runs have one."""
         runs = self.runs
         counts = [
             (each.label, self.qualified[each.code])
@@ -90,7 +90,7 @@ class RepeatedFigure(Stored):
 
 
 class SuiteResult(ResultBase):
-    """The runs of a suite, each with its own result; for repeated parts, the combined figures."""
+    """The runs of a suite with their results; for repeated parts, the combined figures."""
 
     kind: Literal["suite"] = "suite"
     outcomes: tuple[ChildOutcome, ...]
@@ -99,7 +99,7 @@ class SuiteResult(ResultBase):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every part with a verdict passed; None: no part has one."""
+        """Whether every part with a verdict passed; None if no part has a verdict."""
         verdicts = [each.verdict for each in self.outcomes if each.verdict is not None]
         return all(verdicts) if verdicts else None
 

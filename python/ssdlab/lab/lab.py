@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 class Lab(LabBase):
-    """The lab of a procedure; parameters as of `LabBase`."""
+    """The lab of a procedure; `LabBase` describes the parameters."""
 
     def run(
         self,
@@ -108,7 +108,7 @@ class Lab(LabBase):
         overload: bool = False,
         forked: bool = False,
     ) -> list[Step]:
-        """Run one workload for each value, in steps labelled `name value`.
+        """Run a workload for each value, in steps labelled `name value`.
 
         With `forked` each starts in the drive's present state; see `fork`. `policy` and `overload` as of
         `run`.
@@ -177,7 +177,7 @@ class Lab(LabBase):
         policy: Policy = "restart",
         certain: bool = True,
     ) -> Step:
-        """Bring the drive into the state that later steps need; its own figures are kept too."""
+        """Bring the drive into the state that later steps need; the figures of this step are kept too."""
 
         def step(laid: Workload) -> Precondition:
             return Precondition.of(laid, until, certain=certain)
@@ -185,17 +185,17 @@ class Lab(LabBase):
         return self._work(workload, step, label, policy)
 
     def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
-        """Leave the drive idle; `certain` as of `run`."""
+        """Leave the drive idle; for `certain` see `run`."""
         if seconds < 0:
             raise UsageError(f"idle for {seconds} s is negative", "give a time of 0 s or more")
         return self.do(Idle(seconds=seconds, certain=certain), label=label)
 
     def prepare(self, workload: Workload, verb_of: Callable[[Workload], Verb], *, label: str) -> Step:
-        """Run a workload by a verb that prepares the drive, with the seed of preparations."""
+        """Run a workload that prepares the drive, by the given verb and with the seed of preparations."""
         return self._work(workload, verb_of, label, "restart")
 
     def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
-        """Discard a span, by default the whole one, and check the effect.
+        """Discard a span (by default the whole one), and check the effect.
 
         The step's facts have a `ssdlab.drives.trim.trimming.TrimRecord` in ``trim``: ``reached_device``
         (True, False, or None where nothing shows it), its ``evidence``, and what trimmed blocks ``reads``
@@ -216,11 +216,11 @@ class Lab(LabBase):
         return self.do(Trim(start=start, length=length), label=label)
 
     def flush(self) -> Step:
-        """Make all writes durable, including the drive's cache."""
+        """Make all writes durable, including those in the drive's cache."""
         return self.do(Flush())
 
     def conditions(self, **required: str) -> Step:
-        """Set conditions, read them back and record them; those that fail become departures.
+        """Set conditions, read them back and record them; each that fails becomes a departure.
 
         Names and values are those of `ssdlab.drives.settings.NAMES`: ``scheduler="none"``,
         ``write_cache="off"``. All settings are restored at the end of the run.
@@ -235,7 +235,7 @@ class Lab(LabBase):
         return step
 
     def variant(self, demands: Mapping[str, str], usable: Usable | None, label: str) -> Step:
-        """Make the drive the variant under test, or fail; see `ssdlab.runs.conditions.variant`."""
+        """Turn the drive into the variant under test, or fail; see `ssdlab.runs.conditions.variant`."""
         step = self.do(Variant(required=dict(sorted(demands.items())), usable=usable), label=label)
         self._reformatted(demands.get("lba_format"), step)
         if usable is not None:
@@ -243,7 +243,7 @@ class Lab(LabBase):
         return step
 
     def limit(self, usable_bytes: int) -> Step:
-        """Use only the first bytes of the drive from here on; the rest is spare area."""
+        """Use only the first bytes of the drive from now on; the rest is spare area."""
         unit = self.logical_block_bytes
         if not unit <= usable_bytes <= self.capacity_bytes or usable_bytes % unit:
             raise UsageError(
@@ -261,7 +261,7 @@ class Lab(LabBase):
         return self.do(Note(text=text))
 
     def find(self, finding: Finding, *, label: str) -> Step:
-        """Compute something from the tables of finished steps, for the step's facts.
+        """Compute a result from the tables of finished steps, and keep it as a step's facts.
 
         Use it for what the summary of a measured step lacks. In a plan the facts are empty.
         """
@@ -270,7 +270,7 @@ class Lab(LabBase):
     def purge(
         self, *, if_able: bool = False, method: PurgeMethodName | None = None, label: str = "purge"
     ) -> Step:
-        """Erase the drive to its fresh state, and prove it.
+        """Erase the drive to its fresh state, and check that it is fresh.
 
         The step's facts have `purged`, and a `ssdlab.drives.purge.PurgeRecord` in `record`.
 
@@ -294,7 +294,7 @@ class Lab(LabBase):
         return self.do(Purge(if_able=if_able, method=method), label=label)
 
     def trace(self, source: Source, how: TraceMapping) -> Step:
-        """Convert a trace into a recording for the part of the drive in use, without touching the drive.
+        """Convert a trace into a recording for the part of the drive in use; the drive is not touched.
 
         `Recording` and `RecordedOps` are made from the step's facts.
         """
@@ -319,7 +319,7 @@ class Lab(LabBase):
         return self.do(Health())
 
     def stretch(self, *, label: str) -> Step:
-        """Start a group of steps that belong together, up to the next group, by `re-precondition`.
+        """Start a group of steps that an interruption voids together; the next group ends it.
 
         An interruption voids the finished steps of its group, so that no group spans one. On a real drive a
         run may be continued in a later session between groups. ``sitting`` in the step's facts
@@ -344,7 +344,7 @@ class Lab(LabBase):
         back(end=True)
 
     def _side_by_side(self, points: Callable[[], list[Step]]) -> list[Step]:
-        """Do the points of a fork, none of which depends on another, on all processors where that can be."""
+        """Run the independent points of a fork, on all processors if possible."""
         executor = self._executor
         if not (self.forks and isinstance(executor, Foresighted)):
             return points()
@@ -358,7 +358,7 @@ class Lab(LabBase):
             executor.expect(())
 
     def _reformatted(self, block: str | None, step: Step) -> None:
-        """Take the drive for what a format has made of it."""
+        """Adopt the block size and capacity that a format has given the drive."""
         if block is not None:
             self.logical_block_bytes = units.parse_bytes(block)
             made = step.found(SettingsFacts).capacity_bytes

@@ -1,4 +1,4 @@
-"""What a method is: prose, parameters, a procedure over the lab's verbs, and a pure conclusion.
+"""What makes a method: prose, parameters, a procedure that uses the lab's verbs, and a pure conclusion.
 
 It may also return departures from its source and warnings.
 """
@@ -38,7 +38,7 @@ Seconds = Annotated[float, BeforeValidator(_seconds), Field(le=DURATION_NS / uni
 
 
 def rising(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Check that values increase; for lists of depths and sizes."""
+    """Check that values increase, such as depths and sizes."""
     if any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueError("the values must increase, without repeats")
     return values
@@ -53,7 +53,7 @@ def param(
     points: Literal["each", "all"] | None = None,
     **bounds: Any,  # noqa: ANN401 - those of pydantic's Field
 ) -> Any:  # noqa: ANN401 - as Field itself
-    """Define one parameter: default, reason, unit, quick preset if different, bounds.
+    """Define a parameter: default, reason, unit, bounds, and a quick preset if it differs.
 
     `points`: it lists points, and a run may have more than needed; see `ParameterInfo`.
     """
@@ -74,12 +74,12 @@ class Params(NamedOptions):
 
     @property
     def write_cache(self) -> str | None:
-        """The write cache setting that the method requires: on or off; None: any."""
+        """The write cache setting that the method requires, on or off; None: any."""
         return None
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
-        """Return the parameters of a run: defaults or quick presets, changed by `--set`.
+        """Return a run's parameters: the defaults or quick presets, as changed by `--set`.
 
         Raises
         ------
@@ -131,7 +131,7 @@ def _not_given(step: Step) -> Columns:
 
 @dataclass(frozen=True)
 class RunData:
-    """The input of a conclusion: the finished steps, and facts of the drive.
+    """The input of a conclusion: the finished steps, and facts about the drive.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class RunData:
     ios: Callable[[Step], Columns] = field(default=_not_given, compare=False)
 
     def step(self, label: str) -> Step | None:
-        """Return the measured step with that label, if any."""
+        """Return the measured step with a label, if any."""
         return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
 
     def tried(self, search: str) -> list[Step]:
@@ -202,14 +202,14 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Remarks:
-    """Departures of a run from its method, and warnings about its figures."""
+    """A run's departures from its method, and warnings about its figures."""
 
     departures: tuple[Departure, ...] = ()
     warnings: tuple[Warned, ...] = ()
 
 
 def no_remarks(facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - the method's own Params
-    """Return no remarks beyond those the steps recorded."""
+    """Return no remarks; those that the steps recorded are kept anyway."""
     del facts, params
     return Remarks()
 
@@ -221,7 +221,7 @@ def _never(params: Any) -> bool:  # noqa: ANN401 - the method's own Params
 
 @dataclass(frozen=True)
 class Method:
-    """One review method.
+    """A review method.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class Method:
         return inspect.cleandoc(sys.modules[self.params.__module__].__doc__ or "")
 
     def info(self, params: Params | None = None) -> MethodInfo:
-        """Return the method for the manifest; `destructive` depends on the parameters."""
+        """Return the method as stored in a manifest; `destructive` depends on the parameters."""
         return MethodInfo(
             name=self.name,
             version=self.version,

@@ -1,4 +1,4 @@
-"""Reads stored Results, and finds what shows them; their findings, warnings and departures.
+"""Reads stored results, and finds what shows them: their findings, warnings and departures.
 
 A kind that is not ours comes from the method's package. Findings get the qualifiers of figures of the same
 steps here, for every method.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class UnknownResult(ResultBase):
-    """A Result of an unknown kind: only its headline figures can be shown."""
+    """A result of an unknown kind; only its headline figures can be shown."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -54,7 +54,7 @@ _FIGURES = "These are its headline figures."
 
 
 def kind_of(name: str, method: str = "") -> Kind:
-    """Return a kind by its name: ours, or the kind of another package's method.
+    """Return the kind with a name: ssdlab's own, or the one that another package's method declares.
 
     `UNKNOWN` if the package is not installed or unusable.
     """
@@ -68,13 +68,13 @@ def kind_of(name: str, method: str = "") -> Kind:
 
 
 def shown_by(result: ResultBase, method: str) -> Kind:
-    """Return the kind that shows a result; unreadable ones are shown as unknown."""
+    """Return the kind that shows a result; an unreadable result is shown as unknown."""
     kind = kind_of(result.kind, method)
     return kind if isinstance(result, kind.loaded_model()) else UNKNOWN
 
 
 def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:
-    """Return the typed Result of a manifest's `result`.
+    """Return the typed result from a manifest's `result`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:
 
 
 def read_result(run: RunFolder) -> ResultBase | None:
-    """Return the method's typed Result of a run; None until it is finished.
+    """Return the typed result of a run; None until the run is finished.
 
     Raises
     ------
@@ -127,7 +127,7 @@ CONDITION_CODE = "condition-"
 
 
 def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
-    """Gather the steps' warnings, equal ones once.
+    """Collect the steps' warnings without duplicates.
 
     A setting that is already a departure raises no warning.
     """
@@ -143,7 +143,7 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 
 
 def warned_of(run: RunFolder) -> tuple[Warned, ...]:
-    """Return the warnings of a run; for a finished one, from its manifest.
+    """Return a run's warnings; those of a finished run come from its manifest.
 
     For an unfinished one, by the steps that count: its manifest may be outdated, as steps may have been
     voided or finished since. Warnings of no step apply to the whole run and are kept.
@@ -161,7 +161,7 @@ def warned_of(run: RunFolder) -> tuple[Warned, ...]:
 
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
-    """Return the departures that the steps recorded, in order, equal ones once."""
+    """Return the departures that the steps recorded, in order and without duplicates."""
     from ssdlab.lab.verbs.verb import Facts  # which `show` of a finished run does not load
 
     return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))
@@ -177,7 +177,7 @@ def findings_of(kind: ResultKind[Any], result: ResultBase) -> tuple[Claim, ...]:
 
 
 def marked(claims: Iterable[Claim], figures: Sequence[Metric]) -> tuple[Claim, ...]:
-    """Return findings with the missing labels of figures from the same steps."""
+    """Return findings, with labels added from figures of the same steps."""
     return tuple(_marked(each, figures) for each in claims)
 
 
@@ -193,7 +193,7 @@ def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
 
 
 def _qualifiers(claim: Claim, figure: Metric) -> Iterator[Qualifier]:
-    """Yield what of a figure stands with a finding: all where it is the figure's own."""
+    """Yield the qualifiers of a figure that apply to a finding; all of them if it states that figure."""
     amount, steps = claim.figure, set(claim.evidence.steps)
     own = None if amount is None or amount.value is None else (amount.value, amount.unit)
     if own == (figure.value, figure.unit) and (not steps or steps.intersection(figure.steps)):

@@ -76,7 +76,7 @@ _T = TypeVar("_T")
 
 
 def load(entry: EntryPoint, package: str) -> Method | str:
-    """Return the guarded method of an entry point, or why there is none; `package`: its name and version."""
+    """Return the guarded method of an entry point, or why it is unusable; `package`: its name and version."""
     if not _NAME.fullmatch(entry.name) or len(entry.name) > NAME_CHARACTERS:
         return f"a name is lower-case words and digits with hyphens between them, {NAME_CHARACTERS} at most"
     with _heard_signals() as came, contextlib.redirect_stdout(sys.stderr):
@@ -96,7 +96,7 @@ def load(entry: EntryPoint, package: str) -> Method | str:
 
 
 def _where(error: BaseException, module: str) -> str:
-    """Return file and line of a failed import, as they follow the reason; nothing where none is known."""
+    """Return the file and line of a failed import, to append to the reason; empty if unknown."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
     place = _place_of(error, _code_of(module), pure=False)
@@ -104,7 +104,7 @@ def _where(error: BaseException, module: str) -> str:
 
 
 def _warn_of_private_imports(name: str) -> None:
-    """Warn of each import of a plug-in's module that is not from a public path, at its line."""
+    """Warn of each import in a plug-in's module from a path that is not public, at its line."""
     module = sys.modules[name]
     try:
         tree = ast.parse(inspect.getsource(module))
@@ -127,7 +127,7 @@ def _warn_of_private_imports(name: str) -> None:
 
 
 def _fault(name: str, found: object) -> str:
-    """Return what is wrong with what an entry point names; nothing if all is right."""
+    """Return what is wrong with the object that an entry point names; empty if nothing."""
     if not isinstance(found, Method):
         return f"it is a {type(found).__name__}, not a Method"
     if found.name != name:
@@ -152,7 +152,7 @@ def _fault(name: str, found: object) -> str:
 
 
 def _fault_of_kind(kind: object) -> str:
-    """Return what is wrong with the kind of Result that a method names; nothing if all is right."""
+    """Return what is wrong with the kind of result that a method names; empty if nothing."""
     if not isinstance(kind, ResultKind):
         return f"its result is a {type(kind).__name__}, not a ResultKind"
     if KINDS.get(kind.name) is kind:
@@ -176,7 +176,7 @@ def _fault_of_kind(kind: object) -> str:
 
 @contextmanager
 def _heard_signals() -> Iterator[list[int]]:
-    """Yield the signals received meanwhile, as an end by signal is not the package's failure."""
+    """Yield the signals received in the block; an end by signal is not the package's failure."""
     came: list[int] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
@@ -210,7 +210,7 @@ def _code_of(module: str) -> Path:
 
 
 def _place_of(error: BaseException, code: Path, *, pure: bool) -> traceback.FrameSummary | None:
-    """Return the package's line that raised, or called a library that raised; None if ssdlab raised.
+    """Return the package's line that raised, or that called a library that raised; None if ssdlab raised.
 
     In `pure` functions the package is always at fault.
     """
@@ -239,7 +239,7 @@ def _first_fault(error: ValidationError) -> str:
 
 
 def _conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step]) -> str | None:
-    """Return why a new result could not be read back unchanged; `kind`: the method's declared one."""
+    """Return why a new result would not read back unchanged; `kind` is the one the method declared."""
     known = kind or KINDS.get(result.kind)
     if known is None:
         return f"its kind is {result.kind!r}, and the method names none: Method(result=ResultKind(...))"
@@ -268,7 +268,7 @@ def _conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Ste
 
 
 def _figure_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
-    """Return what is wrong with a figure's evidence, or that it has the name of one of ours.
+    """Return what is wrong with a figure's evidence, or that its name belongs to a figure of ssdlab.
 
     Of a figure without evidence nothing can be known, and one of our name would be compared with its ratings.
     """
@@ -289,7 +289,7 @@ def _figure_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
 
 
 def _result_fault(result: ResultBase) -> str | None:
-    """Return what is wrong with a result's own content; None: nothing."""
+    """Return what is wrong with a result's own content; None if nothing."""
     fault = misfit(result.passed, bool | None, "passed")
     for figure in result.scalars:
         if not _KEY.fullmatch(figure.name):
@@ -298,7 +298,7 @@ def _result_fault(result: ResultBase) -> str | None:
 
 
 def _endless(value: object, place: str) -> str | None:
-    """Return the place of a number that is none, or infinite."""
+    """Return the place of a number that is NaN or infinite."""
     if isinstance(value, float):
         return None if isfinite(value) else place or "it"
     if isinstance(value, dict):
@@ -311,12 +311,12 @@ def _endless(value: object, place: str) -> str | None:
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:
-    """Return a method whose failures name it, also when its result is shown."""
+    """Return a method whose failures name its package, also when its result is shown."""
     return _Guard(method, package, module).method()
 
 
 class _GuardedParams(Params):
-    """Stands before the class of parameters of another package."""
+    """Stands in for another package's class of parameters."""
 
     guard: ClassVar[_Guard]
     model: ClassVar[type[Params]]
@@ -346,7 +346,7 @@ class _GuardedParams(Params):
 
 
 class _Guard:
-    """Guards one method of another package."""
+    """Guards a method of another package."""
 
     def __init__(self, method: Method, package: str, module: str) -> None:
         self._method, self._package, self._code = method, package, _code_of(module)
@@ -404,7 +404,7 @@ class _Guard:
         return called
 
     def wrong(self, call: object, why: str) -> HostError:
-        """Return the failure of a function or class with a wrong result."""
+        """Return the error for a function or class that returned a wrong result."""
         if (code := getattr(call, "__code__", None)) is not None:
             return self._failed(code.co_filename, code.co_firstlineno, why)
         with contextlib.suppress(OSError, TypeError):
@@ -434,7 +434,7 @@ class _Guard:
         )
 
     def _params(self) -> type[Params]:
-        """Return the class of its parameters, whose own checks are guarded wherever parameters are made."""
+        """Return the class of its parameters, with the class's own checks guarded wherever they run."""
         model = self._method.params
         # Of the package's module still, whose docstring is the method's prose.
         names = {"__module__": model.__module__, "__doc__": model.__doc__}
@@ -456,7 +456,7 @@ class _Guard:
         return result
 
     def _look_at_findings(self, result: ResultBase, ordinals: Collection[int]) -> None:
-        """Refuse a finding of a step that the run does not have; other faults are told where it is shown."""
+        """Refuse findings that name steps the run does not have; display reports other faults."""
         kind = self._method.result
         if kind is None or kind is KINDS.get(kind.name):
             return
@@ -470,7 +470,7 @@ class _Guard:
             raise self.wrong(loaded(kind.findings), f"findings: {why}")
 
     def _look_at(self, model: type[ResultBase]) -> None:
-        """Refuse a class of results that says of its figures what they say of themselves now."""
+        """Refuse a class of results with fields that interface 2 has moved to each figure."""
         if gone := next((name for name in _GONE if hasattr(model, name) or name in model.model_fields), None):
             why = f"{gone} was removed in interface 2: each Metric has its own steps and qualifiers"
             raise self.wrong(getattr(model, gone, model), f"{model.__name__}: {why}")
@@ -486,7 +486,7 @@ class _Guard:
         return made
 
     def _kind(self, kind: Kind) -> Kind:
-        """Return the kind with everything that the package brings for reading and showing it guarded."""
+        """Return the kind of result, with all the package's functions that read and show it guarded."""
         model = kind.loaded_model()
         self._look_at(model)
 
@@ -502,7 +502,7 @@ class _Guard:
         return replace(kind, read=self.named(read, pure=True, quiet=True, of=model), **shown)
 
     def _shower(self, part: str, place: Callable[..., Any] | str) -> Callable[..., Any] | str:
-        """Return one of the functions that show a result; what it gives is looked at before it is used."""
+        """Return a guarded function that shows a result; what it returns is checked before use."""
         if isinstance(place, str) and place.startswith("ssdlab."):
             return place
         prints, many = part not in _PIECES, part != "section"

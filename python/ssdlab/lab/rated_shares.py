@@ -1,4 +1,4 @@
-"""Results as shares of a drive's ratings.
+"""Results as shares of the drive's ratings.
 
 A rating is for a workload in a drive state. A result is compared with the rating for its workload and state,
 unless a qualifier forbids it. A rating for another state is shown but not compared: a drive below its fresh
@@ -29,7 +29,7 @@ _STATES = {"steady": "steady state"}
 
 
 def _speaks(held: RatedAs, rated: Rated) -> bool:
-    """Whether a rating is of the figure's state; one that says none is taken to be of no steady state."""
+    """Return whether a rating applies to the figure's state; without a state it excludes steady state."""
     if rated.state is None:
         return held.state != "steady" or held.metric in _OF_ANY_STATE
     if rated.state == "steady" and held.metric in _READS:
@@ -39,7 +39,7 @@ def _speaks(held: RatedAs, rated: Rated) -> bool:
 
 @dataclass(frozen=True)
 class RatedShare:
-    """A result with the rating for its state.
+    """A result, and the rating for its state.
 
     Attributes
     ----------
@@ -65,29 +65,29 @@ class RatedShare:
 
     @property
     def in_unit(self) -> float:
-        """The result in the unit of its rating, for a row with both."""
+        """The result in its rating's unit, for a row that shows both."""
         return self.share * self.rated.value
 
     @property
     def holds(self) -> str:
-        """The promise of a rating in words: throughput at least, latency or power at most."""
+        """What the rating promises, in words: throughput at least, latency or power at most."""
         if self.above_is_better:
             return "minimum throughput"
         return "maximum power" if self.unit == "W" else "maximum latency"
 
     def kept(self, tolerance: float) -> bool:
-        """Whether the result meets the rating within a tolerance."""
+        """Return whether the result meets the rating within a tolerance."""
         return self.share >= 1 - tolerance if self.above_is_better else self.share <= 1 + tolerance
 
     @property
     def direction(self) -> str:
-        """Words after a share if lower is better."""
+        """Words to append to a share if lower is better."""
         return "" if self.above_is_better else ", lower is better"
 
 
 @dataclass(frozen=True)
 class OtherRating:
-    """A result and a rating for another state, which are not compared.
+    """A result and a rating for another state; the two are not compared.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class OtherRating:
 
 
 def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
-    """Return the headline figures with a rating for their state, and their shares."""
+    """Return the headline figures that have a rating for their state, with their shares."""
     found = []
     for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
@@ -129,7 +129,7 @@ def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[R
 
 
 def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[OtherRating, ...]:
-    """Return the headline figures with ratings only for other states, each with the first."""
+    """Return the headline figures that have ratings only for other states, each with its first rating."""
     found = []
     for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
@@ -141,17 +141,17 @@ def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[
 
 
 def has_rating(figure: Metric, ratings: Sequence[Rated]) -> bool:
-    """Whether a rating is for a figure's workload, in any state."""
+    """Return whether any rating applies to a figure's workload, in any state."""
     return bool(_pairs(figure, ratings))
 
 
 def _held(figures: Iterable[Metric]) -> Iterator[tuple[Metric, float]]:
-    """Yield the figures that are compared with ratings, with their values."""
+    """Yield the figures that may be compared with ratings, with their values."""
     return ((each, each.value) for each in figures if each.value is not None and not each.unfit("ratings"))
 
 
 def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[RatedAs, Rated]]:
-    """Return what a figure could be compared with, by the order of its metrics, its own state first."""
+    """Return the ratings that a figure can be compared with, in its metrics' order, its own state first."""
     return [
         (held, rated)
         for held in rated_as(figure.name)

@@ -1,4 +1,4 @@
-"""One random pass instead of hours of overwriting: what it writes, when that is steady, and the proof.
+"""One random pass instead of hours of overwriting: its size, when it is steady, and the proof.
 
 The drive is purged. Each block is written once in random order, and some once more, so that the superblocks'
 valid shares match those of long random writing. Random writes follow until five rounds meet SNIA's rule and
@@ -62,26 +62,26 @@ class Pass:
 
     @property
     def raw_bytes(self) -> int:
-        """Bytes of the pass, in whole blocks."""
+        """Bytes that the pass writes, in whole blocks."""
         return round(self.data_bytes / (1 - self.spare) / self.block_bytes) * self.block_bytes
 
     @property
     def piece(self) -> float:
-        """Bytes of one of its pieces."""
+        """Bytes of each of its pieces."""
         return self.raw_bytes / PIECES
 
     @property
     def round_bytes(self) -> float:
-        """Bytes of a round after it."""
+        """Bytes of each round after the pass."""
         return self.raw_bytes * ROUND_SHARE
 
     @property
     def row_ns(self) -> int:
-        """Length of an interval row, short enough for the pieces on a fast drive."""
+        """Length of an interval row, short enough to resolve the pieces on a fast drive."""
         return int(min(NS_PER_S, max(_SHORTEST_ROW_NS, self.piece / _FAST_BYTES_S * NS_PER_S)))
 
     def workload(self, depth: int) -> Workload:
-        """Return the pass, by threads of one synchronous write each."""
+        """Return the pass as a workload, by threads with one synchronous write each."""
         plain = closed_loop("random", "write", block_bytes=self.block_bytes, in_flight=depth, seconds=1.0)
         (stream,) = plain.streams
         pattern = OnePass(raw_bytes=self.raw_bytes, behind_bytes=self.behind_bytes)
@@ -89,13 +89,13 @@ class Pass:
         return plain.model_copy(update={"streams": (whole,), "interval_ns": self.row_ns})
 
     def speeds(self, ends_ns: Any, moved: Any) -> list[float]:  # noqa: ANN401 - numpy's or lists
-        """Return the speeds of its pieces, from interval rows."""
+        """Return the speed of each piece, from interval rows."""
         return speeds_over_bytes(np.asarray(ends_ns, float), np.asarray(moved, float), self.piece)
 
     def found_spare(
         self, before: Sequence[float], after: Sequence[float], steady: float
     ) -> tuple[float | None, bool]:
-        """Return the spare share that the drop in speed shows, and whether it matches the requested one.
+        """Return the spare share that the drop in speed implies, and whether it matches the requested share.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice of errors if a drive cannot have a pass or a placed state, in the command's terms."""
+    """Advice for errors on a drive that cannot have a pass or a placed state, in the command's terms."""
 
     in_full: str
     """The alternative preparation."""
@@ -196,7 +196,7 @@ def lay_out(
 
 
 def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
-    """Refuse a drive whose recorded properties one pass or theory does not cover.
+    """Refuse a drive that neither one pass nor theory covers, by its recorded properties.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
 
 
 def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> None:
-    """Refuse a simulated drive by its profile, before the slow step of making it.
+    """Refuse a simulated drive by its profile, before the drive is made, which is slow.
 
     `how` is the preparation; only ``one-pass`` and ``analytic`` can be refused.
 
@@ -257,7 +257,7 @@ class AfterPass:
 
     @property
     def doubted(self) -> bool:
-        """Whether the spare is still not shown after twice the judged rounds."""
+        """Whether the spare share is still unconfirmed after twice the rounds of a window."""
         return self._rounds >= 2 * WINDOW and not self._agreed
 
     @property
@@ -266,7 +266,7 @@ class AfterPass:
         return self._rounds >= WINDOW
 
     def holds(self, rows: Sequence[Any]) -> bool:
-        """Return whether the drive is steady with the spare that the pass assumed."""
+        """Return whether the drive is steady with the spare share that the pass assumed."""
         for row in rows[len(self._ends_ns) :]:
             self._ends_ns.append(row.end_ns)
             self._moved.append(row.bytes)

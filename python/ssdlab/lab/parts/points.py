@@ -1,4 +1,4 @@
-"""Points of results from finished steps, and headline figures that several Results share."""
+"""Points of results, made from finished steps, and headline figures that several kinds of result share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def searched(figure: Metric, steps: tuple[int, ...], failed: float | None, **evidence: Any) -> Metric:  # noqa: ANN401
-    """Return the figure that a search found; if no try failed, it is a lower bound.
+    """Return the figure that a search found; it is a lower bound if no try failed.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def power_scalars(
 
 
 def point_scalars(name: str, point: Point) -> tuple[Metric, ...]:
-    """Return throughput as in reviews (IOPS for random I/O, else MB/s), mean latency and power."""
+    """Return throughput in the unit of reviews (IOPS for random I/O, else MB/s), mean latency and power."""
     mean = (point.service_ns or {}).get("mean")
     if point.pattern == "random":
         throughput = Metric.more(f"{name}_iops", point.label, point.iops, "IOPS")
@@ -136,7 +136,7 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
 
 
 def flushes_of(step: Step) -> FlushPoint | None:
-    """Return the flushes of a measured step; None if none were requested."""
+    """Return the flushes of a measured step; None if the step requested none."""
     found = step.measured.flush
     flushing = next((each for each in step.ran.streams if each.flush_every is not None), None)
     if found is None or flushing is None:
@@ -161,7 +161,7 @@ def missing_point(
     pattern: Literal["random", "sequential"],
     block_bytes: int,
 ) -> Point:
-    """Return the empty row of a point at one I/O in flight that could not be measured."""
+    """Return an empty row for a point at one I/O in flight that could not be measured."""
     return Point(
         label=label,
         direction=direction,

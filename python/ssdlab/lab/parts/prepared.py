@@ -1,4 +1,4 @@
-"""Steady state of random writes, reached in full, by one pass or by placing; and its proof."""
+"""Steady state of random writes, reached in full, by one pass or by placing, and its proof."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Preparation = Literal["full", "one-pass", "analytic"]
 
 
 class RandomSteadyParams(SteadyParams):
-    """Parameters of random writing to steady state, or of its substitutes."""
+    """Parameters of writing at random to steady state, or of its substitutes."""
 
     precondition: Preparation = param(
         "full",
@@ -69,7 +69,7 @@ class RandomSteadyParams(SteadyParams):
 
 @contextmanager
 def in_steady_state(lab: Lab, p: RandomSteadyParams, block_bytes: int) -> Iterator[None]:
-    """Bring the drive into steady state of random writes for the block within.
+    """Bring the drive into the steady state of random writes for the body of a `with` statement.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def in_steady_state(lab: Lab, p: RandomSteadyParams, block_bytes: int) -> Iterat
 
 
 def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
-    """Write the pass, and return the speeds of its pieces; none in a plan."""
+    """Write the pass, and return the speeds of its pieces; empty in a plan."""
     workload = laid.workload(p.precondition_depth)
     step = lab.prepare(
         workload, lambda w: OnePass.laid(w, spare=laid.spare, spare_from=laid.spare_from), label=PASS_LABEL
@@ -120,7 +120,7 @@ def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
 
 
 def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float]) -> None:
-    """Write at random until the state is shown, or as in the full procedure."""
+    """Write at random until steady state is shown, or as in the full procedure."""
     after = AfterPass(laid, before, placed=p.precondition == "analytic")
     max_ns = round(p.most_seconds * NS_PER_S)
     # By time alone the writing is not ended before it could be judged as the full procedure's is.
@@ -196,7 +196,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
 
 
 def _pass_of(data: RunData, p: RandomSteadyParams) -> tuple[list[float], Pass]:
-    """Return the speeds of the pass and its layout, as the steps keep them."""
+    """Return the speeds of the pass and its layout, as recorded by the steps."""
     step = next(step for step in data.steps if step.verb in (OnePass.verb, Place.verb))
     after = data.step(LABEL)
     assert after is not None  # the caller has it

@@ -1,4 +1,4 @@
-"""Searches for the highest load that passes: a rate by doubling and halving, whole loads by steps.
+"""Searches for the highest load that passes: by doubling and halving a rate, or by steps of whole loads.
 
 Independent of drive and workload.
 """
@@ -69,7 +69,7 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
 
 
 def _climb(held: int, coarse: int, maximum: int, holds: Holds) -> tuple[int, int]:
-    """Step up from a load that held; returns the last that did and the first that did not.
+    """Step up from a load that passed; return the last that passed and the first that failed.
 
     If none failed up to the highest, both are that one, so that nothing lies between them.
     """
@@ -82,7 +82,7 @@ def _climb(held: int, coarse: int, maximum: int, holds: Holds) -> tuple[int, int
 
 
 def _descend(failed: int, coarse: int, fine: int, holds: Holds) -> tuple[int, int]:
-    """Step down from a load that failed; returns the first that held, or 0, and the last that did not."""
+    """Step down from a load that failed; return the first that passed (or 0), and the last that failed."""
     while failed > fine:
         load = max(failed - coarse, fine)
         if holds(load, False):

@@ -1,4 +1,4 @@
-"""Writing to steady state, its proof, how much was written since when, and whether the state held."""
+"""Writing to steady state, its proof, the bytes written since then, and whether the state lasted."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def write_to_steady_state(
 def steady_until(
     p: SteadyParams, usable_bytes: int, min_spans: float = 0.0
 ) -> tuple[Callable[[Sequence[Any]], bool], dict[str, float]]:
-    """Return the stop condition of the writing, and its bounds for the journal.
+    """Return the stop condition of writing to steady state, with its bounds for the journal.
 
     It never ends before `min_spans`.
     """
@@ -138,7 +138,7 @@ def steady_until(
 
 
 def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | None:
-    """Judge the writing before the measurement; None if there was none."""
+    """Judge the writing to steady state before the measurement; None if there was none."""
     step = data.step(label)
     if step is None:
         return None
@@ -149,7 +149,7 @@ def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | N
 
 
 def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:
-    """Return rows of a second at most, and a round of a whole number of them."""
+    """Return the length of rows, at most a second, and of a round of whole rows."""
     asked_ns = round(p.round_seconds * NS_PER_S)
     rows = -(-asked_ns // NS_PER_S)
     row_ns = -(-asked_ns // rows)
@@ -159,7 +159,7 @@ def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:
 def proof_of(
     step: Step, rows: Columns, round_s: float, capacity_bytes: int, written: Written, failed: str = ""
 ) -> SteadyProof:
-    """Judge the writing of a step by SNIA's rule over equal rounds.
+    """Judge a step's writing by SNIA's rule, over equal rounds.
 
     `written` is the amount by its end, and since when (`written_by`); `failed` describes failed writes of it
     or of earlier preparation.
@@ -222,14 +222,14 @@ Unit = Literal["IOPS", "MB/s"]
 
 @dataclass(frozen=True)
 class Taken:
-    """A measured point of a sweep, with its workload for a repeat."""
+    """A measured point of a sweep, with its workload so that it can be repeated."""
 
     workload: Workload
     step: Step
 
 
 def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds: float = 0.0) -> None:
-    """Repeat points where throughput has dropped; each line is one kind of work by rising depth.
+    """Repeat points if throughput has dropped; each line holds one kind of work, in order of depth.
 
     A plan counts two points. With `rest_seconds` the drive rests after each, as after the earlier points.
     """
@@ -269,7 +269,7 @@ def checks_of(
     steady: SteadyProof | None = None,
     alike: str = "",
 ) -> tuple[StateCheck, ...]:
-    """Return the checks of whether the state held.
+    """Return the checks of whether the state lasted.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
 
 
 def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:
-    """Return the check for a reported point that was thermally throttled after a cool point.
+    """Return the check for a reported point that was throttled for heat, after a point that was not.
 
     The reported depth then depends on how warm the drive was, and on the order of depths.
     """

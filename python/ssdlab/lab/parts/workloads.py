@@ -1,4 +1,4 @@
-"""The workloads of review methods, and the effect of a smaller drive on their sizes."""
+"""The workloads of review methods, and how a smaller drive changes their sizes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def mixed(
 def open_loop(
     read_pct: int, *, block_bytes: int, threads: int, rate: int, seconds: float, ramp_seconds: float = 0.0
 ) -> Workload:
-    """Return random I/O with Poisson arrivals, `rate` I/Os a second in all."""
+    """Return random I/O with Poisson arrivals, at a total of `rate` I/Os per second."""
     stream = Stream(
         ops=Mix(read_pct=read_pct),
         block=(Block(bytes=block_bytes),),
@@ -135,14 +135,14 @@ def beside(
 
 
 def _arrival(rate: int | None, block_bytes: int) -> Open | Bursts:
-    """Return random arrivals; of an unknown rate what bounds all: as much a second as any drive can do."""
+    """Return random arrivals; for an unknown rate, the highest that any drive can do, as a bound."""
     if rate is None:
         return Bursts(bytes=_ANY_DRIVE_S // block_bytes * block_bytes, every_ns=NS_PER_S)
     return Open(process="poisson", rate=Fraction(rate))
 
 
 def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
-    """Let a stream run for a time after a ramp, with rows short enough to see it vary."""
+    """Make a stream run for a time after a ramp, in rows short enough to show how it varies."""
     time_ns = round(seconds * NS_PER_S)
     interval_ns = timed_row_ns(time_ns)
     # Only whole rows can be left out, so the ramp lasts to the end of one.
@@ -155,14 +155,14 @@ ParamsT = TypeVar("ParamsT")
 
 
 def scale_of(data: RunData) -> int:
-    """Return the scale of the measured drive: 1 for a real drive, or if nothing was measured."""
+    """Return the scale of the measured drive; 1 for a real drive, or if nothing was measured."""
     measured = (step.summary for step in data.steps if step.summary is not None)
     scales = (summary.drive.scale for summary in measured if summary.drive is not None)
     return next((round(scale) for scale in scales if scale is not None), 1)
 
 
 def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
-    """Return the warning that `what` has the size for a full-size drive, but the drive is smaller."""
+    """Return the warning that a size suits a full-size drive, but the measured drive is smaller."""
     warned = judge_scale(what, scale_of(facts.data))
     return tuple(Warned(code=each.code, what=each.what, advice=each.advice) for each in warned)
 
@@ -170,7 +170,7 @@ def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
 def remarks_of_size(
     what: str, beside: Callable[[RunFacts, ParamsT], Remarks] | None = None
 ) -> Callable[[RunFacts, ParamsT], Remarks]:
-    """Return a method's remarks, with the warning that `what` is the same on any drive."""
+    """Return a method's remarks, with a warning for a size that is the same on any drive."""
 
     def remarks(facts: RunFacts, params: ParamsT) -> Remarks:
         found = Remarks() if beside is None else beside(facts, params)
@@ -188,7 +188,7 @@ _FAST_BYTES_S, _MIN_ROWS = 8e9, 400
 
 
 def row_ns(length: int) -> int:
-    """Return the length of a row for writing so many bytes once; shorter on a small drive."""
+    """Return the row length for writing so many bytes once; it is shorter on a small drive."""
     shorter_ns = length / _FAST_BYTES_S * NS_PER_S / _MIN_ROWS
     return round(min(_ROW_NS, max(_SHORTEST_ROW_NS, shorter_ns)))
 
@@ -209,5 +209,5 @@ def write_over(
 
 
 def once(length: int) -> Stop:
-    """Return the stop at the last whole block of a span."""
+    """Return a stop at the last whole block of a span."""
     return Stop(bytes=length // BLOCK_BYTES * BLOCK_BYTES)

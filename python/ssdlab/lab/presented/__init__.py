@@ -1,1 +1,1 @@
-"""Findings and tables that several kinds of results share."""
+"""Findings and tables that several kinds of result share."""

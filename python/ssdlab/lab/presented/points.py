@@ -1,4 +1,4 @@
-"""Measured points in findings and tables: of jobs, and of methods without their own Result."""
+"""Findings and tables of measured points, for jobs and for methods without a kind of result of their own."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _HOST = (
 
 
 def throughput(points: Sequence[Point], marked: int | None = None) -> Table:
-    """Return IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
+    """Return a table of IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
 
     "Little" is IOPS x mean service time / I/Os in flight: 1 when rate, latency and depth agree.
     """
@@ -96,7 +96,7 @@ def _throughput_cells(point: Point) -> tuple[Cell, ...]:
 
 
 def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
-    """Return the service times of the measured points, and their response times if different."""
+    """Return tables of the points' service times, and of their response times if those differ."""
     measured = [point for point in points if point.missing is None]
     if not differ(measured):
         title = "Latency: service and response times are equal, as every I/O starts when due"
@@ -110,7 +110,7 @@ def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
 
 
 def differ(points: Iterable[Point]) -> bool:
-    """Return whether some response times differ from service times: in an open loop, or with think time."""
+    """Return whether response times differ from service times, as in an open loop or with think time."""
     return any(point.service_ns != point.response_ns for point in points)
 
 
@@ -124,7 +124,7 @@ def _latency(title: str, rows: Sequence[tuple[Point, Latencies | None]]) -> Tabl
 
 
 def flushes(found: Sequence[FlushPoint]) -> Table:
-    """Return the flushes after writes, which are not I/Os and in no other figure."""
+    """Return a table of the flushes after writes, which are not I/Os and appear in no other figure."""
     rows = tuple(
         (
             cells.words(each.label),
@@ -140,7 +140,7 @@ def flushes(found: Sequence[FlushPoint]) -> Table:
 
 
 def host(points: Sequence[Point]) -> Table:
-    """Return the host's load at each measured point, and whether it was the limit."""
+    """Return a table of the host's load at each measured point, and whether it was the limit."""
     rows = tuple((cells.words(point.label), *_host_cells(point)) for point in points if point.missing is None)
     return Table("Load of the host at each point", ("Point", *_HOST), rows, brief=("Point", "Limit", "Why"))
 
@@ -161,29 +161,29 @@ def _host_cells(point: Point) -> tuple[Cell, ...]:
 
 
 def tables_of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table, ...]:
-    """Return throughput and latency of every point, and the host's load where it was the limit."""
+    """Return tables of each point's throughput and latency, and of the host's load if it was the limit."""
     limited = [point for point in points if point.attribution and point.attribution.limit == "host"]
     return (throughput(points, marked), *latencies(points), *((host(limited),) if limited else ()))
 
 
 def figure_words(figure: Metric) -> str:
-    """Return a figure in words, or a bound."""
+    """Return a figure or bound in words."""
     return figure.words
 
 
 def scalars_table(result: ResultBase) -> Table:
-    """Return the headline figures of any result."""
+    """Return a table of any result's headline figures."""
     rows = tuple((cells.words(each.marked), cells.words(figure_words(each))) for each in result.scalars)
     return Table("Headline figures", ("Figure", "Value"), rows)
 
 
 def scalars_tables(result: ResultBase) -> tuple[Table, ...]:
-    """Return the headline figures, for a kind without a table of its own."""
+    """Return the headline figures as tables, for a kind that has no tables of its own."""
     return (scalars_table(result),)
 
 
 def speed(point: Point) -> Amount:
-    """Return the throughput of a point: IOPS for random I/O, else MB/s."""
+    """Return a point's throughput: IOPS for random I/O, else MB/s."""
     if point.pattern == "random":
         return Amount(point.iops, "IOPS")
     return Amount(point.mb_s, "MB/s")
@@ -210,7 +210,7 @@ def job_findings(result: JobResult) -> Iterator[Claim]:
 
 
 def points_findings(result: PointsResult) -> Iterator[Claim]:
-    """Yield whether the drive's state held, and the headline figures, with power separate."""
+    """Yield whether the drive's state lasted, and the headline figures, with power apart."""
     yield from map(check_claim, result.checks)
     figures = [each for each in result.scalars if each.unit not in OF_POWER]
     steps = tuple(point.ordinal for point in result.points if point.ordinal is not None)
@@ -226,18 +226,18 @@ def points_findings(result: PointsResult) -> Iterator[Claim]:
 
 
 def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
-    """Return every point, and the flushes of jobs."""
+    """Return tables of every point, and of the flushes of jobs."""
     flushed = getattr(result, "flushes", ())
     return (*tables_of_points(result.points), *((flushes(flushed),) if flushed else ()))
 
 
 def unknown_findings(result: UnknownResult) -> Iterator[Claim]:
-    """Yield that only figures can be shown."""
+    """Yield why only the headline figures can be shown."""
     yield Claim("{why}", others={"why": result.unknown.rstrip(".")})
 
 
 def headline_findings(result: ResultBase) -> Iterator[Claim]:
-    """Yield the headline figures, for a kind without findings of its own."""
+    """Yield the headline figures, for a kind that has no findings of its own."""
     for each in result.scalars:
         yield Claim(
             "{name}: {figure}",

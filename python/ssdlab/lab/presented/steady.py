@@ -1,4 +1,4 @@
-"""The drive state of a measurement, as a finding."""
+"""The findings on the drive's state during a measurement."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
 
 
 def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
-    """Yield what the writing before a measurement showed, and any objections to its state."""
+    """Yield what the writing before a measurement showed, and any doubts about the drive's state."""
     yield steady_claim(steady, of)
     if steady is None or not steady.judged:
         return
@@ -78,7 +78,7 @@ def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
 
 
 def slope_text(slope: float | None, rise_share: float) -> str:
-    """Return the slope of a fitted line over its window, with its sign.
+    """Return the rise or fall of a fitted line over its window, with its sign.
 
     >>> slope_text(-2.0, 0.0463), slope_text(0.0, 0.0), slope_text(None, 0.01)
     ('-4.63 %', '0 %', '±1.00 %')
@@ -90,14 +90,14 @@ def slope_text(slope: float | None, rise_share: float) -> str:
 
 
 def _by_flash(steady: SteadyProof) -> bool:
-    """Whether the rounds judged last are of a share of the flash, as after a pass, and not of a time."""
+    """Return whether the last judged rounds are a share of the flash, as after a pass, not a time."""
     if isinstance(steady, OnePassProof):
         return not steady.overwritten
     return isinstance(steady, PlacedProof) and not steady.in_full
 
 
 def _state(steady: SteadyProof) -> str:
-    """Return whether the writing brought the state about, and how."""
+    """Return whether and how the writing reached steady state."""
     reached = "reached" if steady.reached else "NOT reached"
     if isinstance(steady, PlacedProof):
         return f"{PREPARED}, {reached}"
@@ -122,7 +122,7 @@ def _verdict(steady: SteadyProof) -> str:
 
 
 def one_pass_claim(steady: OnePassProof) -> Claim:
-    """Return the spare that one pass assumed, and the spare that its speed showed."""
+    """Return the spare share that one pass assumed, and the share that its speed implies."""
     others: dict[str, Amount | str] = {
         "asked": Amount(100 * steady.spare, "%"),
         "whose": steady.spare_from,
@@ -143,7 +143,7 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
 
 
 def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
-    """Return the time and the amount of the writing, for a sentence."""
+    """Return the duration and amount of the writing, for a sentence."""
     rounds = len(steady.rounds_mb_s)
     return {
         "time": Amount(steady.seconds, "s"),
@@ -155,7 +155,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
 
 
 def check_claim(check: StateCheck) -> Claim:
-    """Return in words what a check of the drive's state showed.
+    """Return the outcome of a check of the drive's state, in words.
 
     Only a change is conclusive: a reproduced point proves nothing about the others.
     """

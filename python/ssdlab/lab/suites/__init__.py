@@ -1,4 +1,4 @@
-"""Suites: the methods of a whole review, run together; and one method run several times.
+"""Suites: the methods of a whole review, run together, or one method run several times.
 
 Each is a declaration, a file in this folder; a user's own is given by its path.
 """
@@ -21,7 +21,7 @@ _FAMILY = "ssdlab.review/"
 
 
 def find_suite(name: str) -> Suite | None:
-    """Return a suite by its name or by the path of its declaration; None if no suite has that name.
+    """Return the suite with a name, or of a declaration's path; None if no suite has that name.
 
     Raises
     ------
@@ -46,12 +46,12 @@ def find_suite(name: str) -> Suite | None:
 
 
 def is_path(name: str) -> bool:
-    """Whether a suite is named by the path of its file."""
+    """Return whether a text names a suite by the path of its file."""
     return "/" in name or name.endswith(_SUFFIX)
 
 
 def suite_text(name: str) -> str:
-    """Return the declaration of one of our suites, for copying."""
+    """Return the declaration of one of ssdlab's suites, to be copied."""
     return (resources.files("ssdlab.lab.suites") / SUITES[name].place).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A review as TOML, which names methods, drive states, variants and the page's order.
+"""A review declared in TOML, which names methods, drive states, variants and the order of the page.
 
 The suites of ssdlab are such files; users can copy and change one, and give its path.
 """
@@ -48,12 +48,12 @@ class PartText(Frozen):
 
     @property
     def label(self) -> str:
-        """Its name within the review."""
+        """Name of the part within the review."""
         return self.name or self.method
 
 
 class VariantText(Frozen):
-    """One `[[variant]]`: the drive under review, or others, repeated with other settings."""
+    """One `[[variant]]`: the reviewed drive or other drives, repeated with other settings."""
 
     noun: ClassVar[str] = "key of a variant"
 
@@ -77,7 +77,7 @@ class VariantText(Frozen):
 
 
 class DriveText(Frozen):
-    """One `[[drive]]`: a drive of the review, the one under review first."""
+    """One `[[drive]]`: a drive of the review; the drive under review comes first."""
 
     noun: ClassVar[str] = "key of a drive"
 
@@ -97,7 +97,7 @@ class DriveText(Frozen):
 
 
 class ChapterText(Frozen):
-    """One `[[chapter]]`: a heading of the page, in the order of the file."""
+    """One `[[chapter]]`: a heading on the page, in the order of the file."""
 
     noun: ClassVar[str] = "key of a chapter"
 
@@ -109,7 +109,7 @@ class ChapterText(Frozen):
 
 
 class Declaration(Frozen):
-    """The file."""
+    """The declaration of a review."""
 
     noun: ClassVar[str] = "key of a review"
 
@@ -137,7 +137,7 @@ class Declaration(Frozen):
 
     @classmethod
     def parse(cls, text: str, name: str) -> Self:
-        """Read a declaration; `name` is for errors.
+        """Read a declaration; errors refer to it by `name`.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Declaration(Frozen):
         return self
 
     def _repeated(self, labels: Sequence[str]) -> Iterator[str]:
-        """Yield what the parts of the variants are called; of variants of one name only once."""
+        """Yield the names of the parts that variants repeat; variants of one name count once."""
         for name, parts in {each.name: each.parts for each in self.variant}.items():
             yield from (repeated(label, name) for label in labels if not parts or label in parts)
 
@@ -205,13 +205,13 @@ class Declaration(Frozen):
         )
 
     def _drives_of(self, variant: VariantText) -> tuple[str | int, ...]:
-        """Return which drives a variant is of; one that the review names is its profile too."""
+        """Return the drives that a variant applies to; a named drive of the review includes its profile."""
         profiles = {each.name: each.profile for each in self.drive if each.profile is not None}
         found = dict.fromkeys(variant.drives or (1,))
         return tuple(found | dict.fromkeys(profiles[each] for each in found if each in profiles))
 
     def page(self) -> dict[str, JsonValue]:
-        """Return the page's description: chapters with their parts, tiles, drives of the review."""
+        """Return the description of the page: chapters with their parts, tiles, and drives of the review."""
         chapters: dict[str, dict[str, Any]] = {
             each.title: {
                 "title": each.title,
@@ -236,14 +236,14 @@ class Declaration(Frozen):
 
 
 def inferred_of(part: PartText | Part) -> str:
-    """Return the parameters of a part that the published text does not give; empty: none."""
+    """Return a note on the parameters of a part that the published text does not give; empty: none."""
     if not part.inferred:
         return ""
     return f"Inferred, not in the published text: {and_listed(part.inferred)} of {part.method}."
 
 
 def _once(what: str, names: Iterable[str]) -> None:
-    """Refuse a name that two of a kind have: runs are found by them."""
+    """Refuse a name that occurs twice, since runs are found by name."""
     if twice := next((name for name, times in Counter(names).items() if times > 1), None):
         if what == "tiles":
             raise UsageError(f"the tile {twice} is named twice", "name each tile once")
@@ -251,7 +251,7 @@ def _once(what: str, names: Iterable[str]) -> None:
 
 
 def _simulated(names: Iterable[str]) -> None:
-    """Refuse a profile that there is not: the page would leave its drive out without a word."""
+    """Refuse an unknown profile; otherwise the page would omit its drive silently."""
     wanted = tuple(names)
     if not wanted:
         return
@@ -288,7 +288,7 @@ def _part(text: PartText) -> Part:
 
 
 def _written(value: Setting) -> str:
-    """Return a value as `--set` takes it."""
+    """Return a value in the form that `--set` accepts."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

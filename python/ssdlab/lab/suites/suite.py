@@ -1,4 +1,4 @@
-"""What a suite is: the methods of a review, the state each starts in, and absent drives."""
+"""What makes a suite: a review's methods, the state in which each starts, and absent drives."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ EVERY_DRIVE = "*"
 
 
 def repeated(label: str, entry: str) -> str:
-    """Return the name of a part repeated for an entry."""
+    """Return the name of a part that is repeated for a variant."""
     return f"{label}-{entry}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A variant of a drive, in which all or some parts are repeated."""
+    """A variant of a drive, for which some or all parts are repeated."""
 
     name: str
     variant: Mapping[str, str]
@@ -94,7 +94,7 @@ class Entry:
     """Its drives: by position from 1, by profile or name, or ``*`` for all."""
 
     def is_of(self, position: int, names: Collection[str]) -> bool:
-        """Whether a drive has this variant."""
+        """Return whether a drive has this variant."""
         return EVERY_DRIVE in self.drives or any(each == position or each in names for each in self.drives)
 
 
@@ -143,11 +143,11 @@ class Suite:
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
-        """All parts for any drive: the suite's own, then the variants'."""
+        """All parts for any drive: the suite's own, then those of the variants."""
         return (*self.parts, *self.again(self.entries))
 
     def parts_of(self, position: int, names: Collection[str] = ()) -> tuple[Part, ...]:
-        """Return the parts for a drive: all parts, and its variants'.
+        """Return the parts for a drive: the suite's own, and those of the drive's variants.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Suite:
         return (*self.parts, *self.again(each for each in self.entries if each.is_of(position, names)))
 
     def again(self, entries: Iterable[Entry]) -> Iterator[Part]:
-        """Return the parts repeated for variants."""
+        """Return the parts that variants repeat."""
         return (
             Part(
                 method=part.method,
@@ -177,7 +177,7 @@ class Suite:
         )
 
     def used_bytes(self, *, quick: bool) -> int | None:
-        """Return the largest part of the drive to use; None: all."""
+        """Return how much of the drive may be used, in bytes; None: all of it."""
         spans = (self.span_bytes, self.quick_span_bytes if quick else None)
         return min(filter(None, spans), default=None)
 
@@ -186,7 +186,7 @@ class Suite:
         return find_method(part.method)
 
     def info(self, params: Mapping[str, Params] | None = None) -> MethodInfo:
-        """Return the suite as method info for a manifest, with that run's parameters by part."""
+        """Return the suite as method info for a manifest, with a run's parameters by part."""
         made = params or {part.label: self.method(part).params() for part in self.parts}
         conditions: dict[str, str] = {}
         for part in self.parts:
@@ -205,7 +205,7 @@ class Suite:
 
 
 def titled(suite: Suite, texts: Iterable[str]) -> Suite:
-    """Return a suite with the title for these drives: `practice` if none is a drive of its review.
+    """Return the suite with its title for these drives: `practice` if no drive is one of its review.
 
     A real drive has no declared name, so a run on real drives only has the title `practice`.
 
@@ -224,7 +224,7 @@ def titled(suite: Suite, texts: Iterable[str]) -> Suite:
 
 
 def absent_drives(review: Document, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return each declared drive that was not run, with the review's reason if any.
+    """Return each declared drive that was not run, with the review's reason if it gives one.
 
     A real drive has no declared name: with one, only the profile is named.
 

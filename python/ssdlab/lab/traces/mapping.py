@@ -1,4 +1,4 @@
-"""Maps a trace onto a drive: I/Os beyond its end wrap around, impossible ones are left out.
+"""Maps a trace onto a drive: I/Os beyond the end wrap around, and impossible I/Os are left out.
 
 An I/O keeps its operation and length, or is left out with a reason.
 """
@@ -48,7 +48,7 @@ RAW = [("time_ns", "<i8"), ("offset", "<u8"), ("length", "<u8"), ("op", "<u4")]
 
 
 def _speed(value: object) -> object:
-    """Turn 2.5 into thousandths; the text max stays."""
+    """Convert a speed such as 2.5 to thousandths; the text `max` is kept."""
     if isinstance(value, str) and value.strip() != AT_ONCE:
         try:
             value = float(value)
@@ -84,7 +84,7 @@ class TraceMapping(Frozen):
 
 @dataclass
 class Laid:
-    """The outcome of a trace's I/Os."""
+    """What became of a trace's I/Os."""
 
     ios: int = 0
     """I/Os read from the trace, including flushes."""
@@ -100,7 +100,7 @@ class Laid:
 
 
 def chunks(events: Iterable[Event]) -> Iterator[Array]:
-    """Gather I/Os into arrays of `RAW` fields, times counted from the first I/O."""
+    """Collect I/Os into arrays of `RAW` fields, with times counted from the first I/O."""
     import numpy as np
 
     rest = iter(events)
@@ -143,7 +143,7 @@ class TraceMapper:
         """Whether the requested part of the trace is complete."""
 
     def lay(self, raw: Array) -> Array:
-        """Return the records of a chunk, with the times of the replay.
+        """Return the records of a chunk, with their times in the replay.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class TraceMapper:
         return raw[inside]
 
     def _kept(self, raw: Array) -> NDArray[np.bool_]:
-        """Say which I/Os are replayed; of those that are not, the first reason counts."""
+        """Return which I/Os are replayed; each of the others is counted under its first reason."""
         import numpy as np
 
         offset, length, op = raw["offset"], raw["length"], raw["op"]
@@ -203,7 +203,7 @@ class TraceMapper:
         return kept
 
     def _inside(self, offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Wrap I/Os beyond the end to the start; one that would then cross the end is moved before it."""
+        """Wrap I/Os beyond the drive's end to its start; those that would cross the end move before it."""
         import numpy as np
 
         beyond = offset + length > self._usable

@@ -22,7 +22,7 @@ EXAMPLE = Qualifier(code="example")
 
 
 class TraceSource(Stored):
-    """Source of a trace."""
+    """A trace, and how to read it."""
 
     file: str
     format: str
@@ -36,7 +36,7 @@ class TraceSource(Stored):
 
 
 class TraceLaid(Stored):
-    """The outcome of a trace's I/Os on this drive."""
+    """What became of a trace's I/Os on this drive."""
 
     speed: str = Field(description="times faster than recorded, or max")
     ios: int = Field(description="I/Os read from the trace, including flushes")
@@ -50,7 +50,7 @@ class TraceLaid(Stored):
 
 
 def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
-    """Yield the changes to a trace when read and mapped onto the drive."""
+    """Yield the changes that reading and mapping made to a trace."""
     if source.bad_lines:
         yield Claim(
             "{count} lines could not be read and were skipped: {lines}",
@@ -77,7 +77,7 @@ def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
 
 
 def replay_of(facts: Any, depth: int, arrival: AsRecorded | Closed) -> Workload:  # noqa: ANN401 - as in a step
-    """Return the workload of the recording in the facts of a `trace` step.
+    """Return the workload that replays the recording of a `trace` step.
 
     Parameters
     ----------

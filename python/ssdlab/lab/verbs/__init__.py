@@ -1,1 +1,1 @@
-"""The verbs of the lab by topic, listed in `verb.VERBS`."""
+"""The lab's verbs, grouped by topic and listed in `verb.VERBS`."""

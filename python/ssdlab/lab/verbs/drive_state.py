@@ -1,4 +1,4 @@
-"""Steps for the drive's state and settings: purge, trim, flush, fork and return to a fork, variants.
+"""Steps for the drive's state and settings: purge, trim, flush, fork, return to a fork, and variants.
 
 Settings are read back when set, and restored when the run ends.
 """
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class Fork(Verb):
-    """Keeps the drive's state; otherwise later points depend on their order."""
+    """Keeps the drive's state, so that later points do not depend on their order."""
 
     verb: ClassVar[str] = "fork"
 
     @property
     def marks(self) -> bool:
-        """True: it keeps the state for the steps that return to it."""
+        """True: the step keeps the state for the steps that return to it."""
         return True
 
     def do(self, at: StepContext) -> StepResult:
-        """Keep the state."""
+        """Keep the drive's state."""
         if at.forks is None:
             facts: dict[str, JsonValue] = {"forked": False, "departures": [_order_effects().model_dump()]}
             return StepResult(seconds=0.0, facts=facts)
@@ -66,7 +66,7 @@ class Back(Verb):
         return self.to
 
     def do(self, at: StepContext) -> StepResult:
-        """Go back."""
+        """Return the drive to the fork's state."""
         if at.forks is None:
             return StepResult(seconds=0.0, facts={"forked": False})
         at.forks.back(self.to, end=self.end)
@@ -74,7 +74,7 @@ class Back(Verb):
 
 
 class StretchFacts(Facts):
-    """The session in which a group of steps started."""
+    """The sitting in which a group of steps started."""
 
     sitting: int | None = None
     """Increases with each interruption that let the drive's state change; see `StepContext.sitting`. None in
@@ -83,13 +83,13 @@ class StretchFacts(Facts):
 
 
 class Stretch(Verb):
-    """Starts a group of steps: an interruption of one voids them all."""
+    """Starts a group of steps, which an interruption voids together."""
 
     verb: ClassVar[str] = "stretch"
     state: ClassVar[StateRole] = "begins"
 
     def do(self, at: StepContext) -> StepResult:
-        """Record the session in which it starts."""
+        """Record the sitting in which the group starts."""
         return StepResult(seconds=0.0, facts={"sitting": at.sitting})
 
 
@@ -97,21 +97,21 @@ FLUSH_MAX_S = 60.0
 
 
 class Flush(Verb):
-    """Makes all writes durable, including the drive's cache."""
+    """Makes all writes durable, including those in the drive's cache."""
 
     verb: ClassVar[str] = "flush"
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds of a flush."""
+        """Return the bounds of a flush's time."""
         del planning
         return Planned(Bounds(0.0, FLUSH_MAX_S))
 
     def effects(self) -> tuple[str, ...]:
-        """Return what reaches the drive."""
+        """Return that the step flushes the drive's cache."""
         return ("flushes the drive's cache (fsync)",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Flush."""
+        """Flush the drive's cache."""
         at.drive.flush()
         return StepResult(seconds=0.0)
 
@@ -120,7 +120,7 @@ TRIM_MAX_S_PER_TB = 120.0
 
 
 class Trimmed(BaseModel):
-    """A trim in the journal; fields as of `ssdlab.drives.trim.trimming.TrimRecord`."""
+    """A trim in the journal; `ssdlab.drives.trim.trimming.TrimRecord` describes its fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -152,7 +152,7 @@ class Trim(Verb):
     length: int
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds by the length."""
+        """Return bounds of the time, from the length of the span."""
         del planning
         max_s = STEP_MAX_S + self.length / 1e12 * TRIM_MAX_S_PER_TB
         return Planned(Bounds(0.0, max_s), overhead_s=STEP_MAX_S)
@@ -163,7 +163,7 @@ class Trim(Verb):
         return (f"discards bytes {self.start} to {end} (BLKDISCARD; punches holes into a file)",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Trim; one that did not reach the device is a departure."""
+        """Trim the span; a trim that did not reach the device is a departure."""
         from ssdlab.drives.trim.trimming import reach_text
 
         record = at.drive.trim(self.start, self.length, on_share=lambda share: at.look(share_text(share)))
@@ -176,7 +176,7 @@ class Trim(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return whether it reached the device, and what the blocks now read."""
+        """Return whether the trim reached the device, and what its blocks read now."""
         return describe_trim(step.found(TrimFacts).trim)
 
 
@@ -208,7 +208,7 @@ class PurgeSampling(BaseModel):
 
 
 class Purged(BaseModel):
-    """A purge in the journal; fields as of `ssdlab.drives.purge.PurgeRecord`."""
+    """A purge in the journal; `ssdlab.drives.purge.PurgeRecord` describes its fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -231,7 +231,7 @@ def not_fresh(purges: Iterable[Step]) -> tuple[Qualifier, ...]:
 
 
 class Purge(Verb):
-    """Erases the drive to its fresh state, and proves it."""
+    """Erases the drive to its fresh state, and checks that it is fresh."""
 
     verb: ClassVar[str] = "purge"
     state: ClassVar[StateRole] = "freshens"
@@ -242,7 +242,7 @@ class Purge(Verb):
     """One of `drives.purge.METHODS`; by default the strongest that the drive supports."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds by the kind of drive."""
+        """Return bounds of the time, from the kind of drive."""
         if planning.purges_at_once:
             return Planned(Bounds(0.0, QUICK_PURGE_MAX_S), overhead_s=QUICK_PURGE_MAX_S)
         return Planned(Bounds(0.0, planning.purge_max_s(self.method) or PURGE_MAX_S))
@@ -253,7 +253,7 @@ class Purge(Verb):
         return (f"erases the whole drive: {how}",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Purge; continuing without, or with a substitute, is a departure."""
+        """Purge the drive; continuing without a purge, or with a substitute, is a departure."""
         from ssdlab.drives.purge import check_method
 
         method = None if self.method is None else check_method(self.method)
@@ -274,7 +274,7 @@ class Purge(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return the method, and its proof."""
+        """Return the method of the purge, and the proof of its effect."""
         record = step.found(PurgeFacts).record
         if record is None:
             return "not purged"
@@ -292,34 +292,34 @@ class SettingsFacts(Facts):
 
 
 class Conditions(Verb):
-    """Sets conditions, reads them back and records them; those that fail become departures."""
+    """Sets conditions, reads them back and records them; each that fails becomes a departure."""
 
     verb: ClassVar[str] = "conditions"
 
     required: dict[str, str]
 
     def effects(self) -> tuple[str, ...]:
-        """Return what is set."""
+        """Return the settings that the step changes."""
         return describe_settings(self.required)
 
     def do(self, at: StepContext) -> StepResult:
-        """Set them."""
+        """Set the conditions."""
         return at.settings.bring_about(self.required)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set them again, as they were restored when the session ended."""
+        """Set the conditions again, as they were restored when the earlier session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=False)
 
 
 def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
-    """Return in words what is set; without settings, that they are read."""
+    """Return the settings to be made, in words; without settings, that they are only read."""
     if not required:
         return ("reads the drive's settings",)
     return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in required.items())
 
 
 class Variant(Verb):
-    """Makes the drive the variant under test: its settings, and the unused part freed if allowed."""
+    """Turns the drive into the variant under test: makes its settings, and frees the unused part if it may."""
 
     verb: ClassVar[str] = "variant"
 
@@ -327,12 +327,12 @@ class Variant(Verb):
     usable: Usable | None
 
     def effects(self) -> tuple[str, ...]:
-        """Return the settings and the freed part."""
+        """Return the settings, and the part that is freed."""
         freed = () if self.usable is None or not self.usable.free else (_freed(self.usable),)
         return (*describe_settings(self.required), *freed)
 
     def do(self, at: StepContext) -> StepResult:
-        """Set and free; an unused end that is not spare, or an incomparable share, is a departure."""
+        """Make the settings and free the unused part; departures name what is not spare or not comparable."""
         result = at.settings.bring_about(self.required, firm=True)
         if self.usable is None:
             return result
@@ -351,7 +351,7 @@ class Variant(Verb):
         return result.model_copy(update={"facts": found})
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set it again, as it was restored when the session ended."""
+        """Make the settings again, as they were restored when the earlier session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=True)
 
     @classmethod
@@ -360,7 +360,7 @@ class Variant(Verb):
         return describe_trim(step.found(TrimFacts).trim)
 
     def _free(self, at: StepContext, length: int) -> tuple[str, dict[str, JsonValue]]:
-        """Trim what is not used; return why that may have failed, and the fact."""
+        """Trim the unused part; return the reason if that may have failed, and the trim as a fact."""
         rest = at.drive.capacity_bytes - length
         if not rest:
             return "", {"trim": None}
@@ -377,7 +377,7 @@ def _freed(usable: Usable) -> str:
 
 
 def share_of_user_capacity(share: float) -> Departure:
-    """Return the departure that a spare share is not of raw flash."""
+    """Return the departure for a spare share that is not a share of raw flash."""
     return Departure(
         code="spare-of-user-capacity",
         what=f"the spare of {share_text(share)} is a share of the user capacity",

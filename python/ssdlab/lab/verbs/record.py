@@ -1,4 +1,4 @@
-"""Steps that record something: a note, a limit, the drive's counters, a finding."""
+"""Steps that record something: a note, a limit, the drive's counters, or a finding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Note(Verb):
 
 
 class Limit(Verb):
-    """Uses only the first bytes of the drive from here on, without telling the drive."""
+    """Uses only the first bytes of the drive from now on, without informing the drive."""
 
     verb: ClassVar[str] = "limit"
 
@@ -36,16 +36,16 @@ class Health(Verb):
     verb: ClassVar[str] = "health"
 
     def effects(self) -> tuple[str, ...]:
-        """Return what reaches the drive."""
+        """Return that the step reads the drive's counters."""
         return ("reads the drive's health log",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Read them."""
+        """Read the counters."""
         return StepResult(seconds=0.0, facts={"health": at.drive.health()})
 
 
 class Find(Verb):
-    """Computes something; further arguments are the finding's."""
+    """Computes a finding; its further arguments are the finding's."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "find"
@@ -56,10 +56,10 @@ class Find(Verb):
 
     @classmethod
     def of(cls, finding: Finding) -> Self:
-        """Make the step."""
+        """Return the step for a finding."""
         return cls.model_validate({"name": finding.name, **finding.args, "finding": finding})
 
     def do(self, at: StepContext) -> StepResult:
-        """Compute it."""
+        """Compute the finding."""
         assert self.finding is not None  # the lab made the step
         return StepResult(seconds=0.0, facts=self.finding.value(at.tables()))

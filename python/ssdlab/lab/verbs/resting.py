@@ -1,4 +1,4 @@
-"""Steps in which the drive rests, its power states, and load that aligns power recordings."""
+"""Steps in which the drive rests, its power states, and the load by which power recordings are aligned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Idle(Verb):
-    """Leaves the drive alone."""
+    """Leaves the drive idle."""
 
     verb: ClassVar[str] = "idle"
     omitted: ClassVar[frozenset[str]] = frozenset({"certain"})
@@ -27,7 +27,7 @@ class Idle(Verb):
     """As of `run`."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its exact time."""
+        """Return the exact time of the rest."""
         del planning
         return Planned(
             Bounds(float(self.seconds) if self.certain else 0.0, self.seconds + STEP_MAX_S),
@@ -35,7 +35,7 @@ class Idle(Verb):
         )
 
     def do(self, at: StepContext) -> StepResult:
-        """Wait, by the drive's clock."""
+        """Wait for a time on the drive's clock."""
         at.drive.idle(self.seconds, on_look=at.look)
         return StepResult(seconds=0.0)
 
@@ -65,25 +65,25 @@ class AskPower(Verb):
     verb: ClassVar[str] = "power-features"
 
     def plan(self, planning: Planning) -> Planned:
-        """Assume a typical drive, unless more is known."""
+        """Assume the features of a typical drive, unless the drive's own are known."""
         features = planning.power_features() or _USUAL
         return Planned(facts=PowerFacts(features=features).model_dump(mode="json"))
 
     def effects(self) -> tuple[str, ...]:
-        """Return what reaches the drive."""
+        """Return that the step reads the drive's power states."""
         return ("reads the drive's power states, if it has any",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Ask."""
+        """Read the features."""
         facts = PowerFacts(features=at.drive.power_features())
         return StepResult(seconds=0.0, facts=facts.model_dump(mode="json"))
 
     def redo(self, at: StepContext) -> None:
-        """Do nothing."""
+        """Do nothing: reading has no effect on the drive."""
 
 
 class RestFacts(Facts):
-    """Latencies of the first read after each rest, in order."""
+    """Latency of the first read after each rest, in order."""
 
     wake_ns: tuple[float, ...] = ()
     awake_ns: tuple[float, ...] = ()
@@ -95,7 +95,7 @@ WAKE_MAX_S = 0.1
 
 
 class Rest(Verb):
-    """Lets the drive rest, meters its power, and reads one block; then repeats rest and read."""
+    """Lets the drive rest, meters its power, and reads one block, repeatedly."""
 
     verb: ClassVar[str] = "rest"
     omitted: ClassVar[frozenset[str]] = frozenset({"certain"})
@@ -114,11 +114,11 @@ class Rest(Verb):
 
     @property
     def seconds(self) -> float:
-        """Time at rest."""
+        """Total time at rest."""
         return self.settle_s + self.metered_s + (self.reads - 1) * self.again_s
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its time, exact except for the reads and the drive's wake-up."""
+        """Return the time, which is exact except for the reads and wake-ups."""
         del planning
         upper_s = self.seconds + self.reads * WAKE_MAX_S + (1 + self.reads) * STEP_MAX_S
         return Planned(
@@ -132,7 +132,7 @@ class Rest(Verb):
         return (f"{sent}leaves it idle and reads one block, {self.reads} times",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Rest, and wake the drive."""
+        """Let the drive rest, then wake it with a read, repeatedly."""
         wake_ns: list[float | None] = []
         awake_ns: list[float | None] = []
         rested = None
@@ -179,7 +179,7 @@ class Rest(Verb):
             )
 
     def _read(self, at: StepContext, number: int) -> float | None:
-        """Read one block at random, and return what it took; None where the read failed."""
+        """Read one block at random, and return the time in ns; None if the read failed."""
         stream = Stream(ops=Mix(read_pct=100), block=(Block(bytes=self.block_bytes),), stop=Stop(ios=1))
         measured = at.run(Workload.of(stream, seed=at.seed + number), None)
         done = Summary.model_validate(measured.as_dict()).read
@@ -193,14 +193,14 @@ _WORKERS = 8
 
 
 class MarksFacts(Facts):
-    """Times of load, in ns of the drive's clock: CLOCK_MONOTONIC within a boot, or virtual time."""
+    """Times of the load, in ns of the drive's clock: CLOCK_MONOTONIC within a boot, or virtual time."""
 
     on_ns: tuple[tuple[int, int], ...]
     boot_id: str | None = None
 
 
 class PowerMarks(Verb):
-    """Alternates reads and rests, with lengths that no other load has."""
+    """Alternates reads and rests whose lengths occur in no other load."""
 
     verb: ClassVar[str] = "marks"
 
@@ -209,11 +209,11 @@ class PowerMarks(Verb):
 
     @property
     def seconds(self) -> float:
-        """Duration."""
+        """Total time of the marks."""
         return sum(on + rest for on, rest in self.on_and_rest_s)
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its exact time."""
+        """Return the exact time of the marks."""
         del planning
         return Planned(Bounds(0.0, self.seconds + STEP_MAX_S), overhead_s=STEP_MAX_S)
 
@@ -222,7 +222,7 @@ class PowerMarks(Verb):
         return (f"reads at random, on and off, for {self.seconds:g} s: marks to align the power recording",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Generate the marks; none if that would read unwritten blocks."""
+        """Make the marks; none if that would read unwritten blocks."""
         on_ns = []
         clock_ns = at.drive.telemetry.clock_ns
         unwritten = at.drive.written(0, at.drive.capacity_bytes) is False

@@ -1,4 +1,4 @@
-"""The request of a verb: one step, with its number, its seed and its span of the drive."""
+"""The request for a step by a verb, with the step's number, seed and span."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Segments:
-    """Equal, contiguous segments, evenly spread over the part in use.
+    """Equal, contiguous segments, spread evenly over the part in use.
 
     Attributes
     ----------
@@ -42,18 +42,18 @@ class Segments:
 
     @property
     def reach_bytes(self) -> int:
-        """Length of the covered part, in whole strides."""
+        """Length of the part that the segments cover, in whole strides."""
         return self.count * self.stride_bytes
 
     @property
     def pattern(self) -> Segmented:
-        """Pattern of random I/O that goes equally to all segments, and nowhere else."""
+        """Pattern of random I/O that is spread equally over the segments, and goes nowhere else."""
         return Segmented(count=self.count, length_bytes=self.length_bytes, stride_bytes=self.stride_bytes)
 
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the workloads of a step do I/O.
+    """The part of the drive, and the seed, that the workloads of a step use by default.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Ground:
         return Span(start=0, length=self.usable_bytes)
 
     def laid(self, workload: Workload, label: str) -> Workload:
-        """Return a workload with the step's seed and the span in use as defaults.
+        """Return a workload whose defaults are the step's seed and the span in use.
 
         Raises
         ------
@@ -134,7 +134,7 @@ STEADY = "steady"
 
 @dataclass(frozen=True)
 class Until:
-    """A stop condition on the closed interval rows, in order; its name and arguments are part of the step."""
+    """A condition that ends a step early, tested on closed interval rows; name and arguments are stored."""
 
     name: str
     args: dict[str, JsonValue]
@@ -143,7 +143,7 @@ class Until:
 
 @dataclass(frozen=True)
 class Finding:
-    """A result computed from tables during a run; it is journalled, so that a procedure may branch on it."""
+    """A result computed from tables during a run; it is journalled, so a procedure may branch on it."""
 
     name: str
     args: dict[str, JsonValue]
@@ -152,7 +152,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Request:
-    """A requested step, from the lab to the executor.
+    """A request for a step, from the lab to the executor.
 
     `outlook` is the procedure's expectation for observers. `ground` is where the verb's own workloads do I/O;
     None without a lab.
@@ -173,16 +173,16 @@ class Request:
 
     @cached_property
     def args(self) -> dict[str, JsonValue]:
-        """The arguments, as in the journal."""
+        """The arguments as stored in the journal."""
         return self.asked.stored()
 
     @property
     def workload(self) -> Workload | None:
-        """Its workload, if any."""
+        """Workload of the step, if it has one."""
         return self.asked.work
 
     def done(self, result: StepResult, attempt: int = 0, place: int = 0) -> Step:
-        """Return the step, with its result."""
+        """Return the finished step with its result."""
         from ssdlab.results.records import Step
 
         args: dict[str, object] = dict(self.args)
@@ -190,22 +190,22 @@ class Request:
 
 
 class Executor(Protocol):
-    """Executes the steps."""
+    """What executes the steps of a procedure."""
 
     def perform(self, request: Request) -> Step:
-        """Execute a step, read it back, or only count it."""
+        """Execute a step, read back its stored result, or in a plan only count it."""
 
 
 @runtime_checkable
 class Foresighted(Protocol):
-    """An executor that can compute points of a fork ahead, in parallel."""
+    """An executor that can compute the points of a fork ahead of time, in parallel."""
 
     def expect(self, requests: Sequence[Request]) -> None:
-        """Note steps that will be requested in the fork's state; empty: forget them."""
+        """Expect these steps to be requested in the fork's state; an empty sequence cancels that."""
 
 
 class Rehearsal:
-    """An executor that only keeps the requests of a procedure."""
+    """An executor that only collects the requests of a procedure."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -219,7 +219,7 @@ class Rehearsal:
 
 
 class LabBase:
-    """The common part of all verbs; `Lab` has the verbs.
+    """The base of the lab: what all verbs need. `Lab` adds the verbs.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class LabBase:
 
     @property
     def spare(self) -> Spare:
-        """The recorded spare area of the drive."""
+        """Spare area of the drive, as recorded."""
         from ssdlab.drives.spare import Spare
 
         return Spare(None, "drive record") if self._spare_of is None else self._spare_of()
@@ -280,21 +280,21 @@ class LabBase:
 
     @property
     def usable_bytes(self) -> int:
-        """Length of `span`."""
+        """Length of `span`, in bytes."""
         return self._usable_bytes
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use: all in whole MiB, or as set by `limit`."""
+        """The part of the drive in use: all whole MiB of it, or as set by `limit`."""
         return Span(start=0, length=self._usable_bytes)
 
     @property
     def scattered(self) -> bool:
-        """Whether I/O without its own span is limited to segments of `span`."""
+        """Whether I/O without a span of its own is limited to segments of `span`."""
         return self._segments is not None
 
     def scatter(self, count: int, amount_bytes: int) -> None:
-        """Limit random I/O to equal segments from here on, evenly spread over the part in use.
+        """Limit random I/O from now on to equal segments, spread evenly over the part in use.
 
         Raises
         ------
@@ -316,7 +316,7 @@ class LabBase:
 
     @contextmanager
     def on_interruption(self, policy: Policy) -> Iterator[None]:
-        """Declare the interruption policy of every step of a block."""
+        """Declare the interruption policy for every step of a block."""
         before, self._policy = self._policy, policy
         try:
             yield
@@ -325,7 +325,7 @@ class LabBase:
 
     @contextmanager
     def _rehearsed(self, executor: Executor) -> Iterator[None]:
-        """Hand the steps of a block to another executor, as those that come next."""
+        """Send the steps of a block to another executor, then restore executor and step number."""
         doing, ordinal = self._executor, self._ordinal
         self._executor = executor
         try:
@@ -334,11 +334,11 @@ class LabBase:
             self._executor, self._ordinal = doing, ordinal
 
     def foresee(self, outlook: str) -> None:
-        """Show an expectation, without storing it: "steady state likely in round 9"."""
+        """Show an expectation without storing it, such as "steady state likely in round 9"."""
         self._outlook = outlook
 
     def _use(self, capacity_bytes: int) -> None:
-        """Take the drive for one of that capacity."""
+        """Set the capacity, and the part of it that can be used."""
         self.capacity_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes)
         unit = span_unit_bytes(capacity_bytes, self.logical_block_bytes)
         self._usable_bytes = self.capacity_bytes // unit * unit
@@ -353,7 +353,7 @@ class LabBase:
         prepares: bool = True,
         tried: Tried | None = None,
     ) -> Step:
-        """Ask for a step with a workload, which gets a seed and a span first."""
+        """Request a step with a workload, after giving the workload a seed and a span."""
         ground = self._ground(self._preparation_seed if prepares else self._seed)
         # In the plan already: what does not fit this drive is refused before anything is done.
         workload = ground.laid(workload, label)
@@ -389,7 +389,7 @@ class LabBase:
         return self._executor.perform(request)
 
     def _ground(self, seed: int) -> Ground:
-        """Return what the next step stands on."""
+        """Return the defaults for the next step's workload."""
         return Ground(
             self._usable_bytes,
             self.capacity_bytes,

@@ -1,4 +1,4 @@
-"""Bounds of a workload: its time, and the bytes it writes.
+"""Bounds of a workload's time, and of the bytes that it writes.
 
 A stop by time is exact, except for the I/Os then in flight. A stop by bytes takes as long as the drive needs:
 the bounds come from what is known about the drive (`analysis.pace`), or cover any drive. Bytes are limited by
@@ -36,7 +36,7 @@ LONGEST_GAP = 40
 
 @dataclass(frozen=True)
 class WorkloadBounds:
-    """Time and writes of a workload.
+    """Bounds of a workload's time and writes.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class WorkloadBounds:
 
 
 def layout_bounds(size_bytes: int) -> Bounds:
-    """Return bounds in seconds for writing a new file of that size."""
+    """Return bounds in seconds for writing a new file of a size."""
     speed = ANY_DRIVE.of(Load(True, False, 1 << 20, 1))
     return Bounds(size_bytes / speed.high, size_bytes / speed.low + STEP_MAX_S)
 
 
 def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBounds:
-    """Return the bounds of a workload, by what is known about the drive."""
+    """Return the bounds of a workload, from what is known about the drive."""
     seconds = Bounds(0.0, 0.0)
     written = NOTHING
     settled = 0.0
@@ -82,7 +82,7 @@ def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBound
 
 
 def simulating_bounds(moved_bytes: Bounds, block_bytes: float) -> Bounds:
-    """Return the CPU time to simulate so many bytes, by I/O and page."""
+    """Return bounds of the CPU time to simulate some bytes, which depends on I/Os and pages."""
     lower, upper = (
         bytes_ * (SIMULATED_IO_S[end] / block_bytes + SIMULATED_PAGE_S[end] / SIMULATED_PAGE_BYTES)
         for end, bytes_ in enumerate((moved_bytes.lower, moved_bytes.upper))
@@ -103,7 +103,7 @@ def _simulating(stream: Stream, seconds: Bounds, target: int | None, speed: Spee
 
 
 def speed_of(stream: Stream, pace: Pace) -> Speed:
-    """Return the drive's speed for a stream, both directions together."""
+    """Return the drive's speed for a stream, with both directions together."""
     load = load_of(stream)
     speed = pace.of_mix(_read_share(stream), load)
     target = _target(stream)
@@ -115,7 +115,7 @@ def speed_of(stream: Stream, pace: Pace) -> Speed:
 
 
 def _target(stream: Stream) -> int | None:
-    """Return the bytes after which a stream ends; None: it has no such end, or its span is not known."""
+    """Return the bytes after which a stream ends; None if it has no such end, or its span is unknown."""
     stop = stream.stop
     if stop.bytes is not None:
         return stop.bytes
@@ -125,7 +125,7 @@ def _target(stream: Stream) -> int | None:
 
 
 def load_of(stream: Stream) -> Load:
-    """Return a stream's load in one direction."""
+    """Return the load that a stream puts on the drive."""
     sizes = (stream.writes and stream.write_block) or stream.block
     mean_bytes = sum(block.weight * block.bytes for block in sizes) / sum(block.weight for block in sizes)
     random = not all(isinstance(pattern, Sequential) for pattern in stream.patterns)
@@ -133,7 +133,7 @@ def load_of(stream: Stream) -> Load:
 
 
 def _read_share(stream: Stream) -> float:
-    """Return the share of a stream's bytes that it reads; of a recording either."""
+    """Return the share of a stream's bytes that are reads; half for a recording with both directions."""
     if isinstance(stream.ops, Mix):
         return stream.ops.read_pct / 100
     if isinstance(stream.ops, Ratio):
@@ -142,7 +142,7 @@ def _read_share(stream: Stream) -> float:
 
 
 def _recorded_seconds(stream: Stream, recording: Recording, speed: Speed) -> Bounds:
-    """Bounds of a replay: its own time and the backlog, or what the drive needs for so many I/Os."""
+    """Return bounds of a replay: its own time and backlog, or the time the drive needs for the I/Os."""
     ios = stream.stop.ios or 0
     slowest = max(ios / SLOWEST_RANDOM_IOPS, recording.moved_bytes / speed.low)
     if not isinstance(stream.arrival, AsRecorded):
@@ -175,18 +175,18 @@ def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
 
 
 def _ending_bytes(stream: Stream) -> float:
-    """Return what is in flight at most when a stream's time is over; it is waited for, and counts."""
+    """Return the most bytes in flight when a stream's time ends; the step waits for them and counts them."""
     return float(stream.in_flight * stream.largest_block_bytes)
 
 
 def _issuing_s(stream: Stream, seconds: Bounds) -> float:
-    """Return the seconds at most in which a stream begins I/Os; after its time none begin."""
+    """Return the longest time, in seconds, in which a stream issues I/Os."""
     stop_ns = stream.stop.time_ns
     return seconds.upper if stop_ns is None else min(seconds.upper, stop_ns / NS_PER_S)
 
 
 def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: Speed) -> tuple[Bounds, float]:
-    """Return bounds of the bytes that a stream writes, and the upper one of a drive written for long."""
+    """Return bounds of the bytes a stream writes, and the upper bound for a drive written for long."""
     if not stream.writes:
         return NOTHING, 0.0
     if isinstance(stream.pattern, Recording):

@@ -33,7 +33,7 @@ memory."""
 
 
 class Trace(Verb):
-    """Converts a trace into a recording for the part of the drive in use, without touching the drive."""
+    """Converts a trace into a recording for the part of the drive in use; the drive is not touched."""
 
     verb: ClassVar[str] = "trace"
     planned_once: ClassVar[bool] = True
@@ -44,20 +44,20 @@ class Trace(Verb):
     logical_block_bytes: int
 
     def plan(self, planning: Planning) -> Planned:
-        """Read the trace, unless already done, as later steps depend on it."""
+        """Read the trace, as later steps depend on it, unless that has already been done."""
         began = time.monotonic()
         facts = {"file": "", **self._record()} if planning.known is None else planning.known.facts
         max_s = STEP_MAX_S + TRACE_AGAIN_MAX * (time.monotonic() - began)
         return replace(Planned(facts=facts), seconds=Bounds(0.0, max_s))
 
     def do(self, at: StepContext) -> StepResult:
-        """Write the file of records to the run folder; workloads name it without the folder."""
+        """Write the file of records into the run folder; workloads refer to it without the folder."""
         name = f"trace-{at.ordinal:04d}.records"
         with at.new_file(name) as made:
             return StepResult(seconds=0.0, facts={"file": name, **self._record(made, at.look)})
 
     def redo(self, at: StepContext) -> None:
-        """Do nothing, as its file exists."""
+        """Do nothing: the file of records exists."""
 
     def _record(
         self, file: Path | None = None, look: Callable[[], None] = lambda: None
@@ -131,7 +131,7 @@ def record(
 
 
 def _in_order(source: Source, how: TraceMapping, tally: Tally, scratch: Path) -> Iterator[Array]:
-    """Go through a trace in order of time.
+    """Yield a trace's I/Os in order of time.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _in_order(source: Source, how: TraceMapping, tally: Tally, scratch: Path) ->
 
 
 def _sorted(raw: Iterator[Array], scratch: Path) -> Iterator[Array]:
-    """Put all I/Os in order of time, by way of a file; of equal times the one that came first stays first."""
+    """Sort all I/Os by time through a file; I/Os of equal time keep their order."""
     import numpy as np
 
     spool = scratch / "unsorted"
@@ -173,7 +173,7 @@ def _sorted(raw: Iterator[Array], scratch: Path) -> Iterator[Array]:
 
 
 def _check_any(source: Source, mapper: TraceMapper, target: Path) -> None:
-    """Refuse a trace of which nothing is left.
+    """Refuse a trace without any I/O that can be replayed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a verb is, how it is planned, and what it can use; all verbs by name, loaded on demand.
+"""What makes a verb: how it is planned and what it can use. All verbs by name, loaded on demand.
 
 Its fields are the arguments, as journalled and as `conclude` reads them back (`Step.asked`). Its methods plan
 a step (`plan`), describe its effects on the drive (`effects`), execute it (`do`), repeat it for its drive
@@ -114,7 +114,7 @@ class Planning:
 
 
 class Outcome(BaseModel):
-    """The outcome of one setting: `value` is the meaning of `wanted` here, `after` the final reading."""
+    """The outcome of a setting: `value` is what `wanted` means here, `after` the last value read."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -127,44 +127,44 @@ class Outcome(BaseModel):
 
     @property
     def met(self) -> bool:
-        """Whether it is as wanted."""
+        """Whether the setting has the wanted value."""
         return self.after == self.value
 
 
 class Tables(Protocol):
-    """The rows measured by the steps so far; `lab.method.RunData` is one."""
+    """The rows that the steps have measured so far; `lab.method.RunData` is one such source."""
 
     @property
     def rows(self) -> Callable[[Step], Columns]:
-        """Return the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
+        """Return a finished step's interval rows, with the columns `results.tables.SERIES_COLUMNS`."""
 
     @property
     def row_buckets(self) -> Callable[[Step], Columns]:
-        """Return the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
+        """Return the histogram buckets of a step's rows, with the columns `results.tables.HIST_COLUMNS`."""
 
 
 class Settings(Protocol):
-    """Sets what a step requires, and restores it when the run ends."""
+    """Makes the settings that a step requires, and restores them when the run ends."""
 
     def bring_about(self, required: Mapping[str, str], *, firm: bool = False) -> StepResult:
         """Set conditions and read them back; see `runs.conditions.keeper`."""
 
     def again(self, outcomes: Iterable[Outcome], *, firm: bool) -> None:
-        """Set again, in a later session, what a finished step had set."""
+        """Make the settings of a finished step again, in a later session."""
 
 
 class Forks(Protocol):
-    """Keeps drive states to return to."""
+    """Keeps states of the drive, to which it can return."""
 
     def fork(self, ordinal: int) -> None:
-        """Keep the state for `back`."""
+        """Keep the drive's state for `back`."""
 
     def back(self, ordinal: int, *, end: bool) -> None:
-        """Return the drive to the state of a fork; with `end` for the last time."""
+        """Return the drive to a fork's state; `end` says that this is the last time."""
 
 
 class StepContext(Protocol):
-    """A step during its execution."""
+    """What a step can use while it is executed."""
 
     @property
     def drive(self) -> Drive:
@@ -172,7 +172,7 @@ class StepContext(Protocol):
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use: all in whole MiB, or as set by `--usable` and `lab.limit`."""
+        """The part of the drive in use: all whole MiB of it, or as set by `--usable` and `lab.limit`."""
 
     @property
     def ordinal(self) -> int:
@@ -188,34 +188,34 @@ class StepContext(Protocol):
 
     @property
     def written_by(self) -> str | None:
-        """Run that wrote the whole span before, which a device does not report."""
+        """The earlier run that wrote the whole span; a device cannot report that itself."""
 
     @property
     def sitting(self) -> int:
-        """1 plus the number of interruptions that let the drive's state change.
+        """One more than the number of interruptions that let the drive's state change.
 
         Always 1 if the drive's state is kept with the run.
         """
 
     @property
     def settings(self) -> Settings:
-        """Sets drive and host."""
+        """What changes settings of drive and host."""
 
     @property
     def forks(self) -> Forks | None:
-        """Keeps the drive's state; None if impossible."""
+        """What keeps the drive's state; None if that is impossible."""
 
     def look(self, phase: str = "") -> None:
-        """Report the progress of the step. Call it about every 50 ms; it raises if the step is to stop."""
+        """Report the step's progress. Call it about every 50 ms; it raises if the step must stop."""
 
     def tables(self) -> Tables:
         """Return the tables of the steps so far."""
 
     def new_file(self, name: str) -> AbstractContextManager[Path]:
-        """Create a file in the run folder: complete at the end of the block, or not at all."""
+        """Create a file in the run folder, which is complete at the end of the block or does not exist."""
 
     def run(self, workload: Workload, until: Ends | None) -> Measurement:
-        """Run a workload for its drive state, without keeping figures.
+        """Run a workload for its effect on the drive's state, without keeping figures.
 
         Defaults are `span` and the step's seed, also for `measure`.
         """
@@ -224,7 +224,7 @@ class StepContext(Protocol):
         """Leave the drive idle for a time on its clock, and return its power."""
 
     def measure(self, workload: Workload, until: Ends | None, *, overload: bool) -> StepResult:
-        """Run the rest of a workload after earlier parts, and keep the measurement.
+        """Run the rest of a workload after its earlier parts, and keep the measurement.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ group of steps."""
 
 
 class Facts(BaseModel):
-    """What a step found or set besides measurements, as in the journal.
+    """What a step found or set, apart from measurements, as stored in the journal.
 
     Any step may have departures. Unknown fields of a newer ssdlab are kept.
     """
@@ -254,7 +254,7 @@ class Facts(BaseModel):
 
 
 class Verb(Frozen):
-    """A requested step: its arguments and behaviour."""
+    """A step that a procedure requests: its arguments and its behaviour."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -270,17 +270,17 @@ class Verb(Frozen):
 
     @property
     def work(self) -> Workload | None:
-        """Its workload; None: none."""
+        """Workload of the step; None if it has none."""
         return None
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether an interrupted attempt can be continued."""
+        """Whether the step can continue an interrupted attempt."""
         return self.work is not None
 
     @property
     def marks(self) -> bool:
-        """Whether it keeps the drive's state for a step that `returns_to` it."""
+        """Whether the step keeps the drive's state for a step that `returns_to` it."""
         return False
 
     @property
@@ -289,7 +289,7 @@ class Verb(Frozen):
         return None
 
     def stored(self) -> dict[str, JsonValue]:
-        """Return the arguments as in the journal."""
+        """Return the arguments as stored in the journal."""
         plain: dict[str, JsonValue] = self.model_dump(mode="json")
         fields = type(self).model_fields
         return {
@@ -299,32 +299,32 @@ class Verb(Frozen):
         }
 
     def check(self, policy: Policy) -> None:
-        """Refuse a policy that cannot be met."""
+        """Refuse an interruption policy that the step cannot meet."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return the planned time and writes; by default of only reading or writing a record."""
+        """Return the planned time and writes; the default suits a step that only reads or writes a record."""
         del planning
         return Planned()
 
     def effects(self) -> tuple[str, ...]:
-        """Return the effects on the drive, in phrases: ``flushes the drive's cache``."""
+        """Return the effects on the drive as phrases: ``flushes the drive's cache``."""
         return ()
 
     def do(self, at: StepContext) -> StepResult:
-        """Execute the step. The caller sets its `seconds`."""
+        """Execute the step. The caller sets `seconds` of the result."""
         del at
         return StepResult(seconds=0.0)
 
     def redo(self, at: StepContext) -> None:
-        """Repeat a finished step, for its drive state."""
+        """Repeat a finished step for its effect on the drive's state."""
         self.do(at)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Restore, in a later session, what does not outlive the step's session."""
+        """Restore, in a later session, what a step's effect loses when its session ends."""
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return in words what a finished step found; None for nothing."""
+        """Return what a finished step found, in words; None for nothing."""
         del step
         return None
 
@@ -359,7 +359,7 @@ _MEASURING = frozenset({"run", "fill", "precondition", "one-pass"})
 
 
 def verb_named(name: str) -> type[Verb] | None:
-    """Return the class of a verb; None for other packages' verbs."""
+    """Return the class of a verb; None for a verb of another package."""
     if name not in VERBS:
         return None
     module, kind = VERBS[name].split(":")
@@ -368,7 +368,7 @@ def verb_named(name: str) -> type[Verb] | None:
 
 
 def describe_step(step: Step) -> str | None:
-    """Return in words what a finished step found besides measurements; None for nothing.
+    """Return what a finished step found apart from measurements, in words; None for nothing.
 
     Verbs of other packages state it in their facts.
     """
@@ -381,7 +381,7 @@ _OURS = "ssdlab."
 
 
 def check_verb(asked: Verb) -> None:
-    """Refuse an object that is not a verb, or cannot be journalled or shown.
+    """Refuse an object that is not a verb, or that cannot be journalled or shown.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Steps that run a workload: `run`, `fill`, `precondition`, and two that replace hours of preconditioning."""
+"""Steps that run a workload: `run`, `fill`, `precondition`, and two that replace hours of writing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _until(stream: Stream) -> str:
 
 
 class StoredUntil(BaseModel):
-    """The condition that ended a step early: its name and arguments."""
+    """The condition that ended a step early, as its name and arguments."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -79,16 +79,16 @@ class StoredUntil(BaseModel):
 
     @property
     def least_ns(self) -> int:
-        """Minimum time of the step."""
+        """Minimum time of the step, in ns."""
         return int(self.given("least_ns", 0))
 
     def given(self, name: str, default: float = float("nan")) -> float:
-        """Return one of its numeric arguments."""
+        """Return a numeric argument of the condition."""
         return float((self.model_extra or {}).get(name, default))
 
 
 class WorkloadFacts(Facts):
-    """Facts of a step with a workload, besides its measurement."""
+    """What a step with a workload records besides its measurement."""
 
     already_written: bool = False
     written_by: str | None = None
@@ -99,7 +99,7 @@ class WorkloadFacts(Facts):
 
 
 class WorkloadVerb(Verb):
-    """Runs a workload."""
+    """A step that runs a workload."""
 
     omitted: ClassVar[frozenset[str]] = frozenset({"certain", "overload", "until"})
 
@@ -112,7 +112,7 @@ class WorkloadVerb(Verb):
 
     @classmethod
     def of(cls, workload: Workload, until: Until | None = None, **args: Any) -> Self:  # noqa: ANN401
-        """Return the step; further arguments are the verb's own."""
+        """Return the step; further arguments belong to the verb."""
         stored = None if until is None else StoredUntil(name=until.name, **until.args)
         return cls(workload=workload, until=stored, ends=until, **args)
 
@@ -133,12 +133,12 @@ class WorkloadVerb(Verb):
         return plain if until is None else {**plain, "until": until}
 
     def check(self, policy: Policy) -> None:
-        """Refuse a step that cannot be continued."""
+        """Refuse the policy `continue` if the step cannot be continued."""
         if policy == "continue":
             _check_continuable(self.workload)
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds by the stops and rates of the workload."""
+        """Return bounds from the stops and rates of the workload."""
         found = workload_bounds(self._ended_by(planning.pace), planning.pace)
         seconds, written = found.seconds, found.bytes_written
         if self.until is not None:
@@ -158,7 +158,7 @@ class WorkloadVerb(Verb):
         )
 
     def _ended_by(self, pace: Pace) -> Workload:
-        """Return the workload as steady state ends it on a drive that is steady from the beginning.
+        """Return the workload with the stop it has on a drive that is steady from the beginning.
 
         The window is then of its first rounds, but for the very first, in which a buffer fills; what is to be
         written at least, or to pass, may come later.
@@ -175,7 +175,7 @@ class WorkloadVerb(Verb):
         return self.workload.model_copy(update={"streams": (stream.model_copy(update={"stop": stop}),)})
 
     def effects(self) -> tuple[str, ...]:
-        """Return the effect of each stream."""
+        """Return the effect of each stream on the drive."""
         return tuple(describe_stream(stream) for stream in self.workload.streams)
 
     def do(self, at: StepContext) -> StepResult:
@@ -189,12 +189,12 @@ class WorkloadVerb(Verb):
         return at.measure(rest, self.condition, overload=self.overloads)
 
     def redo(self, at: StepContext) -> None:
-        """Run it for its drive state."""
+        """Run the workload for its effect on the drive's state."""
         at.run(self.workload, self.condition)
 
     @property
     def condition(self) -> Ends | None:
-        """The condition called at each closed row."""
+        """The condition that is tested at each closed row."""
         return None if self.ends is None else self.ends.holds
 
     @property
@@ -204,7 +204,7 @@ class WorkloadVerb(Verb):
 
 
 def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
-    """Return the rest of a one-stream workload after its parts; None if nothing is left.
+    """Return the rest of a one-stream workload after its earlier parts; None if nothing is left.
 
     The rest of a random pattern gets its own seed; a sequential one continues at its cursor.
     """
@@ -237,7 +237,7 @@ def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | N
 
 
 def totals(parts: Sequence[PartRecord], summary: Summary | None) -> dict[str, JsonValue]:
-    """Add up the segments of a continued step; `failed` counts failed I/Os of earlier ones."""
+    """Add up the segments of a continued step; `failed` counts the failed I/Os of earlier segments."""
     totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
     for part in parts:
         for key in totals:
@@ -251,12 +251,12 @@ def totals(parts: Sequence[PartRecord], summary: Summary | None) -> dict[str, Js
 
 
 def written_in(parts: Iterable[PartRecord]) -> int:
-    """Return the bytes written by earlier segments; older versions do not record them."""
+    """Return the bytes that earlier segments wrote; older versions do not record them."""
     return sum(part.done.get("written", 0) for part in parts)
 
 
 def _check_continuable(workload: Workload) -> None:
-    """Refuse a policy that could not be kept: after a kill the cursors of many workers are not known."""
+    """Refuse to continue steps whose position after a kill is unknown, as with many workers."""
     if len(workload.streams) > 1:
         raise UsageError(
             "a step of several streams cannot be continued after a kill", "declare restart or re-precondition"
@@ -302,11 +302,11 @@ class Fill(WorkloadVerb):
 
     @property
     def optional(self) -> bool:
-        """Whether the drive may prove it unnecessary."""
+        """Whether the step may be skipped if the drive proves it unnecessary."""
         return self.unless_written
 
     def do(self, at: StepContext) -> StepResult:
-        """Write the rest, unless all is known to be written."""
+        """Write the rest of the span, unless all of it is known to be written."""
         if not at.parts and self._needless(at):
             facts: dict[str, JsonValue] = {"already_written": True}
             if at.written_by is not None:
@@ -315,7 +315,7 @@ class Fill(WorkloadVerb):
         return super().do(at)
 
     def redo(self, at: StepContext) -> None:
-        """Write it again, unless all is known to be written."""
+        """Write the span again, unless all of it is known to be written."""
         if not self._needless(at):
             super().redo(at)
 
@@ -330,14 +330,14 @@ class Fill(WorkloadVerb):
 
 
 class Precondition(WorkloadVerb):
-    """Brings the drive into the state that later steps need; its own figures are kept too."""
+    """Brings the drive into the state that later steps need; the figures of this step are kept too."""
 
     verb: ClassVar[str] = "precondition"
     state: ClassVar[StateRole] = "prepares"
 
 
 class OnePass(WorkloadVerb):
-    """Prepares steady state by one pass, which is not SNIA's preconditioning."""
+    """Prepares steady state by one random pass, which is not SNIA's preconditioning."""
 
     verb: ClassVar[str] = "one-pass"
     state: ClassVar[StateRole] = "prepares"
@@ -349,12 +349,12 @@ class OnePass(WorkloadVerb):
 
     @classmethod
     def laid(cls, workload: Workload, *, spare: float, spare_from: str) -> Self:
-        """Return the step."""
+        """Return the step for a pass."""
         facts: dict[str, Any] = {"spare": spare, "spare_from": spare_from}
         return cls.of(workload, **facts)
 
     def do(self, at: StepContext) -> StepResult:
-        """Write the pass; replacing SNIA's procedure is a departure."""
+        """Write the pass; it replaces SNIA's procedure, which is a departure."""
         result = super().do(at)
         departure = Departure(
             code="one-pass",
@@ -366,7 +366,7 @@ class OnePass(WorkloadVerb):
 
 
 class Place(Verb):
-    """Places steady state by theory, as valid shares in the map of a simulated drive."""
+    """Computes a simulated drive's steady state from theory, and places it in the drive's map."""
 
     verb: ClassVar[str] = "place"
     state: ClassVar[StateRole] = "prepares"
@@ -375,11 +375,11 @@ class Place(Verb):
     """Effective spare share of the drive."""
 
     def effects(self) -> tuple[str, ...]:
-        """Return what is done to it."""
+        """Return that the step places steady state in the drive."""
         return ("places the steady state of random writes into a simulated drive, without a write",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Place it; real drives refuse."""
+        """Place steady state; a real drive is refused."""
         if at.drive.state is None:
             raise Refused(
                 "the steady state of a real drive cannot be placed: it has to be written",
@@ -396,6 +396,6 @@ class Place(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return that it was not written."""
+        """Return that steady state was placed, not written."""
         del step
         return PREPARED

@@ -1,4 +1,4 @@
-"""One long load in records: the common part of write saturation, idle recovery and cross stimulus recovery."""
+"""One long load in records: what write saturation, idle recovery and cross stimulus recovery share."""
 
 from __future__ import annotations
 
