@@ -147,7 +147,7 @@ GIVEN = {
     ),
     "findings without an end": (
         "def findings(r):\n    while True: yield Claim('again')",
-        "findings gave more than 10000, perhaps endlessly",
+        "findings returned more than 10000 items, perhaps endlessly",
     ),
     "no remarks": (
         "REMARKS = {'remarks': lambda facts, p: None}",
@@ -172,7 +172,7 @@ GIVEN = {
     ),
     "a plan upside down": ("V.plan = lambda self, planning: Planned(Bounds(2.0, 1.0))", "from low to high"),
     "effects that are a word": ("V.effects = lambda self: 'abc'", "V.effects is a str, not a tuple"),
-    "nothing done": ("V.do = lambda self, at: None", "V.do gave a NoneType, not a StepResult"),
+    "nothing done": ("V.do = lambda self, at: None", "V.do returned a NoneType, not a StepResult"),
     "departures that are none": (
         "V.do = lambda self, at: StepResult(seconds=0.0, facts={'departures': 'oops'})",
         "the facts of V.do: departures: ",

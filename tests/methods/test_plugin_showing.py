@@ -55,13 +55,13 @@ def broken(part: str, fault: str) -> str:
 FAULTS = [
     ("findings", 'raise ValueError("mine")', "ValueError: mine", ("show", "report")),
     ("findings", 'yield Claim("{nothing}")', "ValueError: '{nothing}' names 'nothing'", ("show", "report")),
-    ("findings", 'yield "so"', "findings gave a str, no Claim", ("show",)),
+    ("findings", 'yield "so"', "findings returned a str, not a Claim", ("show",)),
     ("findings", 'yield "so"', "AttributeError: 'str' object has no attribute", ("report",)),
-    ("tables", "return [3]", "tables gave a int, no Table", ("show",)),
-    ("tables", "return None", "tables gave a NoneType, not a sequence", ("show",)),
+    ("tables", "return [3]", "tables returned a int, not a Table", ("show",)),
+    ("tables", "return None", "tables returned a NoneType, not a sequence", ("show",)),
     ("means", "{}['x']", "KeyError: 'x'", ("show", "report")),
     ("section", "raise SystemExit(5)", "SystemExit: 5", ("report",)),
-    ("section", "return None", "section gave a NoneType, no Section", ("report",)),
+    ("section", "return None", "section returned a NoneType, not a Section", ("report",)),
 ]
 CASES = [(part, fault, why, command) for part, fault, why, commands in FAULTS for command in commands]
 

@@ -36,7 +36,7 @@ def test_a_cell_that_is_not_tracked_and_slides_is_named() -> None:
     claim = moving_cells(rounds_of(level, slides))
     assert claim is not None
     said = sentence(claim)
-    assert "1 of 2 cells was not in those rounds" in said
+    assert "in the same rounds 1 of 2 cells was not" in said
     assert "8 KiB 0/100" in said
     assert moving_cells(rounds_of(level)) is None
     assert moving_cells(rounds_of(level, slides, steady=False)) is None, "its rounds are no window"

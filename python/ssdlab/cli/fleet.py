@@ -70,7 +70,7 @@ def plan(
 
     if (selection is None) == (unfinished_of is None):
         raise UsageError(
-            "a plan is of a selection, or of what another plan left undone",
+            "a plan covers either a selection, or what another plan left undone",
             "give a TOML file, or --unfinished-of PLAN",
         )
     asked, shared = None if selection is None else read_selection(selection), library_of(library)

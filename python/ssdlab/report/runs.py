@@ -341,8 +341,8 @@ def shown(
 ) -> tuple[Shown, ...]:
     """Give every run its look, in the given order; for `names` see `called`.
 
-    The first column of a drive in a method is filled. Its further columns, from another engine, day or review,
-    are hollow and dotted.
+    The first column of a drive in a method is filled. Its further columns (from another engine, day or
+    review) are hollow and dotted.
     """
     drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
     looks = looks_of(map(_entry, drives), palette)

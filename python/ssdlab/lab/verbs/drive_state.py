@@ -158,7 +158,7 @@ class Trim(Verb):
         return Planned(Bounds(0.0, max_s), overhead_s=STEP_MAX_S)
 
     def effects(self) -> tuple[str, ...]:
-        """Return what is discarded."""
+        """Return the span that is discarded."""
         end = self.start + self.length
         return (f"discards bytes {self.start} to {end} (BLKDISCARD; punches holes into a file)",)
 
@@ -319,7 +319,7 @@ def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class Variant(Verb):
-    """Turns the drive into the variant under test: makes its settings, and frees the unused part if it may."""
+    """Turns the drive into the variant under test, by its settings and, if allowed, by freeing the unused part."""
 
     verb: ClassVar[str] = "variant"
 

@@ -220,8 +220,8 @@ def moving_cells(group: PtsRounds) -> Claim | None:
     worst, cell = max(found, key=lambda each: max(each[0].range_share, abs(each[0].rise_share)))
     name = f"{group.group}: " if group.group else ""
     return Claim(
-        "{name}the tracked cells are steady, but in the same rounds {count} of {all} cells {were} not steady; worst: "
-        "{cell} (range {figure}, slope {slope})",
+        "{name}the tracked cells are steady, but in the same rounds {count} of {all} cells {were} not; "
+        "worst: {cell} (range {figure}, slope {slope})",
         figure=Amount(100 * worst.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence(cell.ordinals[first:last], (first, last - 1)),

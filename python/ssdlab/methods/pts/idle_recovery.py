@@ -13,8 +13,7 @@ Procedure
        to its baseline.
 
     Reported are each burst, the mean of all bursts that follow an idle time of one length, and that mean
-    against the baseline. The first of the 360 bursts follows no idle time and
-    is left out of the mean.
+    against the baseline. The first of the 360 bursts follows no idle time and is left out of the mean.
 
 Source
     SNIA SSS PTS 2.0.2, host idle recovery; times as open implementations of 2.0 have them.
