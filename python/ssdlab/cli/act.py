@@ -361,7 +361,7 @@ def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[
 
 
 def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
-    """Return when each test began and ended by the host's clock: the test at the load first."""
+    """Return when each test began and ended by the host's clock; the test at the load comes first."""
     begun = {each.ordinal: each for each in journal if each.t == "begin" and each.ordinal >= first}
     ended = {each.ordinal: each.at for each in journal if each.t == "end"}
     return [
@@ -395,7 +395,7 @@ def _word(result: ActResult, verdict: ActVerdict) -> str:
 
 
 def _tried(tried: ActTry) -> dict[str, object]:
-    """Return a load of the search, whose tests cannot pass."""
+    """Return a load of the search; tests of a search cannot pass."""
     found = tried.model_dump(mode="json")
     return {("limits_kept" if name == "passed" else name): value for name, value in found.items()}
 

@@ -53,7 +53,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) 
 
 
 def mended(script: str) -> str:
-    """Return cyclopts' script for bash without what does not fit here.
+    """Return cyclopts' script for bash, without the parts that do not fit here.
 
     It takes a command's name for a command anywhere; but in ``ssdlab run trace sim:tiny-test``, `trace` is a
     method and `sim` begins a drive, whose colon is a separate word to bash. Where it knows no word, file
@@ -86,7 +86,7 @@ def methods(_: CompletionContext) -> Mapping[str, str]:
 
 
 def drives(context: CompletionContext) -> list[str]:
-    """Offer simulated drives; to bash, where a colon ends a word, only what follows it."""
+    """Offer simulated drives; bash ends words at a colon, so it gets only the part after it."""
     from ssdlab.drives.simulated.profiles import profiles
     from ssdlab.model.capabilities import SIMULATED_PREFIX
 

@@ -1,4 +1,4 @@
-"""`ssdlab demo`: a whole quick review, and where its report is."""
+"""`ssdlab demo`: a whole quick review, and the place of its report."""
 
 from __future__ import annotations
 

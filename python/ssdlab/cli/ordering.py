@@ -1,4 +1,4 @@
-"""Shared by `run`, `plan`, `job` and `demo`: from options to an `Order`, and from a run to its output."""
+"""Shared by `run`, `plan`, `job` and `demo`: turns options into an `Order`, and a run into its output."""
 
 from __future__ import annotations
 

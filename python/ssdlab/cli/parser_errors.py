@@ -81,7 +81,7 @@ def of_fio(option: str) -> str | None:
 
 
 def _in_job_files(name: str) -> str | None:
-    """Return what job files make of an option of fio that is not told of by name."""
+    """Return how job files treat a fio option that has no advice of its own."""
     from ssdlab.formats.fio.options import ALIASES, RULES  # only where a word was wrong
 
     rule = RULES.get(ALIASES.get(name, name))
@@ -220,7 +220,7 @@ def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
 
 
 def _takes(command: str, name: str, value: str) -> bool:
-    """Whether an option of a command takes this value: any, or one of its list."""
+    """Return whether an option of a command accepts this value, if it has a list of values."""
     listed = choices_of(command, name)
     of_others = any(value in choices_of(each, name) for each in COMMANDS if name in options_of(each))
     return not listed or value in listed or not of_others
@@ -338,7 +338,7 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
 
 
 def _words_of_fio(named: str, instead: str, words: Sequence[str], see: str) -> UsageError:
-    """Return the error for an option of fio's, and at once for all others in the same line."""
+    """Return one error for an option of fio and all other fio options in the same line."""
     others = (word.partition("=")[0] for word in words if word.startswith("--"))
     known = {name: advice for name in others if not _has(name) and (advice := of_fio(name)) is not None}
     if len(known) < 2:
@@ -383,7 +383,7 @@ def _number_after(option: str, words: Sequence[str]) -> str | None:
 
 
 def _needed(error: exceptions.MissingArgumentError) -> list[str]:
-    """Return all that a command needs if it was given nothing; else nothing."""
+    """Return all arguments that a command needs, if it was given none; else nothing."""
     words = len(error.command_chain or ())
     if error.target is None or len(error.root_input_tokens or ()) > words:
         return []

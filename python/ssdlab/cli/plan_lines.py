@@ -40,7 +40,7 @@ def writes_text(bounds: Bounds) -> str:
 
 
 def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield how long it takes; for a simulated drive also by the host's clock. `beside`: parts at a time."""
+    """Yield how long the plan takes, for simulated drives also by the host's clock; `beside`: parts at a time."""
     if planned.keeps_time:
         yield "drive time", seconds_text(planned.seconds)
         together = f", {beside} parts at a time" if beside > 1 else ""
@@ -60,7 +60,7 @@ def steady_text(planned: Plan | SuitePlan) -> str:
 
 
 def cannot_show_text(planned: Plan | SuitePlan) -> str:
-    """Return which figures cannot be shown to be of steady state, and why; empty if none.
+    """Return which figures cannot be shown to be in steady state, and why; empty if none.
 
     Names the parts of a suite.
     """
@@ -185,7 +185,7 @@ def _tries(steps: Sequence[PlannedStep]) -> int:
 
 
 def _label_of_tries(steps: Sequence[PlannedStep]) -> str:
-    """Return what is searched: the first and last of labels that differ in a figure."""
+    """Return the range of a search: the first and last of labels that differ in a number."""
     named = next((step for step in steps if _FIGURE.search(step.label)), steps[0])
     last = next(step.label for step in reversed(steps) if _like(step) == _like(named))
     return named.label if last == named.label else f"{named.label} ... {last}"

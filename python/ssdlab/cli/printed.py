@@ -103,7 +103,7 @@ class QualifiedFigures(TypedDict):
 
 
 class QualifiedParts(TypedDict, total=False):
-    """Only for a suite."""
+    """A qualifier's figures by part, for a suite only."""
 
     of: Annotated[list[Dumped], As(list[QualifiedFigures])]
 

@@ -198,7 +198,7 @@ def outcome(step: Step) -> str | None:
 
 
 def _of(slowest: str, known: int, directions: int) -> str:
-    """Return the direction of a time, if there are several; one with too few I/Os has no time."""
+    """Return the direction of a time if there are several; directions with too few I/Os have no time."""
     if directions == 1:
         return ""
     if known < directions:

@@ -143,7 +143,7 @@ def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 
 
 def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
-    """Print which runs were left out and in what they are unlike the others; `runs` are all of them."""
+    """Print which runs were left out and how they differ from the others; `runs` are all of them."""
     from ssdlab.library.ranking import left_out_lines
 
     for line in left_out_lines(groups, runs):

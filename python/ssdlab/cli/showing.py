@@ -193,7 +193,7 @@ def _header(manifest: Manifest, status: str, result: ResultBase | None) -> list[
 
 
 def _drives(manifest: Manifest) -> list[tuple[str, object]]:
-    """Name the drive, and a review's absent drives; those of a comparison follow."""
+    """Return the lines that name the drive, and a review's absent drives; drives of a comparison follow."""
     drive = manifest.drive
     several = [child.drive for child in manifest.children if child.suite]
     known = "" if drive.id == drive.text else f", {drive.id}"

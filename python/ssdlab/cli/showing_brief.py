@@ -1,4 +1,4 @@
-"""A run on one screen: its state, at most six figures with a legend, alarms, what to do next."""
+"""A run on one screen: its state, at most six figures with a legend, alarms, and what to do next."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _print_suite(run: RunFolder, result: SuiteResult) -> str:
 def _chosen(
     run: RunFolder, suites: Iterable[RunFolder], shown: Sequence[Mapping[tuple[str, str], Shown]]
 ) -> list[tuple[str, str]]:
-    """Return the figures to show, by part and name: the review's tiles, else the first of each part."""
+    """Return the figures to show, by part and name: the review's tiles, or else the first of each part."""
     every = dict.fromkeys(key for own in shown for key in own)
     tiles = run.manifest.review.get("tiles") or ()
     assert isinstance(tiles, list | tuple)

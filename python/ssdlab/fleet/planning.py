@@ -353,8 +353,8 @@ class _Asked:
         except ValidationError as error:
             raise UsageError(
                 f"a fleet cannot do the work {excerpt(work.run)}: {misfit_text(error)}",
-                "name methods and suites as listed by ssdlab methods; use ssdlab run for runs "
-                "that take files",
+                "name methods and suites that ssdlab methods lists; to run a method that reads a file, "
+                "use ssdlab run",
             ) from error
 
     @property

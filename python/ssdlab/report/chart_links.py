@@ -1,4 +1,4 @@
-"""Where on a page a figure is drawn: the chart, and the button of it that shows the figure."""
+"""The place on a page at which a figure is drawn: its chart, and the button that shows it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _headline_values(own: Sequence[Shown]) -> Mapping[str, list[float]]:
 
 
 def _link(section: Section, values: Sequence[float]) -> ChartLink:
-    """Return the first chart and view that draw all the values; else the chart that such a figure is on.
+    """Return the first chart and view that draw all the values; otherwise the chart for figures of that kind.
 
     A line has a value among many: bars and marks, which are made for it, come first.
     """
@@ -91,6 +91,6 @@ def _values(view: BarsView | MarksView) -> list[float]:
 
 
 def _pressing(figure: Figure, view: int) -> str:
-    """Return the button of a view, unless it is the one that is pressed, or there is none."""
+    """Return the button of a view; empty if it is already pressed, or there is no button."""
     views = next((each for each in figure.buttons if each.group == "view" and each.several), None)
     return "" if views is None or views.pressed == view else f"{figure.id}.view={view}"

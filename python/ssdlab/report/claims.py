@@ -97,7 +97,7 @@ def parse_bound(text: str) -> Bound:
     if found is None:
         raise UsageError(
             f"the bound {text!r} is not understood",
-            "write at least, at most, under or over, then a number with or without a unit, such as: "
+            "begin with at least, at most, under or over, then give a number, with a unit or without: "
             "at least 90k, under 0.5ms, over 2GB/s",
         )
     return Bound(found[1], float(found[2]), "".join((found[3] or "").split()))

@@ -154,7 +154,7 @@ def available() -> bool:
 
 
 def _confined() -> bool:
-    """Whether V8 would end the process instead of drawing: that is all it does where it gets too few."""
+    """Return whether V8 would end the process, as it does if the address space is limited too tightly."""
     most = getrlimit(RLIMIT_AS)[0]
     return most != RLIM_INFINITY and most < _ADDRESSES_BYTES
 

@@ -1,4 +1,4 @@
-"""The text of a picture saved from its page: title, how it was measured, which drives, which qualifiers."""
+"""The text of a picture saved from its page: title, measurement, drives, and qualifiers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def notes_of(
 
 
 def _units(chart: Chart) -> frozenset[str]:
-    """Return the units of the figures that a chart draws; empty: it may be any."""
+    """Return the units of the figures that a chart draws; empty if it may draw any unit."""
     match chart:
         case XyChart(views):
             axes = [axis for view in views for axis in (view.x, view.y)]
@@ -94,13 +94,13 @@ def _units(chart: Chart) -> frozenset[str]:
 
 
 def _of_title(axis: Axis) -> tuple[str, ...]:
-    """Return the unit that the title of an axis ends with, where that is of power."""
+    """Return the unit at the end of an axis's title, if it is a unit of power."""
     unit = axis.title.rpartition(", ")[2]
     return (unit,) if unit in OF_POWER else ()
 
 
 def _figures(one: Shown, units: frozenset[str], steps: Sequence[tuple[int, int]]) -> Sequence[Metric]:
-    """Return the figures of a run that a chart draws, as far as its axes and its steps tell."""
+    """Return the figures of a run that a chart draws, as far as its axes and steps show."""
     figures = one.run.result.scalars
     own = {ordinal for run, ordinal in steps if run == one.index}
     if own:
@@ -110,7 +110,7 @@ def _figures(one: Shown, units: frozenset[str], steps: Sequence[tuple[int, int]]
 
 
 def _minded(one: Shown, figures: Sequence[Metric]) -> str:
-    """Return what is the matter with figures of a run, and with which, unless it is all of them."""
+    """Return the qualifiers of a run's figures in words, each with its figures unless all have it."""
     if not figures:
         return "; ".join(_words(one, each) for each in _without_figures(one))
     found = united(each for figure in figures for each in figure.qualifiers)
@@ -125,13 +125,13 @@ def _which(named: Sequence[str], of: int) -> str:
 
 
 def _words(one: Shown, found: Qualifier, which: str = "") -> str:
-    """Return a label with its reason, for which a picture has no other place, as a page has."""
+    """Return a qualifier's label with its reason, as a picture has no other place for the reason."""
     why = (found.why or next(iter(_what_shows(one, (found,))), "")).rstrip(".")
     return f"{found.label}{which}{f': {why}' if why else ''}"
 
 
 def _what_shows(shown: Shown, found: Sequence[Qualifier]) -> tuple[str, ...]:
-    """Return the checks of a drive's state that did not hold, of those that qualifiers are of."""
+    """Return the failed checks of the drive's state to which these qualifiers refer."""
     steps = {ordinal for each in found for ordinal in each.steps}
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
     if not {each.code for each in found} & {each.code for each in moved(checks)}:
@@ -141,7 +141,7 @@ def _what_shows(shown: Shown, found: Sequence[Qualifier]) -> tuple[str, ...]:
 
 
 def _without_figures(shown: Shown) -> tuple[Qualifier, ...]:
-    """Return what is the matter with a run that has no figure to say it: as with one of all its steps."""
+    """Return the qualifiers that a figure of all the run's steps would have, for a run without figures."""
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
     whole = Metric.more("", "", None, "", qualifiers=moved(checks))
     found = qualified(ResultBase(kind="", quick=False, scalars=(whole,)), shown.run.steps)
@@ -187,7 +187,7 @@ def heads_of(sections: Sequence[Section], placed: Sequence[Shown]) -> dict[str, 
 
 
 def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
-    """Return what a picture of a figure says, of the runs that it draws; of none, of those of its section."""
+    """Return the text of a picture for the runs that it draws; if it draws none, for those of its section."""
     views = runs_of_views(figure.chart)
     drawn = set().union(*views)
     runs = [one for one in chosen if one.index in drawn] or chosen
@@ -206,7 +206,7 @@ def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
 
 
 def _title(section: Section, figure: Figure) -> str:
-    """Return the name of the method and of the figure, of which what both say is said once."""
+    """Return the names of method and figure, without repeating words that both have."""
     above, title = section.title, figure.title
     if above.lower() in title.lower():
         return title
@@ -233,7 +233,7 @@ def _facts(runs: Sequence[Shown]) -> tuple[str, ...]:
 
 
 def _asked(runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield block sizes and depths of the measured steps, as far as they are few."""
+    """Yield block sizes and depths of the measured steps, if they are few."""
     sizes: set[int] = set()
     depths: set[int] = set()
     for stream in _streams(runs):

@@ -1,4 +1,4 @@
-"""Colours and markers of the drives of a page: any two drives differ in one, similar colours in both.
+"""Colours and markers of a page's drives: any two differ in one, and similar colours differ in both.
 
 Differences of colours are CIEDE2000 (CIE 142-2001; Sharma, Wu and Dalal, 2005), colour vision deficiencies
 those of Machado, Oliveira and Fernandes (2009) at full strength, contrast that of WCAG 2.
@@ -74,7 +74,7 @@ def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[i
 
 
 def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
-    """Return the markers of an entry's further runs, its own first, without those of its colour's others."""
+    """Return the markers of an entry's further runs, except those of other entries in its colour."""
     colour, first = looks[entry]
     taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
     turned = [(first + by) % len(SHAPES) for by in range(len(SHAPES))]
@@ -84,7 +84,7 @@ def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Sha
 def _distinct(
     wanted: Sequence[tuple[int, int]], palette: Palette, shapes: tuple[int, ...] = ()
 ) -> tuple[int, ...]:
-    """Return a marker for each colour, the drawn one where it can be; () where those so far leave none."""
+    """Return a marker for each colour, if possible the one drawn by lot; () if no marker is left."""
     if len(shapes) == len(wanted):
         return shapes
     colour, drawn = wanted[len(shapes)]
@@ -99,7 +99,7 @@ def _distinct(
 
 
 def _free(colour: int, drawn: int, taken: Mapping[str, tuple[int, int]]) -> int:
-    """Return the next marker that none of a colour has, or the drawn one where all are taken."""
+    """Return the next marker that no entry of a colour uses, or the one drawn if all are used."""
     turned = [(drawn + by) % len(SHAPES) for by in range(len(SHAPES))]
     return next((shape for shape in turned if (colour, shape) not in taken.values()), drawn)
 

@@ -61,7 +61,7 @@ def records_of(runs: Iterable[Run]) -> str:
 
 
 class _Lines:
-    """Takes the lines of `ocptv`, as its writers do, and puts the time there that they are of."""
+    """Receives the lines that `ocptv` writes, and gives each the time of what it describes."""
 
     def __init__(self) -> None:
         self.at = ""
@@ -172,7 +172,7 @@ class _Record:
         made.end(status=self._tv.TestStatus.COMPLETE)
 
     def _conclusion(self) -> None:
-        """Emit headline figures, findings, what stands with the figures, departures, and the verdict."""
+        """Emit headline figures, findings, qualifiers, departures, and the verdict."""
         tv, result = self._tv, self._run.result
         made = self._begun(CONCLUSION)
         limits = self._ratings()
@@ -203,7 +203,7 @@ class _Record:
         made.end(status=tv.TestStatus.COMPLETE)
 
     def _ratings(self) -> dict[str, Any]:
-        """Return by figure what it is rated for in its own drive state, in its own unit."""
+        """Return the rating of each figure for its drive state, in the figure's unit."""
         found: dict[str, Any] = {}
         for each in rated_shares(self._run.result.scalars, self._manifest.ratings):
             rated = float(f"{(each.figure.value or 0.0) / each.share:.{_RATING_DIGITS}g}")
@@ -213,7 +213,7 @@ class _Record:
         return found
 
     def _bound(self, claim: Claim) -> Any:  # noqa: ANN401
-        """Return the bound of a finding; None where it has none."""
+        """Return the bound of a finding; None if it has none."""
         bound = claim.bound
         if bound is None or bound.amount.value is None or not math.isfinite(bound.amount.value):
             return None
@@ -238,7 +238,7 @@ class _Record:
         limit: Any = None,  # noqa: ANN401
         **about: object,
     ) -> bool:
-        """Emit a measurement of the drive, and say whether there is a value to emit."""
+        """Emit a measurement of the drive, and return whether there was a value."""
         if value is None or not math.isfinite(value):
             return False
         step.add_measurement(

@@ -1,4 +1,4 @@
-"""What is printed of a page: everything for a few runs, a selection for many."""
+"""The printed version of a page: everything for a few runs, a selection for many."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
 
 
 def _open(section: Section) -> Section:
-    """Return a section without the tables that are closed, and without headings over nothing else."""
+    """Return a section without long tables, and without headings that have lost all their tables."""
     exhibits = (
         replace(each, tables=tuple(table for table in each.tables if len(table.rows) <= OPEN_ROWS))
         for each in section.exhibits
@@ -73,7 +73,7 @@ def _section(section: Section, runs: int, *, full: bool) -> Section:
 
 
 def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figure:
-    """Return a figure with the tables that stand on paper, and add these to those before."""
+    """Return a figure with the tables that paper keeps, and add these to the tables before it."""
     most = MAX_ROWS if runs <= FEW_RUNS else MAX_ROWS_OF_MANY
     kept: list[Table] = []
     left: list[str] = []
@@ -105,7 +105,7 @@ def _brief(panel: Panel) -> Panel:
 
 
 def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Leave out prose and table rows that an earlier panel has, and refer to that run."""
+    """Leave out prose and table rows that an earlier panel contains, and refer to that panel's run."""
     kept: list[Panel] = []
     for panel in panels:
         tables: list[PanelTable] = []
@@ -131,7 +131,7 @@ def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
 
 
 def _like(table: Table, before: Sequence[Panel]) -> tuple[Panel, Table] | None:
-    """Return the earlier table of the same lines of which most are equal, with its panel."""
+    """Return an earlier table with the same lines, most of them equal, and its panel."""
     for panel in before:
         for other in panel.tables:
             if (other.caption, other.head) != (table.caption, table.head):
@@ -143,7 +143,7 @@ def _like(table: Table, before: Sequence[Panel]) -> tuple[Panel, Table] | None:
 
 
 def _lines(table: Table) -> list[str]:
-    """Return what the rows of a table are called; where that differs, a row left out would not be known."""
+    """Return the names of a table's rows; rows can be left out only if the names agree."""
     return [row[0].text for row in table.rows]
 
 

@@ -84,7 +84,7 @@ class Outline:
 
     @property
     def folded(self) -> bool:
-        """Whether charts are closed, and with them the origin of the figures."""
+        """Whether charts are closed, and with them the table of where the figures come from."""
         return any(each.id not in self.leading for section in self.sections for each in section.figures)
 
     def parts_of(self, section: Section) -> tuple[list[Figure], list[Figure]]:
@@ -165,7 +165,7 @@ def _of(chapters: Sequence[Chapter]) -> list[Section]:
 def _leading(
     sections: Sequence[Section], behind: Sequence[Section], named: Sequence[str] = ()
 ) -> frozenset[str]:
-    """Return the charts that stand open: those that the review names, then the first of each method by turns.
+    """Return the charts that are open: those that the review names, then the first of each method in turn.
 
     A page of a standard is complete in itself.
     """
@@ -180,7 +180,7 @@ def _leading(
 
 
 def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document) -> tuple[Chapter, ...]:
-    """Return the chapters of a review in its order; sections that none of them has come last."""
+    """Return a review's chapters in its order; sections that belong to no chapter come last."""
     left = list(found)
     chapters = []
     for number, each in enumerate(review.get("chapters", ())):
@@ -204,7 +204,7 @@ def _part(shown: Shown) -> str:
 
 
 def _open(figure: Figure) -> bool:
-    """Whether what a figure says may stand elsewhere: a page of a standard is complete in itself."""
+    """Return whether a figure's details may be stated elsewhere; a page of a standard must be complete."""
     return not figure.sheets
 
 
@@ -243,7 +243,7 @@ def _without_shared(section: Section, far: set[str]) -> Section:
 
 
 def _is_of(runs: Sequence[Shown], parts: Sequence[str]) -> bool:
-    """Whether a section is of one of these parts; one that stood in the library goes by its method."""
+    """Return whether a section belongs to one of these parts; a run from the library counts by its method."""
     named = {_part(shown) for shown in runs} | {shown.run.manifest.method.name for shown in runs}
     return bool(named & set(parts))
 
@@ -308,7 +308,7 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
 
 
 def _filled(section: Section) -> Section:
-    """Return a section without tables of headings alone, as of a run that ended before it measured."""
+    """Return a section without tables that have no rows, as of a run that ended before it measured."""
     exhibits = (
         replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
     )
@@ -320,7 +320,7 @@ def _filled(section: Section) -> Section:
 
 
 def _review(runs: Sequence[Reported]) -> Document:
-    """Return what a declaration says of the page: the first that was named, where all are of one review.
+    """Return the page part of a declaration: that of the first run, if all runs are of one review.
 
     What is of no review, such as a run of an earlier drive, stands in its chapters.
     """
@@ -336,7 +336,7 @@ def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
 
 @dataclass(frozen=True)
 class _Remark:
-    """Something that a review, or the suite of one drive, says of itself."""
+    """A remark of a review, or of one drive's suite, on itself."""
 
     kind: Kind
     what: str
@@ -346,7 +346,7 @@ class _Remark:
     """The first run of the drive; None: the whole page."""
 
     def in_chapter(self) -> str:
-        """Return it as a sentence for its chapter."""
+        """Return the remark as a sentence for its chapter."""
         drive = "" if self.shown is None else f", {self.shown.label}"
         return f"Note of {self.advice}{drive}: {self.what}."
 

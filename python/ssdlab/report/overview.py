@@ -53,7 +53,7 @@ class Written:
 
 
 def write_overview(folders: Sequence[Path], path: Path, theme: Theme | None = None) -> Iterator[Written]:
-    """Write a folder with the page of each drive, then the overview next to it; yield each page once written.
+    """Write a folder with a page for each drive, then the overview next to it; yield each page when written.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _gathered(folders: Sequence[Path], path: Path, theme: Theme | None = None) -
 
 
 def _make(folder: Path) -> None:
-    """Make the folder of the drives' pages, unless there is one; no link is followed, as of a page itself."""
+    """Make the folder of the drives' pages, unless it exists; links are not followed, as for a page."""
     try:
         with suppress(FileExistsError):
             folder.mkdir()
@@ -125,7 +125,7 @@ def _make(folder: Path) -> None:
 
 
 def _single(folder: Path) -> list[Path]:
-    """Return the folders of the runs that a run, a suite or a comparison stands for."""
+    """Return the folders of the single runs in a run, suite or comparison."""
     manifest = RunFolder(folder).manifest
     if not manifest.children:
         return [folder]
@@ -134,7 +134,7 @@ def _single(folder: Path) -> list[Path]:
 
 
 def _brief(folder: Path) -> source.Run:
-    """Read manifest and result of a run, checked against its seals, and nothing else of it."""
+    """Read a run's manifest and result only, checked against its seals."""
     found = RunFolder(folder)
     found.verify()
     result = read_result(found)
@@ -156,7 +156,7 @@ def _brief(folder: Path) -> source.Run:
 
 
 def _file_names(names: Sequence[str]) -> list[str]:
-    """Return names as files that any web server takes; where two would be one, with a number."""
+    """Return names as file names that any web server accepts; equal names get a number."""
     found: list[str] = []
     for name in names:
         plain = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "drive"
@@ -186,7 +186,7 @@ def _overview(placed: Sequence[Shown], links: dict[str, str], theme: Theme | Non
 
 
 def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:
-    """Return the list of drives, each leading to its page."""
+    """Return the list of drives, each linked to its page."""
     of_drive: dict[str, list[Shown]] = {}
     for one in placed:
         of_drive.setdefault(one.drive.id, []).append(one)
@@ -228,13 +228,13 @@ def _method(name: str, members: Sequence[Shown], ranks: Mapping[str, Standing]) 
 
 
 def _nothing(one: Shown) -> str:
-    """Say why a run has no bar: what keeps its figures back, or that its method has none."""
+    """Return why a run has no bar: its figures are withheld, or its method has none."""
     state = labels(each for figure in one.run.result.scalars for each in figure.unfit("ranking"))
     return f"{labelled(f'{one.label}: no headline figure', state)}."
 
 
 def _lead(own: Mapping[str, Standing]) -> str:
-    """Return how the bars stand, and where that is no rank."""
+    """Return the order of the bars, and why some have no rank."""
     unlike = dict.fromkeys(each.unlike for each in own.values() if each.unlike)
     no_rank = f" Not ranked: {'; '.join(unlike)}." if unlike else ""
     return f"Ranked drives come first, the best on top. Each drive's page states its drive state.{no_rank}"
@@ -250,7 +250,7 @@ def _own(one: Shown, name: str) -> Metric | None:
 
 
 def _view(standing: Standing) -> BarsView:
-    """Return the bars of a figure as the drives stand in it."""
+    """Return the bars of a figure in the order of its standing."""
     figure = standing.places[0].figure
     bars = tuple(
         _bar(each, ranked=each.rank is not None or bool(standing.unlike))
@@ -279,7 +279,7 @@ def _table(figures: Mapping[str, Standing], members: Sequence[Shown]) -> Table:
 
 
 def _cell(own: Metric | None) -> Cell:
-    """Return a figure with its state, which stands where there is no value too."""
+    """Return a figure with its state, which is shown even if there is no value."""
     if own is None:
         return cells.plain(None)
     plain = cells.plain(None) if own.value is None else Cell(of_unit(own.value, own.unit), str(own.value))

@@ -153,12 +153,12 @@ def contents(
 
 
 def _static(name: str) -> str:
-    """Return a file of the front end, its `</script` escaped: it would end the script element early."""
+    """Return a file of the front end, with `</script` escaped, which would end the script element early."""
     return static(name).replace("</script", "<\\/script")
 
 
 def _policy(script: str, *, fonts: bool) -> str:
-    """Return a policy under which nothing is fetched and only our own script runs, whatever slips in."""
+    """Return a content policy: nothing is fetched, and only ssdlab's own script runs."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     parts = (
         "default-src 'none'",
@@ -173,7 +173,7 @@ def _policy(script: str, *, fonts: bool) -> str:
 
 
 def _whole(one: Shown) -> str:
-    """Return the whole run as it is offered for download, the manifest with its Result, packed: a sixth."""
+    """Return the whole run for download, packed to a sixth: its manifest and result."""
     return packed(one.run.manifest.model_dump_json(by_alias=True).encode())
 
 

@@ -1,4 +1,4 @@
-"""The page as PDF: printed by Chromium, with what buttons and closed parts hide on a screen."""
+"""The page as PDF, printed by Chromium, including what buttons and closed parts hide on a screen."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def write_pdf(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) ->
 
 
 def _printed(program: str, html: str) -> bytes:
-    """Return what Chromium prints of a page, in a folder of its own that is gone afterwards."""
+    """Return the PDF that Chromium prints from a page, in a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="ssdlab-") as name:
         folder = Path(name)
         page, out = folder / "page.html", folder / "page.pdf"

@@ -77,7 +77,7 @@ def on_paper(figure: Figure, views: int, runs: Sequence[RunStyle]) -> int:
 
 
 def _compares(chart: Chart) -> bool:
-    """Say whether a chart over time shows several drives together, whose names stand at its right."""
+    """Return whether a chart over time shows several drives together, with their names at its right."""
     return isinstance(chart, SeriesChart) and any(each.of is not None for each in chart.choices)
 
 
@@ -90,7 +90,7 @@ def _high(chart: Chart) -> bool:
 
 
 def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:
-    """Yield the names of the rows of a chart, as short as they get."""
+    """Yield the names of a chart's rows, as short as possible."""
     if isinstance(chart, BarsChart):
         groups = [group for view in chart.views for group in view.groups]
         several = any(len(group.bars) > 1 for group in groups)
@@ -204,7 +204,7 @@ def telling(chart: Chart) -> Iterator[Pressed]:
 
 
 def _rates(view: BarsView | XyView) -> tuple[Quantity, dict[object, float]] | None:
-    """Return the quantity of a view of throughput, and its values by what they are of; None: of none."""
+    """Return the quantity of a throughput view and its values by point; None for other views."""
     quantity = view.axis.quantity if isinstance(view, BarsView) else view.y.quantity
     if quantity not in _RATES:
         return None
@@ -219,7 +219,7 @@ def _rates(view: BarsView | XyView) -> tuple[Quantity, dict[object, float]] | No
 
 
 def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict[object, float]]) -> bool:
-    """Say whether two views are of the same I/Os of one size, in two units."""
+    """Return whether two views show the same I/Os, all of one size, in two units."""
     (unit, values), (other_unit, others) = one, other
     if unit == other_unit or values.keys() != others.keys():
         return False
@@ -303,7 +303,7 @@ def views(
     *,
     full: bool = True,
 ) -> dict[str, Printed]:
-    """Return pictures of the views of every figure, or of at most so many, for paper.
+    """Return pictures of each figure's views for paper, up to a number if one is given.
 
     `full` draws every view, else only the `telling` ones.
 
@@ -326,7 +326,7 @@ def views(
 
 
 def _address(svg: str) -> Markup:
-    """Return an image as an address for an attribute in double quotes, as short as text can be."""
+    """Return an image as an address for an attribute in double quotes, as short as possible."""
     # One after the other, which is 30 times as fast as a table of all.
     for character, escape in _ESCAPES.items():
         svg = svg.replace(character, escape)
@@ -334,7 +334,7 @@ def _address(svg: str) -> Markup:
 
 
 def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> Chart:
-    """Return a chart with the columns shown, each a name under which `columns` has its values."""
+    """Return a chart whose shown columns are names; `columns` receives their values."""
     if isinstance(chart, SeriesChart):
         keys = {"end_s", chart.measures[pressed.measure].key}
         needed = {pressed.choice, *(chart.choices[pressed.choice].of or ())}

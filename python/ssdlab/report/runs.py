@@ -62,7 +62,7 @@ def short_names(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names(drives: Sequence[str]) -> list[str]:
-    """Leave out the words that stand in every name; of one drive alone all of them."""
+    """Remove the words that all names contain; for a single drive, all words."""
     words = [_WORDS.findall(drive) for drive in drives]
     if len(set(drives)) == 1:
         return [""] * len(drives)
@@ -71,7 +71,7 @@ def _names(drives: Sequence[str]) -> list[str]:
 
 
 def _without(name: str, common: set[str]) -> str:
-    """Return a name without some words; of those that stay, neighbours keep what is between them."""
+    """Return a name without some words; neighbours that stay keep the separator between them."""
     kept = ""
     gap = ""
     for match in re.finditer(r"([^\s\-_/]+)([\s\-_/]*)", name):
@@ -85,7 +85,7 @@ def _without(name: str, common: set[str]) -> str:
 
 
 def _cut(names: list[str]) -> list[str]:
-    """Where names are long and begin alike, put an ellipsis in the place of their beginning."""
+    """Shorten long names that begin alike, with an ellipsis for their common beginning."""
     if max(map(len, names)) <= LONGEST:
         return names
     shared = 0
@@ -186,7 +186,7 @@ def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
 
 
 def _repeat(column: Column, first: Run) -> str:
-    """Return which repeat a column is of, or which part of a review that has its method several times."""
+    """Return the repeat that a column shows, or the part of a review that has its method several times."""
     member = first.manifest.member
     if member is None or not column.review:
         return ""
@@ -216,7 +216,7 @@ def _name(column: Column, first: Run) -> str:
 
 
 def _begun(column: Column, first: Run) -> tuple[str, str]:
-    """Return date and time at which the review began, or the run."""
+    """Return the date and time at which the review, or else the run, began."""
     found = _RUN_ID.fullmatch(column.review)
     if found is None:
         return first.manifest.created[:10], first.manifest.created[11:16]
@@ -368,7 +368,7 @@ def shown(
 
 
 def _subjects(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[Subject]:
-    """Return what each run is of; how I/O was issued is said where that differs."""
+    """Return the subject of each run, with the engine in its name where engines differ."""
     several = len({run.manifest.engine for run in runs}) > 1
     return [
         Subject(
@@ -381,7 +381,7 @@ def _subjects(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[Subject]
 
 
 def _columns_before(runs: Sequence[Run], columns: Sequence[Column]) -> dict[int, int]:
-    """Return how many columns of the same drive in the same methods stand before each."""
+    """Return, for each column, how many earlier columns show the same drive in the same methods."""
     seen: Counter[tuple[str, str]] = Counter()
     found = {}
     for column in columns:
@@ -393,7 +393,7 @@ def _columns_before(runs: Sequence[Run], columns: Sequence[Column]) -> dict[int,
 
 
 def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
-    """Return the drive of each run; parts of a suite that had it in several sizes are of one drive."""
+    """Return the drive of each run; parts of a suite that use it in several sizes share one drive."""
     in_sizes: dict[tuple[str, str], list[DriveInfo]] = {}
     for manifest in manifests:
         in_sizes.setdefault(_of_any_size(manifest), []).append(manifest.drive)
@@ -402,7 +402,7 @@ def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
 
 
 def _of_any_size(manifest: Manifest) -> tuple[str, str]:
-    """Return what parts of a suite share that had one drive, in one variant, in whatever size."""
+    """Return a key that a suite's parts share if they use one drive in one variant, in any size."""
     suite = manifest.run_id if manifest.member is None else manifest.member.suite
     if not manifest.drive.capabilities.made_to_order:
         return suite, manifest.drive.id
@@ -415,7 +415,7 @@ def _of_any_size(manifest: Manifest) -> tuple[str, str]:
 
 
 def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
-    """Return the simulated drive whose sizes these are; None where they are of one size, or real."""
+    """Return the full-size simulated drive for several sizes of it; None for one size, or a real drive."""
     if len({drive.id for drive in drives}) == 1:
         return None
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
@@ -430,7 +430,7 @@ def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
 
 
 def _entry(drive: DriveInfo) -> str:
-    """Return what has one look through the page: a drive in one variant."""
+    """Return the key of what has one look throughout the page: a drive in one variant."""
     variant = drive.variant
     if variant is None or variant.made:  # a simulated drive that was made so has an id of its own
         return drive.id

@@ -156,7 +156,7 @@ def _csv_cells(column: Column) -> list[Any]:
 
 
 def _no_formula(text: str) -> str:
-    """Return a text as no spreadsheet takes it for a formula, by an apostrophe as the page's CSV has it."""
+    """Return a text that no spreadsheet takes for a formula, as an apostrophe precedes it."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
@@ -212,7 +212,7 @@ def _write_workbook(sheets: Sequence[Sheet], left_out: Sequence[Sheet], descript
 
 
 def _check_texts(sheet: Sheet) -> None:
-    """Refuse a text that would be cut off."""
+    """Refuse a text that is too long for a cell."""
     texts = (column.values.tolist() for column in sheet.columns if column.kind == "VARCHAR")
     longest = max((len(each) for each in chain.from_iterable(texts)), default=0)
     if longest > CELL_CHARACTERS:

@@ -123,7 +123,7 @@ def sheets_of(runs: Sequence[Reported], names: Sequence[SheetName] = NAMES) -> t
 
 
 def _figures(placed: Sequence[Shown]) -> Iterator[Column]:
-    """Yield the headline figures, with a column for each drive and one for what is the matter there."""
+    """Yield the headline figures, with a column for each drive and another for its qualifiers."""
     methods: dict[str, dict[tuple[str, ...], dict[str, Metric]]] = defaultdict(dict)
     for one in placed:
         for each in one.run.result.scalars:
@@ -139,7 +139,7 @@ def _figures(placed: Sequence[Shown]) -> Iterator[Column]:
 
 
 def _beside(figure: Metric) -> str:
-    """Tell what stands with a value; all of it where there is none."""
+    """Return the labels to show with a value; all labels if there is no value."""
     bound = figure.bound if figure.value is not None else None
     return ", ".join(filter(None, (bound, figure.state)))
 
@@ -174,7 +174,7 @@ def _runs(placed: Sequence[Shown]) -> Iterator[Column]:
 
 
 def _qualifiers(placed: Sequence[Shown]) -> Iterator[Column]:
-    """Yield what the qualifiers of these figures mean, the gravest first."""
+    """Yield the meaning of these figures' qualifiers, the gravest first."""
     whys: dict[str, dict[str, None]] = {code: {} for code in CATALOGUE}
     having = set()
     for one in placed:
@@ -193,7 +193,7 @@ def _qualifiers(placed: Sequence[Shown]) -> Iterator[Column]:
 
 
 def _steps(placed: Sequence[Shown]) -> Iterator[Column]:
-    """Yield what each step measured, a line for each direction; power is of all directions together."""
+    """Yield what each step measured, with a line for each direction; power covers both together."""
     return _columns(
         "steps",
         [
@@ -257,7 +257,7 @@ _MAKERS: dict[SheetName, _Maker] = {
 
 
 def _of_steps(placed: Sequence[Shown], found: Sequence[tables.Columns]) -> Iterator[Column]:
-    """Yield run, drive and step, the first being 1, of each line."""
+    """Yield run, drive and step number (from 1) for each line."""
     lengths = [len(each["ordinal"]) for each in found]
     for name, texts in (
         ("run", [one.run.manifest.run_id for one in placed]),
@@ -293,5 +293,5 @@ def _words(heading: str, values: Iterable[Any]) -> Column:
 
 
 def _texts(values: Iterable[Any]) -> npt.NDArray[Any]:
-    """Return texts as an array; what others chose holds no character that no file can."""
+    """Return texts as an array, without the characters that files cannot hold."""
     return np.array([styled(str(each)) for each in values], dtype=np.object_)

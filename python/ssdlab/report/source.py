@@ -120,7 +120,7 @@ def _read_run(found: RunFolder) -> Run:
 
 
 def _read_unfinished(found: RunFolder) -> Run:
-    """Read what is kept of a run without an end: its rows are still in the logs of its steps."""
+    """Read what a run without an end has kept; its rows are still in the logs of its steps."""
     from ssdlab.lab.job import finished_steps
     from ssdlab.results.compaction import buckets_of_logs, rows_fault, rows_of_logs
 
@@ -155,7 +155,7 @@ def _unended(manifest: Manifest) -> Departure:
 
 
 def is_unended(manifest: Manifest) -> bool:
-    """Whether a run that did not reach its end was read."""
+    """Return whether the run that was read did not reach its end."""
     return any(each.code == _UNENDED for each in manifest.departures)
 
 
@@ -185,7 +185,7 @@ def _run(
 
 
 def _times(found: RunFolder) -> dict[int, tuple[str, str]]:
-    """Return when steps began, one in several attempts with the first that counts, and ended."""
+    """Return when steps began and ended; a step with several attempts begins with the first that counts."""
     records = found.journal()
     begun = {(each.ordinal, each.attempt): each.at for each in records if isinstance(each, BeginRecord)}
     ended = {(each.ordinal, each.attempt): each.at for each in records if isinstance(each, EndRecord)}
@@ -265,7 +265,7 @@ def _result(found: RunFolder) -> ResultBase:
 
 
 def _finished_parts(found: RunFolder) -> list[str]:
-    """Return how to name the parts of a suite or review that a page can be made of, over all levels."""
+    """Return the names of a suite's or review's finished parts, at all levels."""
     named: list[str] = []
     for child in found.manifest.children:
         part = found.path.parent / child.run_id
@@ -284,7 +284,7 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
 
 
 def _samples(found: RunFolder) -> tables.Columns:
-    """Return what the drive told of itself, of an unfinished run as it is kept until then."""
+    """Return the drive's telemetry; for an unfinished run, as it was kept so far."""
     if any(each.name == tables.TELEMETRY for each in found.manifest.tables):
         return found.read_table(tables.TELEMETRY, tables.TELEMETRY_COLUMNS, "true", "ordinal, attempt, at_ns")
     if found.manifest.tables or not step_logs(found.path):
@@ -295,7 +295,7 @@ def _samples(found: RunFolder) -> tables.Columns:
 
 
 def _power(found: RunFolder) -> tables.Columns:
-    """Return what meters found, by the second; nothing of a run that is not finished."""
+    """Return the meters' readings by the second; none for an unfinished run."""
     if all(each.name != tables.POWER for each in found.manifest.tables):
         return tables.empty({name: tables.POWER_COLUMNS[name] for name in _POWER_SHOWN})
     return found.power_by_second()

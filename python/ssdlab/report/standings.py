@@ -43,7 +43,7 @@ def figure_text(figure: Metric) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A drive in a figure.
+    """A drive's place in the ranking of a figure.
 
     Attributes
     ----------
@@ -195,13 +195,13 @@ def withheld(runs: Sequence[Shown]) -> dict[str, tuple[tuple[Shown, Metric], ...
 
 
 def _placeless(standing: Standing, found: Sequence[tuple[Shown, Metric]]) -> tuple[tuple[Shown, Metric], ...]:
-    """Return of figures without a value those of drives that have no place by another run of theirs."""
+    """Return the figures without a value whose drives have no other run with a place."""
     placed = {_entry(place.shown) for place in standing.places}
     return tuple(each for each in found if _entry(each[0]) not in placed)
 
 
 def _entry(shown: Shown) -> tuple[str, str]:
-    """Return what is ranked: a drive in one variant."""
+    """Return the key of what is ranked: a drive in one variant."""
     return shown.drive.id, shown.drive.name
 
 
@@ -228,7 +228,7 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
 
 
 def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
-    """Return the place of an entry, not yet ranked, by its first run and by others that are like it."""
+    """Return an entry's place, not yet ranked, from its first run and others like it."""
     shown, figure = runs[0]
     first = _kin(shown, figure)
     repeats = [own.value or 0.0 for each, own in runs if not apart(_kin(each, own), first)]
@@ -236,7 +236,7 @@ def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
 
 
 def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
-    """Return places, each with in what it is unlike most of them; or why none can be compared with another.
+    """Return places, each with how it differs from most others; or why none can be compared.
 
     Where several were taken alike, and more of them fit for a rank than in any other way, these are compared.
     """
@@ -269,14 +269,14 @@ def _otherwise(found: Sequence[Incomparable]) -> str:
 
 
 def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
-    """Return what figures must have in common to be compared."""
+    """Return what figures must share to be comparable."""
     manifest = shown.run.manifest
     own = figure_of(figure, meter_of(manifest))
     return {**kinship(manifest), **{name: getattr(own, name) for name in OF_FIGURES}}
 
 
 def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
-    """Yield the runs of an entry that are another column than the one that counts for all of them."""
+    """Yield the runs of an entry that are in another column than the one that represents it."""
     first, _ = runs[0]
     for shown, figure in runs[1:]:
         if shown.label == first.label:

@@ -153,18 +153,18 @@ def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table
 
 
 def long_word(text: str) -> bool:
-    """Whether a text has a word that is broken on paper."""
+    """Return whether a text has a word that is broken on paper."""
     return max(map(len, text.split()), default=0) > LONG_WORD
 
 
 def _spread(row: Sequence[Cell], columns: int) -> list[Cell]:
-    """Return a row with a cell for each column: what stands across several is in each of them."""
+    """Return a row with a cell for each column; a cell that spans several is repeated in each."""
     cells = [cell for cell in row for _ in range(cell.span)]
     return cells[:columns]
 
 
 def _gathered(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Return a row whose cells stand across their columns again."""
+    """Return a row in which repeated cells span their columns again."""
     found: list[Cell] = []
     last: Cell | None = None
     for cell in cells:
@@ -177,7 +177,7 @@ def _gathered(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def _width(title: str, cells: Sequence[Cell], names: Sequence[str]) -> int:
-    """Return the letters that a column has room for if it is to be read with ease."""
+    """Return the width in letters that a column needs to be easy to read."""
     own = [_MARKER + len(names[cell.run]) for cell in cells if cell.run is not None]
     texts = [cell.text for cell in cells if cell.run is None and cell.span == 1]
     whole = [len(cell.text) for cell in cells if cell.numeric and cell.span == 1]
@@ -187,7 +187,7 @@ def _width(title: str, cells: Sequence[Cell], names: Sequence[str]) -> int:
 
 
 def _keys(rows: Sequence[Sequence[Cell]], widths: Sequence[int], sheet: int) -> int:
-    """Return how many of the first columns tell each row from all others; one, if those leave no room."""
+    """Return how many leading columns identify each row; 1 if those columns would leave no room."""
     for count in range(1, len(widths)):
         if sum(widths[:count]) > sheet * _OF_KEYS:
             break

@@ -162,7 +162,7 @@ def default_text() -> str:
 
 
 def _sample(entry: FieldInfo) -> object:
-    """Return a value that shows how one of a field is written."""
+    """Return a value that shows how to write a field."""
     if isinstance(entry.default, int):
         return entry.default
     return ["..."] if get_origin(entry.annotation) is tuple else "..."
@@ -223,7 +223,7 @@ class _Reading:
         return self._judged(theme, count)
 
     def _count(self) -> int:
-        """Return how many colours drives have, the same on light and on dark paper."""
+        """Return the number of drive colours, which is the same on light and dark paper."""
         light, dark = self._given.light.drives, self._given.dark.drives
         if light and dark and len(light) != len(dark):
             with self._at("dark", "drives"):
@@ -243,7 +243,7 @@ class _Reading:
         }
 
     def _judged(self, theme: Theme, count: int) -> Theme:
-        """Refuse words that cannot be read, and remark on drives that hardly stand out.
+        """Refuse text that cannot be read, and remark on drive colours that hardly stand out.
 
         A pale bar still has its name, its value and its place; a pale word has nothing.
         """
@@ -282,7 +282,7 @@ class _Reading:
                         )
 
     def _family(self, table: str, given: FontText | None, faces: dict[Face, None]) -> tuple[str, ...]:
-        """Return the name that a font is asked for by, as a style sheet has it; () for none."""
+        """Return a font's name as style sheets use it; () for none."""
         if given is None:
             return ()
         if given.family is not None:
@@ -340,7 +340,7 @@ class _Reading:
         return f"{self._path}: line {line}: " if line else f"{self._path}: "
 
     def _line(self, table: str, key: str, given: str = "") -> int:
-        """Return the line of a key, or of its table where that has it on no line of its own; 0: neither."""
+        """Return the line of a key, or of its table if the key has no line of its own; 0: neither."""
         lines = self._text.splitlines()
         within, found = "", 0
         for number, line in enumerate(lines, 1):

@@ -72,7 +72,7 @@ def named(shown: Shown, table: Table) -> Table:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the text between the numbers of a text."""
+    """Return the parts of a text between its numbers."""
     return tuple(_NUMBER.split(text)[::2])
 
 
@@ -150,7 +150,7 @@ def _of_columns(
     runs: Sequence[int],
     placed: Sequence[Shown],
 ) -> Table:
-    """Return a table of cells with their labels; a label that all cells of a column have is its heading's.
+    """Return a table of labelled cells; a label that a whole column shares moves to its heading.
 
     More findings than runs stand below each other, so that the table is as narrow as it can be.
     """

@@ -319,7 +319,7 @@ def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class Variant(Verb):
-    """Turns the drive into the variant under test: makes its settings and, if it may, frees the unused part."""
+    """Turns the drive into the variant under test: makes its settings, and may free the unused part."""
 
     verb: ClassVar[str] = "variant"
 

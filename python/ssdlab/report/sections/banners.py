@@ -56,7 +56,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Notice:
-    """One notice: what it is, what it means or what to do, and where it applies."""
+    """A notice: what is true, what it means or what to do, and where it applies."""
 
     what: str
     advice: str
@@ -103,7 +103,7 @@ def with_more(found: Sequence[Banner], more: Mapping[Kind, Sequence[Notice]]) ->
 
 
 def _once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Unite notices of the same words: what holds for the whole page holds for each of its runs."""
+    """Merge notices with the same words; one that holds for the whole page needs no runs."""
     found: dict[tuple[str, str], list[Notice]] = {}
     for each in notices:
         found.setdefault((each.what, each.advice), []).append(each)
@@ -119,7 +119,7 @@ def _once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
 
 
 def _marks(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield each qualifier of the page's figures once, by its reasons, with the figures it stands with."""
+    """Yield each qualifier on the page once, with its reasons and the figures that have it."""
     figures = [(shown, figure) for shown in runs for figure in shown.run.result.scalars]
     for each in united(own for _, figure in figures for own in figure.qualifiers):
         having: dict[tuple[int, str], list[Metric]] = {}
@@ -133,7 +133,7 @@ def _marks(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _which(shown: Shown, having: Sequence[Metric]) -> str:
-    """Name figures of a run, those of the same steps by the first of them; empty: they are all of it."""
+    """Return the labels of figures, one for all figures of the same steps; empty if all the run's have it."""
     if len(having) == len(shown.run.result.scalars):
         return ""
     groups = of_same_steps(shown.run.result.scalars)
@@ -145,7 +145,7 @@ def _which(shown: Shown, having: Sequence[Metric]) -> str:
 
 
 def _departures(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield each departure once; lengths that are shorter stand among the parameters of their run."""
+    """Yield each departure once; shortened durations are listed among the run's parameters."""
     raised_by: dict[tuple[str, str], list[Shown]] = {}
     for shown in runs:
         for each in gathered_departures(shown.run.manifest):
@@ -158,7 +158,7 @@ def _departures(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _warnings(runs: Sequence[Shown], level: Level) -> Iterator[Notice]:
-    """Yield warnings of a level by code, for a sweep may raise one at every depth; those of whole runs first.
+    """Yield warnings of a level, grouped by code, as a sweep can raise one at every depth; whole runs' first.
 
     Wordings that differ by their numbers alone are one, and all of a code have one advice.
     """
@@ -181,7 +181,7 @@ def _warnings(runs: Sequence[Shown], level: Level) -> Iterator[Notice]:
 
 
 def _where(raised: Sequence[tuple[Shown, WarnedSteps]]) -> str:
-    """Say in how many steps a warning holds: of one run which they are, of several of how many runs."""
+    """Return where a warning holds: in which steps of one run, or in how many steps of several runs."""
     steps = sum(len(each.steps) for _, each in raised)
     if len(raised) == 1 or not steps:
         return raised[0][1].where
@@ -198,7 +198,7 @@ def _notes(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _unlike(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield where runs of one method differ."""
+    """Yield how runs of one method differ."""
     groups: dict[str, list[Shown]] = {}
     for shown in runs:
         groups.setdefault(shown.run.manifest.method.name, []).append(shown)
@@ -215,7 +215,7 @@ def _unlike(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _entries(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield which drives have more spare area than others, and which software differs between runs."""
+    """Yield which drives have more spare area, and which software differs between runs."""
     if more := more_spare((shown.style.short, size_of(shown.run.manifest)[1]) for shown in runs):
         yield Notice(more, "")
     first = {shown.label: shown.index for shown in reversed(runs)}
@@ -227,7 +227,7 @@ def _entries(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _points(runs: Sequence[Shown], found: Sequence[tuple[Shown, str, str]]) -> tuple[Point, ...]:
-    """Return where a thing holds: runs, each with figures (empty: it is of all of the run) and a reason."""
+    """Return where something holds: the runs, each with its figures (empty: all) and the reason."""
     holds: dict[tuple[str, str, str], set[RunStyle]] = {}
     for shown, figures, why in found:
         holds.setdefault((why, shown.run.manifest.method.title, figures), set()).add(shown.style)
@@ -248,6 +248,6 @@ def _points(runs: Sequence[Shown], found: Sequence[tuple[Shown, str, str]]) -> t
 
 
 def _looks(runs: Sequence[Shown], styles: set[RunStyle]) -> tuple[int, ...]:
-    """Return the first run of each of these drives; empty: they are all of the page."""
+    """Return the first run of each of these drives; empty if they are all the drives of the page."""
     first = {shown.style: shown.index for shown in reversed(runs)}
     return () if styles == set(first) else tuple(sorted(first[each] for each in styles))

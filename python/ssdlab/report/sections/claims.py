@@ -96,7 +96,7 @@ def _words(claim: UserClaim, shown: Shown, figure: Metric) -> str:
 
 
 def _may_be(figure: str) -> bool:
-    """Whether a method can have a figure of that name; those of other packages may have any."""
+    """Return whether a method can have a figure of that name; methods of other packages may use any name."""
     return bool(names_of_others()) or is_figure(figure, figures_of(REGISTRY) or ())
 
 
@@ -124,12 +124,12 @@ def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
 
 
 def _fitting(drive: str, runs: Sequence[Shown]) -> list[Shown]:
-    """Return the runs of drives that a text is part of the name of, whatever its case."""
+    """Return the runs whose drive's name contains a text, ignoring case."""
     return [shown for shown in runs if drive.lower() in shown.label.lower()]
 
 
 def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
-    """Return the runs of the drive that is meant, by default the first; empty: there is none, or several are.
+    """Return the runs of the named drive, by default the first; empty if no drive or several match.
 
     Of a drive and its variants it is the drive itself.
     """
@@ -145,7 +145,7 @@ def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
 
 
 def _is_of(shown: Shown, first: Shown) -> bool:
-    """Whether a run is of the same drive as the first, or of a variant of it, by what its label adds."""
+    """Return whether a run's drive is the same as the first run's, or a variant, judging by its label."""
     more = shown.label.removeprefix(first.label)
     added = shown.label.startswith(first.label) and more.startswith(_ADDED)
     return added or _entry(shown) == _entry(first)
@@ -160,6 +160,6 @@ def _named(claim: UserClaim, shown: Shown) -> list[Metric]:
 
 
 def _figures(claim: UserClaim, runs: Sequence[Shown]) -> list[tuple[Shown, Metric]]:
-    """Return the figure with its values in all runs of the drive that is meant."""
+    """Return the figure, with its values in all runs of the named drive."""
     meant = _meant(claim.drive, runs)
     return [(shown, each) for shown in meant for each in _named(claim, shown) if each.value is not None]

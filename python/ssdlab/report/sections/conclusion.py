@@ -107,7 +107,7 @@ def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibi
 
 
 def _concluded_on(runs: Sequence[Shown], declared: Sequence[str]) -> list[str]:
-    """Return what is concluded on: of figures of the same steps those that are declared, else the first."""
+    """Return the figures to conclude on: of each set of steps, the declared figures or else the first."""
     found: dict[str, None] = {}
     for shown in runs:
         for own in of_same_steps(shown.run.result.scalars):
@@ -118,7 +118,7 @@ def _concluded_on(runs: Sequence[Shown], declared: Sequence[str]) -> list[str]:
 
 
 def _praised(figure: Metric) -> bool:
-    """Whether a drive is praised for it: not for what it draws, nor for the depth that a run chose."""
+    """Return whether a drive can win by a figure: not by its power, nor by a depth that the run chose."""
     return figure.unit not in ("W", *_CHOSEN) and not figure.unit.endswith("/W")
 
 
@@ -126,7 +126,7 @@ _HEAD = ("Figure", "Best", "Lead over next", "Last", "Not ranked")
 
 
 def _row(standing: Standing) -> tuple[cells.Cell, ...]:
-    """Return who is best in a figure, by how much, who is last, and whose figure has no rank."""
+    """Return the best drive in a figure and its margin, the last drive, and the drives without a rank."""
     first, last = standing.ranked[0], standing.ranked[-1]
     best, behind = standing.sharing(first), standing.sharing(last)
     name = title_of(standing.method, first.figure)
@@ -145,7 +145,7 @@ def _row(standing: Standing) -> tuple[cells.Cell, ...]:
 
 
 def _ends(standing: Standing, places: Sequence[Place], *, worse: bool) -> str:
-    """Return who is best or last, with the figure; only of those ranked where another lies beyond them."""
+    """Return the best or last drives with their figure; says so if an unranked drive lies beyond them."""
     of_ranked = " among those ranked" if unranked_beyond(standing, places[-1], worse=worse) else ""
     found = list(dict.fromkeys(place.text for place in places))
     text = found[0] if len(found) == 1 else ends_text(found[0], found[-1])
@@ -153,7 +153,7 @@ def _ends(standing: Standing, places: Sequence[Place], *, worse: bool) -> str:
 
 
 def _lead(standing: Standing, best: Sequence[Place]) -> str:
-    """Return by how much the best is ahead of the next, or why it is not."""
+    """Return the margin of the best drive over the next, or why there is none."""
     if len(best) > 1:
         why = standing.why_level(best[0])
         return ": ".join(filter(None, (standing.how_level(best[0]), why)))
@@ -167,14 +167,14 @@ def _lead(standing: Standing, best: Sequence[Place]) -> str:
 
 
 def _others(standing: Standing) -> str:
-    """Return whose figures have no rank, with them and why, and who has no value."""
+    """Return the drives without a rank, with their figures and the reasons, and those without a value."""
     unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
     found = (not_ranked(standing, unranked).removeprefix("not ranked: "), no_value(standing.withheld))
     return "; ".join(filter(None, found))
 
 
 def _unranked(runs: Sequence[Shown], names: Sequence[str]) -> tuple[tuple[cells.Cell, ...], ...]:
-    """Return why figures give no order of drives, a row for each reason and the drives that it is true of."""
+    """Return a row for each reason why figures have no order of drives, with the drives concerned."""
     ranks, held = standings(runs), withheld(runs)
     reasons: dict[tuple[str, str], dict[str, list[str]]] = {}
     for name in names:
@@ -200,7 +200,7 @@ def _unranked(runs: Sequence[Shown], names: Sequence[str]) -> tuple[tuple[cells.
 
 
 def _shortened(own: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield each method with its figures, of many the first."""
+    """Yield each method with its figures; if there are many, only the first."""
     for method, figures in own.items():
         more = [f"{len(figures) - NAMED} more"] if len(figures) > NAMED else []
         yield labelled(method, and_listed([*figures[:NAMED], *more]))

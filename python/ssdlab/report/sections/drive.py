@@ -100,7 +100,7 @@ def _worth_showing(shown: Shown) -> bool:
 
 
 def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]:
-    """Yield what happened in the runs; of several methods of a drive once what differs by numbers alone."""
+    """Yield what happened in the runs; texts of several methods that differ only in numbers are merged."""
     same: dict[tuple[RunStyle, tuple[str, ...]], list[tuple[Shown, str]]] = {}
     for shown in runs:
         sentences = [sentence(claim) for claim in drive_findings(shown.run.steps, beside=many)]
@@ -116,7 +116,7 @@ def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]
 
 
 def _figure(shown: Sequence[Shown]) -> Figure | None:
-    """Return the time line; None where there is nothing to draw on it."""
+    """Return the time line; None if there is nothing to draw."""
     found = (_view(each, name) for each, name in zip(shown, _names(shown), strict=True))
     views = tuple(view for view in found if view.tracks or view.spells)
     if not views:
@@ -149,7 +149,7 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
 
 
 def _names(shown: Sequence[Shown]) -> list[str]:
-    """Return what each run's button says: runs of one drive, whose labels are alike, with their methods."""
+    """Return the text of each run's button, with the method if runs of one drive have the same label."""
     labels = [each.style.short for each in shown]
     titles = [each.run.manifest.method.title for each in shown]
     return [
@@ -170,7 +170,7 @@ def _view(shown: Shown, name: str) -> TimelineView:
 
 
 def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
-    """Yield what happened; a stretch that goes on in the next step is one, under its first words."""
+    """Yield the events; a period that continues in the next step is joined, under its first words."""
     last: Spell | None = None
     for spell in spells:
         if last is not None and last.until_s is not None and spell.until_s is not None:
@@ -188,7 +188,7 @@ def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
 
 
 def _joint(shown: Shown, placed: Sequence[Placed]) -> Iterator[Track]:
-    """Yield each figure of all steps as one track: lines of a thousand steps would take half a minute."""
+    """Yield each figure as one track over all steps, as a line for each of a thousand steps is too slow."""
     by_key: dict[str, list[tuple[str, float, Column, Column]]] = {}
     for each in placed:
         for key, times_s, values in _figures(shown, each):
@@ -215,7 +215,7 @@ def _joint(shown: Shown, placed: Sequence[Placed]) -> Iterator[Track]:
 
 
 def _joined_rows(key: str, times_s: Column, values: Column, width_s: float) -> tuple[Column, Column]:
-    """Return rows with those joined that end within the same stretch of `width_s`: at the end of its last."""
+    """Return rows merged over stretches of `width_s`; each merged row ends with the last in its stretch."""
     _, begins = np.unique(np.ceil(times_s / width_s) if width_s > 0 else times_s, return_index=True)
     if len(begins) == len(values):
         return times_s, values
@@ -228,7 +228,7 @@ def _joined_rows(key: str, times_s: Column, values: Column, width_s: float) -> t
 
 
 def _figures(shown: Shown, placed: Placed) -> Iterator[tuple[str, Column, Column]]:
-    """Yield the figures of one step, each with times of its own, from the beginning of the step."""
+    """Yield the figures of one step, each with its own times, from the step's beginning."""
     ends_s, iops, p99_ns = _rows(shown, placed.step.ordinal)
     yield "iops", ends_s, iops
     yield "p99_ns", ends_s[p99_ns > 0], p99_ns[p99_ns > 0]
@@ -243,7 +243,7 @@ def _figures(shown: Shown, placed: Placed) -> Iterator[tuple[str, Column, Column
 
 
 def _watts(shown: Shown, ordinal: int) -> tuple[Column, Column]:
-    """Return times and watts of a step: by its meter, else by the drive's own account."""
+    """Return times and watts of a step, from its meter or else from the drive's own reports."""
     metered = shown.run.watts(ordinal)
     if len(metered["end_ns"]):
         return metered["end_ns"] / 1e9, metered["mean_w"]

@@ -140,7 +140,7 @@ def error_share(each: Worked) -> float | None:
 
 
 def _meters(worked: Sequence[Worked]) -> Iterable[str]:
-    """Yield what metered each run, and what is not known of its error."""
+    """Yield the meter of each run, with its error."""
     for shown in {each.shown.index: each.shown for each in worked}.values():
         meter = meter_of(shown.run.manifest)
         if meter is not None and not meter.model:
@@ -148,7 +148,7 @@ def _meters(worked: Sequence[Worked]) -> Iterable[str]:
 
 
 def _views(worked: Sequence[Worked]) -> Iterable[BarsView]:
-    """Yield for each workload chosen by a button its efficiencies by unit, and the power."""
+    """Yield the views of each workload that a button selects: efficiency by unit, and power."""
     for name in dict.fromkeys(each.view for each in worked):
         chosen = [each for each in worked if each.view == name]
         beginning = f"{name}, " if name else ""
@@ -168,7 +168,7 @@ def _view(
 
 
 def _state(worked: Worked) -> str:
-    """Return the labels of both of its figures."""
+    """Return the labels of both figures."""
     return labels(own for each in worked.both if each.figure is not None for own in each.figure.qualifiers)
 
 

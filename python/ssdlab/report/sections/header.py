@@ -1,4 +1,4 @@
-"""The head of the page: which drives were measured, and how; a drive in several states counts once.
+"""The head of the page: the drives that were measured, and how; a drive in several states counts once.
 
 A state makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated drive.
 Its words follow the drive's name after commas.
@@ -58,7 +58,7 @@ def _cpu(manifest: Manifest) -> str | None:
 
 
 def _capacity(size_bytes: int) -> str | None:
-    """Return a capacity; None of an imported result, which does not tell."""
+    """Return a capacity in words; None for an imported result, which does not contain it."""
     return f"{capacity_text(size_bytes)} ({size_bytes} B)" if size_bytes else None
 
 
@@ -135,7 +135,7 @@ def header(runs: Sequence[Shown]) -> Header:
 
 
 def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
-    """Yield what is to be known before any figure: drives, scales of simulated ones, short runs, days."""
+    """Yield the facts to know before any figure: drives, scales of simulated drives, short runs, days."""
     manifests = [shown.run.manifest for shown in runs]
     drives = len({shown.drive.id for shown in runs})
     scales = sorted({scale for manifest in manifests if (scale := size_of(manifest)[0]) > 1})
@@ -155,7 +155,7 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
 
 
 def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:
-    """Yield how runs are incomplete, how many are, and what that means for their figures."""
+    """Yield in what way runs are incomplete, how many of them, and what that means for their figures."""
     ways = (("quick", [m.quick for m in manifests]), ("unfinished", [is_unended(m) for m in manifests]))
     for word, those in ways:
         if count := sum(those):
@@ -168,7 +168,7 @@ def _in_full_size(manifest: Manifest) -> bool:
 
 
 def _facts(runs: Sequence[Shown]) -> Table:
-    """Return provenance, a column for each entry; a line that nobody knows anything about is left out."""
+    """Return a table of provenance with a column for each entry, without lines that are unknown for all."""
     groups = entries(runs)
     rows = []
     several = any(len(entry.runs) > 1 for entry in groups)
@@ -206,7 +206,7 @@ def _method(manifest: Manifest) -> str:
 
 
 def _join_answers(tell: Callable[[Manifest], str | None], entry: Entry) -> str:
-    """Join what the runs of an entry say, each different answer once."""
+    """Join the different answers of an entry's runs, each once."""
     return "; ".join(dict.fromkeys(filter(None, (tell(one.run.manifest) for one in entry.runs))))
 
 
@@ -224,7 +224,7 @@ _IN_TITLE = 2
 
 
 def drive_of(drive: DriveInfo) -> str:
-    """Return what two entries of one drive have in common."""
+    """Return a key that all entries of one drive share."""
     text = _simulated(drive)
     if text is None:
         return drive.id
@@ -234,7 +234,7 @@ def drive_of(drive: DriveInfo) -> str:
 
 
 def _simulated(drive: DriveInfo) -> SimulatedText | None:
-    """Return what a simulated drive is; None of others, and of an ssdlab whose drives say something else."""
+    """Return the parsed text of a simulated drive; None for others, and for text that this version lacks."""
     if not drive.text.startswith(SIMULATED_PREFIX):
         return None
     from ssdlab.drives.simulated.text import SimulatedText
@@ -246,7 +246,7 @@ def _simulated(drive: DriveInfo) -> SimulatedText | None:
 
 
 def _states_of(drive: DriveInfo) -> _State:
-    """Return the words of a drive's state as its name has them, each with what it is; empty: not known."""
+    """Return the words for a drive's state, from its name, each with its kind; empty if unknown."""
     if drive.text.startswith(SIMULATED_PREFIX):
         if (text := _simulated(drive)) is None:
             return ()
@@ -260,7 +260,7 @@ def _states_of(drive: DriveInfo) -> _State:
 
 
 def compared(drives: Iterable[DriveInfo]) -> str:
-    """Return the title of a page: the drives' names, or their number, with their further states."""
+    """Return the title of a page: the drives' names or their number, and their further states."""
     states = _states(drives)
     if len(states) <= _IN_TITLE:
         return " and ".join(f"{own[0][0]}{_brackets(_further(own))}" for own in states.values())
@@ -272,7 +272,7 @@ def compared(drives: Iterable[DriveInfo]) -> str:
 
 
 def _states(drives: Iterable[DriveInfo]) -> dict[str, list[tuple[str, _State]]]:
-    """Return of each drive what it is called in each of its states, and these, in the order of the page."""
+    """Return, for each drive, its names and states in the order of the page."""
     found: dict[str, list[tuple[str, _State]]] = {}
     for drive in drives:
         own, state = found.setdefault(drive_of(drive), []), (drive.name, _states_of(drive))
@@ -282,14 +282,14 @@ def _states(drives: Iterable[DriveInfo]) -> dict[str, list[tuple[str, _State]]]:
 
 
 def _further(states: Sequence[tuple[str, _State]]) -> str:
-    """Say in what further states a drive stands there: ``also at 10 W and with 25 % spare``."""
+    """Return the further states in which a drive was measured: ``also at 10 W and with 25 % spare``."""
     (_, first), *others = states
     phrases = dict.fromkeys(_state(state, first) for _, state in others)
     return f"also {' and '.join(phrases)}" if phrases else ""
 
 
 def _state(state: _State, first: _State) -> str:
-    """Name a state by what the first does not have."""
+    """Return the name of a state: what it has that the first state lacks."""
     own = [(word, kind) for word, kind in state if word not in [other for other, _ in first]]
     if own:
         return ", ".join(_PHRASES.get(kind, _OTHERS).format(word) for word, kind in own)

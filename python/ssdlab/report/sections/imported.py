@@ -30,7 +30,7 @@ _CLOCKS = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section, all files in the same charts."""
+    """Return the section of imported results, with all files in the same charts."""
     kept = with_result(runs, ImportedResult)
     points = [(shown, point) for shown, result in kept for point in result.points]
     drawn = [(shown, point.drawn) for shown, point in points]
@@ -80,17 +80,17 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _has_buckets(point: ImportedPoint) -> bool:
-    """Whether there are buckets of the clock that its figures are of: of paced jobs only clat's."""
+    """Return whether there are buckets for the clock of its figures; paced jobs have them for clat only."""
     return point.clock == "clat" or point.closed
 
 
 def _ours(point: ImportedPoint) -> str:
-    """Return the clock of ours that tables have the latencies of a point under."""
+    """Return the clock under which our tables list a point's latencies."""
     return "response" if point.clock == "lat" and point.closed else "service"
 
 
 def _measures(watched: Sequence[over_time.Watched]) -> Iterator[Measure]:
-    """Yield what there is over time: logs of fio need not hold latencies."""
+    """Yield the measures that can be shown over time; logs of fio may lack latencies."""
     for measure in over_time.MEASURES:
         column = f"_{measure.key}"
         if measure.key == "iops" or any(
@@ -101,7 +101,7 @@ def _measures(watched: Sequence[over_time.Watched]) -> Iterator[Measure]:
 
 
 def _of_clocks(marks: Figure, tails: Sequence[percentiles.Tail]) -> Figure:
-    """Return the chart of latencies in fio's words: each row has a clock of its own."""
+    """Return the chart of latencies in fio's terms, in which each row has its own clock."""
     chart = marks.chart
     assert isinstance(chart, MarksChart)
     return replace(

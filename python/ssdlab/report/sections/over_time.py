@@ -98,7 +98,7 @@ def figure(
 
 
 def _spells(watched: Sequence[Watched]) -> tuple[Spell, ...] | None:
-    """Return what happened to drives or ssdlab in these steps, on the clock of their rows; None: nothing."""
+    """Return what happened to drives or ssdlab during these steps, by the rows' clock; None: nothing."""
     found = []
     for each in {(one.shown.index, one.ordinal): one for one in watched}.values():
         step = each.shown.run.step(each.ordinal)
@@ -163,7 +163,7 @@ def track(rows: Rows, keys: Sequence[str], *, from_s: float = 0.0) -> Track:
 
 
 def _quantiles(values: npt.NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-    """Return what `numpy.quantile` does, which loads masked arrays first: a page would wait for that."""
+    """Return quantiles as `numpy.quantile` does, without its slow import of masked arrays."""
     last = len(values) - 1
     found: list[float] = np.interp(np.multiply(shares, last), np.arange(last + 1), np.sort(values)).tolist()
     return found

@@ -49,7 +49,7 @@ class Tail:
 
     @property
     def paced(self) -> bool:
-        """Whether I/Os waited until they were due, so that response and service times differ."""
+        """Whether I/Os waited for their due time, so that response and service times differ."""
         return self.service_ns != self.response_ns
 
 
@@ -125,12 +125,12 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
 
 
 def _unproven(tail: Tail) -> str:
-    """Return the labels for which the figures of its step have no rank; empty: they have one."""
+    """Return the labels that leave a step's figures without a rank; empty if they have one."""
     return rates.unproven(tail.shown, tail.ordinal)
 
 
 def _range(samples: Sequence[int]) -> str:
-    """Return the samples behind a curve, or the fewest and the most of several."""
+    """Return the number of samples of a curve, or the range over several curves."""
     ends = (count_text(min(samples)), count_text(max(samples)))
     return " to ".join(dict.fromkeys(ends))
 
@@ -154,7 +154,7 @@ def _lines(tail: Tail) -> tuple[list[Line], int]:
 
 
 def _curve(low_ns: np.ndarray, high_ns: np.ndarray, counts: np.ndarray) -> tuple[tuple[Dot, ...], int]:
-    """Cumulate buckets (merged over streams) to dots; the named percentiles carry markers."""
+    """Add up buckets (merged over streams) to dots; the named percentiles have markers."""
     order = np.argsort(low_ns, kind="stable")
     middle = (low_ns[order] + high_ns[order]) / 2
     reached = np.cumsum(counts[order])

@@ -38,7 +38,7 @@ def latencies(rows: Rows) -> tuple[Table, ...]:
 
 
 def _with_runs(rows: Rows, table: Table) -> Table:
-    """Return the table of these points, each behind its run where there are several."""
+    """Return the table of these points, with a column for the run if there are several."""
     if not _several(rows):
         return table
     runs = [shown for shown, _ in rows]

@@ -1,4 +1,4 @@
-"""The end of the page: what the runs did, so that they can be checked or repeated."""
+"""The end of the page: what the runs did, so that readers can check or repeat them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def what_was_done(steps: Iterable[Step], capacity_bytes: int) -> tuple[str, ...]
 
 
 def _without_rests(steps: Sequence[Step]) -> Iterator[Step]:
-    """Leave out rests between two steps of one kind: they are told with these."""
+    """Leave out rests between two steps of one kind, as the text on those steps includes them."""
     for at, step in enumerate(steps):
         between = 0 < at < len(steps) - 1 and _kind(steps[at - 1]) == _kind(steps[at + 1])
         if step.verb != "idle" or not between:
@@ -120,7 +120,7 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
 
 
 def _together(streams: Sequence[Stream]) -> str:
-    """Return what the streams of a step do; those that do the same by their number, behind the others."""
+    """Return what a step's streams do; streams that do the same are counted, and follow the others."""
     counts = Counter(_doing(each) for each in streams)
     phrases = [each if many == 1 else f"{many} streams of {each}" for each, many in counts.items()]
     return " with ".join(sorted(phrases, key=lambda each: each not in counts))
@@ -283,7 +283,7 @@ def _parameters(manifest: Manifest) -> Table:
 
 
 def _amount(value: object, info: ParameterInfo | None) -> str:
-    """Return a value of a parameter with its unit; what is none has none."""
+    """Return a parameter's value with its unit, unless there is no value."""
     shown = text(value)
     return f"{shown} {info.unit_of(value)}".strip() if info and shown != NOTHING else shown
 
@@ -298,7 +298,7 @@ def _without_platform(environment: Mapping[str, object]) -> dict[str, object]:
 
 
 def _platform(found: object) -> Table:
-    """Return the component table of the test platform; what nobody knows is said to be unknown."""
+    """Return the table of the test platform's components; unknown ones are listed as unknown."""
     platform = found if isinstance(found, dict) else {}
     listed = platform.get("components")
     components = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
@@ -351,7 +351,7 @@ def _files(manifest: Manifest) -> Table:
 
 
 def _of_one_kind(steps: Iterable[Step]) -> Iterable[list[list[Step]]]:
-    """Return steps of the same values under other names, those that differ by their seeds alone together.
+    """Group steps that have the same values under different names, or that differ only in seeds.
 
     Twenty-five rounds ask for the same cells, and the points of a sweep for the same but a depth.
     """
@@ -368,7 +368,7 @@ def _asked(step: Step) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _given(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return JSON without members that are null: nothing is asked for there."""
+    """Return JSON without null members, which request nothing."""
     if isinstance(value, dict):
         return {name: _given(inner) for name, inner in value.items() if inner is not None}
     return [_given(inner) for inner in value] if isinstance(value, list) else value
@@ -381,7 +381,7 @@ def _seedless(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _steps_text(kind: Sequence[Sequence[Step]], manifest: Manifest) -> StepsText:
-    """Return the first of steps of one kind, what the others differ in, and all as fio does them."""
+    """Return the first of similar steps, how the others differ from it, and all of them as fio jobs."""
     first, last = kind[0][0], kind[-1][-1]
     several = len(kind) > 1
     title = f"Step {first.ordinal + 1}: {first.label}" + ("" if several else _others(kind[0]))
@@ -411,7 +411,7 @@ def _fio(steps: Sequence[Step], manifest: Manifest) -> str:
 
 
 def _others(alike: Sequence[Step]) -> str:
-    """Say how many more steps differ by their seeds alone, and which the last of them is."""
+    """Return how many more steps differ only in their seeds, and which is the last."""
     _, *others = alike
     if not others:
         return ""

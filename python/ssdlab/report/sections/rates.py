@@ -140,7 +140,7 @@ def _best_of(found: Sequence[Metric], unit: str) -> Metric:
 
 
 def _of_step(shown: Shown, ordinal: int) -> Metric:
-    """Return a figure of one step, with what that shows; withheld where the drive's state moved in it."""
+    """Return a figure of one step, with the step's qualifiers; withheld if the drive's state moved."""
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
     own = [each for each in checks if ordinal in each.ordinals]
     figure = Metric.more("", "", 0.0, "", steps=(ordinal,)).withheld(moved(own))

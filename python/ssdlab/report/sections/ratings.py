@@ -44,7 +44,7 @@ _SOURCES = {"data-sheet": "data sheet", "recalled": "from memory"}
 
 
 def _sources(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> str:
-    """Say what a source means that is no document."""
+    """Explain the sources of ratings that are no documents."""
     recalled = any(each.rated.source == "recalled" for _, each in rows)
     return " From memory: not checked against a data sheet." if recalled else ""
 

@@ -121,7 +121,7 @@ class Known:
 
     @property
     def profile(self) -> Document:
-        """Of a simulated drive; empty of another."""
+        """The profile of a simulated drive; empty for other drives."""
         return profile_of(self.manifest.drive)
 
     @property
@@ -150,7 +150,7 @@ class Known:
         return self.record.raw_bytes or _raw_of(self.profile.get("flash"))
 
     def marked(self, text: str, *names: str) -> str:
-        """Return a text with the mark of its source, unless that is a data sheet or the user."""
+        """Return a text marked with its source, unless the source is a data sheet or the user."""
         source = next((each for name in names if (each := self.sources.get(name))), "")
         return f"{text}{_MARKS.get(source, '')}"
 
@@ -166,7 +166,7 @@ _FLASH = ("channels", "dies_per_channel", "planes", "blocks_per_plane", "pages_p
 
 
 def _raw_of(flash: object) -> int | None:
-    """Return the bytes of a profile's flash; None where it has none."""
+    """Return the bytes of a profile's flash; None if it has none."""
     if not isinstance(flash, dict):
         return None
     found = [value_of(flash.get(name)) for name in _FLASH]
@@ -193,7 +193,7 @@ def known_of(shown: Shown) -> Known:
 
 
 def _facts(manifest: Manifest) -> Mapping[str, Fact]:
-    """Return what is known of the drive that a profile stands for, entries of the profile among it."""
+    """Return what is known about the drive that a profile models, including entries of the profile."""
     from ssdlab.drives.ratings import Fact, ratings_of
 
     profile = profile_of(manifest.drive)
@@ -263,7 +263,7 @@ def section(
 
 
 def _rows(asked: Sequence[tuple[str, Tell]], known: Sequence[Known]) -> Iterator[tuple[Cell, ...]]:
-    """Yield a row for each thing that is known of any drive."""
+    """Yield a row for each fact that is known about any drive."""
     for name, tell in asked:
         answers = [tell(each) for each in known]
         if any(answers):
@@ -271,7 +271,7 @@ def _rows(asked: Sequence[tuple[str, Tell]], known: Sequence[Known]) -> Iterator
 
 
 def _noted(listed: Sequence[Document]) -> Iterator[str]:
-    """Yield the notes of a review, one that several drives have once."""
+    """Yield the notes of a review; a note on several drives appears once."""
     drives: dict[str, list[str]] = {}
     for each in listed:
         if "note" in each:
@@ -326,7 +326,7 @@ def nand_text(name: str | None) -> str | None:
 
 
 def _interface(known: Known) -> str | None:
-    """Return what a drive is reached by, with its link: as that was negotiated, else as it is made."""
+    """Return a drive's interface with its link: as negotiated, or else as built."""
     name = interface(known.manifest)
     negotiated = fact(known.manifest.environment, "link")
     link = _of_record("link")(known) if negotiated is None else link_text(negotiated)
@@ -340,7 +340,7 @@ _SPEED = re.compile(r"(\d+(?:\.\d)?) GT/s x(\d+)")
 
 
 def link_text(found: str) -> str:
-    """Return a PCIe link by its generation, and the maximum if it runs below.
+    """Return a PCIe link by its generation, with the maximum if it runs below that.
 
     >>> link_text("8.0 GT/s x4 of 16.0 GT/s x4"), link_text("8.0 GT/s x4 of 8.0 GT/s x4")
     ('PCIe 3.0 x4, of 4.0 x4', 'PCIe 3.0 x4')
@@ -365,19 +365,19 @@ def _raw(known: Known) -> str | None:
 
 
 def _spare(known: Known) -> str | None:
-    """Return what of the flash is not the user's, as a share of it."""
+    """Return the share of the flash that the user cannot use."""
     raw = known.raw_bytes
     return None if raw is None else share_text((raw - known.usable_bytes) / raw) + _of_flash(known)
 
 
 def _of_flash(known: Known) -> str:
-    """Return where the size of the flash is from, of a profile."""
+    """Return the source of a profile's flash size."""
     dies = (known.profile.get("flash") or {}).get("dies_per_channel")
     return "" if known.record.raw_bytes or not isinstance(dies, dict) else _MARKS.get(_source(dies), "")
 
 
 def _hold_up(known: Known) -> str | None:
-    """Return the energy of the hold-up capacitors, with what it is worked out from."""
+    """Return the energy of the hold-up capacitors, with the values it is computed from."""
     energy = known.record.hold_up_j()
     if energy is None:
         return None
@@ -394,7 +394,7 @@ def _price(known: Known) -> str | None:
 
 
 def _price_per_gb(known: Known) -> str | None:
-    """Return the price of a usable gigabyte, in the words that the record has around its number."""
+    """Return the price of a usable gigabyte, in the record's own words around the number."""
     price = known.record.price
     found = _NUMBER.search(price) if price is not None else None
     if price is None or found is None:

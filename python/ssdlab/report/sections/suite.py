@@ -49,7 +49,7 @@ def _alone(suite: SuiteRun) -> Exhibit:
 
 
 def _together(suites: Sequence[SuiteRun]) -> Exhibit:
-    """Return the parts of several drives in one table, a drive in each column."""
+    """Return a table of the parts with a column for each drive."""
     parts = dict.fromkeys(each.part for suite in suites for each in suite.result.outcomes)
     by_part = [{each.part: each for each in suite.result.outcomes} for suite in suites]
     rows = []
@@ -91,7 +91,7 @@ def _several(suite: SuiteRun, *, many: bool) -> Exhibit:
 
 
 def _done(outcomes: Sequence[ChildOutcome]) -> str:
-    """Return what was done of a suite; what each part did stands at the end of the page."""
+    """Return how a suite was done; each part's own account is at the end of the page."""
     done = [each for each in outcomes if each.left_out is None]
     forked = sum(each.prepared_by is not None for each in done)
     lines = [f"{len(done)} of {len(outcomes)} parts were done, in this order."]

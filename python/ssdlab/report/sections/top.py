@@ -1,4 +1,4 @@
-"""The top of a page: three sentences, small bar charts of its first figures, and a table of all of them."""
+"""The top of a page: three sentences, small bar charts of its first figures, and a table of all figures."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def top(
 
 
 def _chosen(runs: Sequence[Shown], declared: Sequence[str], known: set[str]) -> list[str]:
-    """Return the figures of the charts: of those of the same steps one, unless the review names more."""
+    """Return the figures of the charts: one for each set of steps, unless the review names more."""
     if declared:
         return [name for name in declared if name in known][:CHARTS]
     groups = [
@@ -210,7 +210,7 @@ def _chart(
 
 
 def _shared(places: Sequence[Place]) -> tuple[str, ...]:
-    """Return what stands with all ranked figures, or with the p99 beside each: said once below them."""
+    """Return the labels that all ranked figures, or all their p99s, share, to be stated once below them."""
     places = [place for place in places if not place.unfit]
     if len(places) < 2:
         return ()
@@ -229,7 +229,7 @@ def _of_all(shared: Sequence[str], *, every: bool) -> str:
 def _note(
     shown: Shown, figure: Metric, medians: Sequence[Median], shared: Sequence[str], *, alone: bool
 ) -> str:
-    """Return what stands below a bar: what forbids a rank of it before all else; of one alone its rating."""
+    """Return the note below a bar: why it has no rank, or else, for a single drive, its rating."""
     rated = ratings.beside(shown, figure) if alone else ()
     if unfit := figure.unfit("ranking"):
         whole = labels((*unfit, *(each for each in figure.qualifiers if each not in unfit)))
@@ -252,25 +252,25 @@ def _note(
 
 
 def _more_of(other: Metric, figure: Metric) -> str:
-    """Return the labels that another figure has beyond those of one."""
+    """Return the labels that another figure has in addition to those of one."""
     return labels(each for each in other.qualifiers if each.code not in figure.codes)
 
 
 def _beside(shown: Shown, figure: Metric) -> Sequence[Metric]:
-    """Return the figures of the same steps, the figure among them."""
+    """Return the figures of the same steps, including the figure itself."""
     groups = of_same_steps(shown.run.result.scalars)
     return next((own for own in groups if any(each.name == figure.name for each in own)), ())
 
 
 def _p99s(shown: Shown, figure: Metric) -> list[Metric]:
-    """Return the p99 of the same steps as a figure of speed."""
+    """Return the p99 of the same steps as a figure of throughput."""
     of_speed = figure.better == "higher" and not figure.unit.endswith("/W")
     own = _beside(shown, figure) if of_speed else ()
     return [each for each in own if each.name.endswith("_p99_ns") and each.value is not None]
 
 
 def _depth(figure: Metric, own: Sequence[Metric]) -> Iterator[str]:
-    """Yield at which depth a figure was taken, where that was chosen."""
+    """Yield the depth at which a figure was taken, if the run chose it."""
     depth = figure.load.depth if figure.load is not None else None
     found = next((each.value for each in own if each.label == "depth" and each.value is not None), depth)
     if found is not None:
@@ -310,7 +310,7 @@ def _foot(standing: Standing) -> str:
 
 
 def _who(level: Sequence[Place], standing: Standing) -> str:
-    """Name tied drives: by their interface, if they are all of it and there is another."""
+    """Return the names of tied drives, or their interface if they are all its drives and others exist."""
     interfaces = [place.shown.style.interface for place in standing.places]
     own = {place.shown.style.interface for place in level}
     (interface,) = own if len(own) == 1 else ("",)
@@ -320,7 +320,7 @@ def _who(level: Sequence[Place], standing: Standing) -> str:
 
 
 def no_order(standing: Standing) -> str:
-    """Return why no drive leads in a figure; empty: one leads, or several are tied."""
+    """Return why no drive leads in a figure; empty if one leads or several are tied."""
     if standing.unranked:
         return standing.unranked
     level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
@@ -333,7 +333,7 @@ def _names(places: Iterable[Place]) -> str:
 
 
 def every(runs: Sequence[Shown]) -> cells.Table:
-    """Return all headline figures, a row for each and a column for each drive."""
+    """Return a table of all headline figures, with a row for each and a column for each drive."""
     groups = entries(runs)
     rows: dict[tuple[str, str], dict[int, list[str]]] = {}
     heads: dict[tuple[str, str], Metric] = {}
@@ -391,13 +391,13 @@ def _words(standing: Standing) -> str:
 
 
 def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
-    """Return what a figure is called within a sentence."""
+    """Return the name of a figure within a sentence."""
     label = "" if title_of(method, figure) == method else figure.label
     return labelled(method, ", ".join(filter(None, (label, EXAMPLE if example else ""))))
 
 
 def _led(ordered: Sequence[Standing], interface: str = "") -> str:
-    """Say which drive leads in which figures, of all or of one interface, and where they are tied."""
+    """Return which drives lead in which figures, of all drives or of one interface, and where they tie."""
     several = len({each.shown.style.interface for standing in ordered for each in standing.ranked}) > 1
     leads: dict[str, list[str]] = {}
     level: dict[str, list[str]] = {}
@@ -429,7 +429,7 @@ def _some(named: Sequence[str]) -> str:
 
 
 def _of_classes(ordered: Sequence[Standing]) -> str:
-    """Say how drives stand among those of their interface, the most common of several."""
+    """Return how drives rank within their interface, the most common interface first."""
     drives = {
         place.shown.style.short: place.shown.style.interface for each in ordered for place in each.ranked
     }
@@ -447,7 +447,7 @@ def _of_classes(ordered: Sequence[Standing]) -> str:
 
 
 def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
-    """Say which figures of several drives have no ranking, or no value, and why."""
+    """Return which figures of several drives have no ranking or no value, and why."""
     reasons: dict[str, list[str]] = {}
     for standing in found:
         if len(standing.places) > 1 and (why := no_order(standing)):
@@ -475,7 +475,7 @@ def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _passed(above: set[str], runs: Sequence[Shown]) -> str:
-    """Say which drives passed methods with a verdict, of those that no other sentence covers."""
+    """Return which drives passed methods with a verdict, if no other sentence covers them."""
     whole = "; ".join(verdict_text(title, own) for title, own in verdicts(runs).items() if title not in above)
     return f"{_sentence(whole)}." if whole else ""
 
