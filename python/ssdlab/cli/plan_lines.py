@@ -40,7 +40,7 @@ def writes_text(bounds: Bounds) -> str:
 
 
 def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield how long the plan takes, for simulated drives also by the host's clock; `beside`: parts at a time."""
+    """Yield how long the plan takes, for simulated drives by both clocks; `beside`: parts at a time."""
     if planned.keeps_time:
         yield "drive time", seconds_text(planned.seconds)
         together = f", {beside} parts at a time" if beside > 1 else ""
