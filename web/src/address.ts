@@ -49,7 +49,7 @@ function statesOf(hash: string): [string, number][] {
     .filter(([, index]) => Number.isInteger(index) && index >= 0);
 }
 
-/** Opens what an element lies in, and says whether anything was closed. */
+/** Opens the parts that contain an element, and returns whether any was closed. */
 function opened(found: Element | null): boolean {
   const closed = found?.closest<HTMLDetailsElement>("details:not([open])") ?? null;
   if (closed !== null) closed.open = true;

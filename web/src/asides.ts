@@ -1,4 +1,4 @@
-/** Points of several runs in one place: their markers are set apart, so that each is seen. */
+/** Sets markers apart if points of several runs are in one place, so that each can be seen. */
 
 import { place } from "./axes";
 import type { Option } from "./draw";
@@ -10,10 +10,10 @@ const [HIDDEN, APART] = [3, 6];
 /** Pixels from the first of them to the last at most: further off they are of another place. */
 const WIDEST = 30;
 
-/** More points than these are no markers to be told apart. */
+/** Maximum number of points whose markers are told apart. */
 const MANY = 2000;
 
-/** By how many pixels the marker of a point is set off its place; of points alone in theirs, nothing. */
+/** How far the marker of a point is moved, in pixels; points alone in their place do not move. */
 export function asides(view: XyView, xAxis: Option, yAxis: Option, size: { width: number; height: number }): Map<Dot, number> {
   const pixels = (axis: Option, length: number) => {
     const [min, max] = [Number(axis["min"] ?? 0), Number(axis["max"] ?? Number.NaN)];

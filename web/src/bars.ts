@@ -25,7 +25,7 @@ const BESIDE = 0.4;
 /** Pixels of the axis below the rows, with its title, and of what stands over them: they cannot be crowded. */
 const AXIS = 64;
 const ROW: Record<Place, number> = { beside: 30, above: 46 };
-/** Pixels that the rows of a view want. */
+/** Height of the rows of a view, in pixels. */
 export function barsHeight(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {
   return AXIS + barRows(view, canvas).length * ROW[placed(view, canvas)];
 }
@@ -81,12 +81,12 @@ function begun(title: string, length: number, theme: Theme): Option {
   return beyond > 0 ? { nameTextStyle: { color: theme.muted, fontSize: 12, align: "center", padding: [0, 0, 0, beyond] } } : {};
 }
 
-/** What stands behind a bar: the value, and its note. */
+/** The label after a bar: its value and note. */
 function printed(view: BarsView, bar: Bar): string {
   return [bar.withheld ? NOTHING : number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
 }
 
-/** What stands in the place of a value that is withheld. */
+/** The label in place of a withheld value. */
 export const NOTHING = "—";
 
 /** The rows of a view with the labels that they have at this width; where several runs are compared, several groups have headings. */
@@ -107,7 +107,7 @@ function ranked(view: BarsView, inside: Bar[]): Bar[] {
   return [...inside].sort((one, other) => Number(one.unranked ?? false) - Number(other.unranked ?? false) || (one.unranked === true ? 0 : sign * (one.value - other.value)));
 }
 
-/** What a drive is reached by, behind its name, where drives of several interfaces stand in one view. */
+/** A drive's interface, shown after its name if drives with several interfaces are in one view. */
 function marked(view: BarsView, canvas: Pick<Canvas, "runs">): (run: RunStyle) => string {
   const all = new Set(view.groups.flatMap((group) => group.bars.map((bar) => runStyle(canvas, bar.run).interface)));
   return (run) => (all.size > 1 && run.interface !== undefined ? `   ${run.interface}` : "");
@@ -135,12 +135,12 @@ function widest(view: BarsView, canvas: Pick<Canvas, "runs" | "theme">, naming: 
   return Math.max(0, ...[...names].map((name) => textWidth(name, SIZE, canvas.theme.font)));
 }
 
-/** By how many pixels bars lie below the middle of their rows, to leave room for a name. */
+/** How far bars lie below the middle of their rows, in pixels, to leave room for a name. */
 function lowered(place: Place): number {
   return place === "above" ? 9 : 0;
 }
 
-/** Where a text begins that is not to be struck through by upright lines: behind the one that would. */
+/** Start of a text that no vertical line may cross: after the line that would cross it. */
 export function clearOf(lines: number[], from: number, width: number): number {
   return [...lines].sort((one, other) => one - other).reduce((x, line) => (line > x - AROUND && line < x + width + AROUND ? line + AROUND : x), from);
 }
@@ -187,7 +187,7 @@ function column(view: BarsView, list: BarRow[], links: LinkLimit[], place: Place
 /** Pixels between the axis and a name over its bar. */
 const INSET = 4;
 
-/** A name over its bar, or a heading close to what it is of. */
+/** A name above its bar, or a heading close to its group. */
 function named({ label, bar }: BarRow, x: number, middle: number, { theme }: Canvas): Option {
   const font = bar === undefined ? `bold ${SIZE}px ${theme.font}` : `${SIZE}px ${theme.font}`;
   const indented = label.length - label.trimStart().length;
@@ -232,7 +232,7 @@ function whiskers(list: BarRow[], place: Place, canvas: Canvas): Option {
   };
 }
 
-/** What a drive is rated for, as a tick across its bar. */
+/** A drive's rating, as a tick across its bar. */
 function ratings(list: BarRow[], place: Place, canvas: Canvas): Option {
   const known = list.flatMap(({ bar }, at) => (bar?.rated === undefined ? [] : [[at, bar.rated]]));
   return {

@@ -1,4 +1,4 @@
-/** The option of any chart, and the pixels that it wants: what the page, its saved pictures and those without scripts have in common. */
+/** The ECharts option and the height of any chart: the common part of the page, saved pictures, and pictures for readers without scripts. */
 
 import { bars, barsHeight, barsLeast } from "./bars";
 import type { Canvas, Option } from "./draw";
@@ -24,7 +24,7 @@ export interface Sized {
   width: number;
 }
 
-/** Pixels that a chart wants in the page: the same for all its views, so that switching moves nothing. */
+/** Height of a chart in the page, in pixels; all its views have the same, so that switching moves nothing. */
 export function chartHeight(chart: Chart, canvas: Sized): number {
   return Math.max(...viewsOf(chart).map((view) => viewHeight(chart, view, canvas)));
 }
@@ -33,7 +33,7 @@ function viewsOf(chart: Chart): number[] {
   return [...(chart.kind === "series" ? chart.choices : chart.views).keys()];
 }
 
-/** Pixels that one view of a chart wants, of a series one choice. */
+/** Height of one view of a chart, or of one choice of a series, in pixels. */
 export function viewHeight(chart: Chart, view: number, canvas: Sized): number {
   const { width } = canvas;
   switch (chart.kind) {
@@ -71,7 +71,7 @@ export function leastHeight(chart: Chart, view: number, canvas: Sized): number {
   }
 }
 
-/** What ECharts is asked to draw. */
+/** The option that is passed to ECharts. */
 export function chartOption(chart: Chart, { view, choice, measure }: Pressed, columns: Columns, canvas: Canvas): Option {
   switch (chart.kind) {
     case "xy": {
@@ -91,7 +91,7 @@ export function chartOption(chart: Chart, { view, choice, measure }: Pressed, co
   }
 }
 
-/** The wanted one of a list, else its first. */
+/** The item of a list at an index, or else the first. */
 export function at<T>(list: T[], index: number): T {
   const found = list[index] ?? list[0];
   if (found === undefined) throw new Error("a chart without a view");

@@ -1,14 +1,14 @@
-/** Dots of long series: of those that would fall on one another, one. */
+/** Thins the dots of long series: of dots that would cover one another, one is drawn. */
 
 import { extent } from "./axes";
 
-/** Where dots stand, on axes as they are drawn; NaN has no place. */
+/** Positions of dots on the axes as drawn; NaN has none. */
 export interface Places {
   xs: Float64Array;
   ys: Float64Array;
 }
 
-/** What an axis shows, and over how many pixels. */
+/** The range that an axis shows, and its length in pixels. */
 export interface Span {
   ends: [number, number];
   pixels: number;
@@ -38,7 +38,7 @@ function rowsOf(from: number, until: number): Int32Array {
   return rows;
 }
 
-/** Of what is left in small squares, what is left in larger ones, until it is few enough. */
+/** Thins dots by squares of growing size until they are few enough. */
 function atMost(most: number, places: Places, rows: Int32Array, size: number, x: Span, y: Span): Int32Array {
   const left = oneIn(places, rows, size, x, y);
   if (left.length <= most) return left;

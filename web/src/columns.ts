@@ -5,7 +5,7 @@ import { unpack } from "./unpack";
 
 const NONE = new Float64Array();
 
-/** A column, and what is read off it, each made once. */
+/** A column and the values derived from it, each computed once. */
 class Column {
   private sized: Float64Array | undefined;
 
@@ -47,7 +47,7 @@ function mediansOf(values: Float64Array): [number, number][] {
   return found;
 }
 
-/** Of values that are not negative; a loop, as a drawing waits for it and a sort of a day's seconds takes 13 ms. */
+/** Sorts values that are not negative; a loop, since drawing waits for it, and sorting a day's seconds takes 13 ms. */
 function endsOf(values: Float64Array): number[] {
   let [least, above, greatest] = [Infinity, Infinity, 0];
   for (const value of values) {
@@ -90,7 +90,7 @@ export class Columns {
     await Promise.all(asked.map(({ packed, unit }) => (this.loading[packed] ??= this.loadOne(packed, unit))));
   }
 
-  /** What is unpacked, or about to be: a button pressed meanwhile waits for it and does not begin anew. */
+  /** Columns that are unpacked or being unpacked; a button pressed meanwhile waits for them instead of starting again. */
   private readonly loading: Record<string, Promise<void>> = {};
 
   private async loadOne(packed: string, unit: number): Promise<void> {

@@ -5,7 +5,7 @@ import type { Columns } from "./columns";
 import type { RunStyle, SeriesChart, TimelineChart } from "./spec";
 import { stepOf } from "./timeline";
 
-/** Hands a file to the reader. */
+/** Offers a file for download. */
 export function save(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -26,7 +26,7 @@ function cell(element: HTMLTableCellElement): string {
 
 const NUMBER = /^[-+]?[\d.][\d.,\s]*([eE][-+]?\d+)?\s*%?$/;
 
-/** A cell: what users and drives are called is no formula of a spreadsheet, which the apostrophe tells it; numbers are as they are. */
+/** A cell: an apostrophe keeps a spreadsheet from reading names of users and drives as formulas; numbers are unchanged. */
 export function quoted(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,4 +1,4 @@
-/** What the page asks of every chart kind. */
+/** The functions that the page calls for each kind of chart. */
 
 import type { RunStyle } from "./spec";
 import type { Theme } from "./theme";

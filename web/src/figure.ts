@@ -13,7 +13,7 @@ import { timelineKeys } from "./timeline";
 import { type Pressed, told } from "./told";
 import "./touch";
 
-/** Each pixel of a saved picture is so many by so many. */
+/** Pixel ratio of a saved picture. */
 const RATIO = 2;
 
 export class Figure {
@@ -45,7 +45,7 @@ export class Figure {
     plot.addEventListener("blur", () => this.chart?.dispatchAction({ type: "hideTip" }));
   }
 
-  /** Unpacks what the pressed buttons ask for, then draws; a chart that cannot be drawn says so, and spoils no other. */
+  /** Unpacks what the pressed buttons need, then draws; a chart that cannot be drawn says so, and leaves the others intact. */
   async show(): Promise<void> {
     if (this.folded) return;
     try {
@@ -78,7 +78,7 @@ export class Figure {
     if (this.spec.kind === "timeline") await this.columns.loadTracks(at(this.spec.views, this.view).tracks, timelineKeys(this.spec));
   }
 
-  /** Draws what was shown before again, in the theme of now; as wide as its column, unless told. */
+  /** Draws the present view again in the present theme, as wide as its column unless a width is given. */
   draw(width = this.plot.clientWidth): void {
     const sized = { runs: this.page.runs, theme: readTheme(), width };
     const height = chartHeight(this.spec, sized);
@@ -127,7 +127,7 @@ export class Figure {
     });
   }
 
-  /** Says what is drawn in words, for who listens: a line of its own for each bar, row or line, under the name that it has in the chart. */
+  /** Describes the drawing in words for screen readers, with a line for each bar, row or line under its name in the chart. */
   private tell(canvas: Canvas): void {
     const list = this.told ?? document.createElement("ul");
     if (this.told === undefined) {
@@ -148,7 +148,7 @@ export class Figure {
     return { view: this.view, choice, measure: this.pressed["measure"] ?? 0 };
   }
 
-  /** Whether it lies in a part of the page that is closed: it has no width to be drawn in. */
+  /** Whether the figure is in a closed part of the page, where it has no width. */
   get folded(): boolean {
     return this.element.closest("details:not([open])") !== null;
   }
@@ -174,7 +174,7 @@ export class Figure {
     return this.pressed["view"] ?? 0;
   }
 
-  /** Which choice the pressed view and variant select. */
+  /** The choice that the pressed view and variant select. */
   private choice(spec: SeriesChart): number {
     return this.view * spec.variants + (this.pressed["variant"] ?? 0);
   }
@@ -215,7 +215,7 @@ export class Figure {
     return csvOf(this.element);
   }
 
-  /** The picture that is complete in itself, of what is shown, in the theme of now. */
+  /** The self-contained picture of the present view, in the present theme. */
   private async savePng(): Promise<void> {
     await this.unpack();
     const [width, height] = this.page.saved;

@@ -1,4 +1,4 @@
-/** How wide text will be: measured where there is a canvas, else by the widths of the letters of a common font. */
+/** The width of text, measured if there is a canvas, or else from the letter widths of a common font. */
 
 import { format } from "echarts/core";
 
@@ -6,7 +6,7 @@ export function textWidth(text: string, size: number, font: string, bold = false
   return format.getTextRect(text, `${bold ? "bold " : ""}${size}px ${font}`).width;
 }
 
-/** Text broken into lines of at most so many pixels, at spaces where there are any. */
+/** Breaks text into lines of a maximum width in pixels, at spaces if possible. */
 export function broken(text: string, most: number, size: number, font: string, bold = false): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -28,7 +28,7 @@ const OTHER = 66;
 const WIDE = 100;
 const BOLD = 1.12;
 
-/** The width of text where nothing can measure it. */
+/** The width of text if nothing can measure it. */
 export function estimatedWidth(text: string, font: string): number {
   const size = Number(/(\d+(?:\.\d+)?)px/.exec(font)?.[1] ?? 12);
   let sum = 0;

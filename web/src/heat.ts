@@ -18,7 +18,7 @@ interface Datum {
   told: string;
 }
 
-/** Pixels that the rows want. */
+/** Height of the rows, in pixels. */
 export function heatHeight(chart: HeatChart): number {
   return 76 + chart.rows.length * ROW;
 }

@@ -25,7 +25,7 @@ export interface Places {
   levels: Map<Rule, Along>;
 }
 
-/** What stands at the end of a line, and by how many pixels it is moved down from there. */
+/** The label at the end of a line, and how far it is moved down, in pixels. */
 export interface EndName {
   text: string;
   moved: number;
@@ -46,18 +46,18 @@ interface Wanted {
   at: At;
   /** Sides on which it may stand, the best first. */
   sides: Side[];
-  /** What is placed first has the lowest. */
+  /** Labels with the lowest value are placed first. */
   rank: number;
 }
 
 /** Margins of the plot within its canvas, in pixels, half of the highest label in the upper one; the width of those of the y-axis comes to the left one. */
 const MARGIN = { left: 18, top: 40, bottom: 62 };
 const LINE = 14;
-/** Between a label and what it is of: the edge of a marker, that of a ring. */
+/** Distance between a label and its point: from the edge of a marker, and from that of a ring. */
 const [AWAY, RINGED] = [10, 14];
 /** Radius of a ring, with its line. */
 const RING = 10;
-/** Of the obstacles that a line is to labels. */
+/** Spacing of the points by which a line obstructs labels. */
 const STEP = 5;
 /** Pixels between two labels beside each other; those of a level from its line, and of the name of a line from its end. */
 const [GAP, OFF] = [4, 5];
@@ -74,7 +74,7 @@ export const [NAMED, MAX_NAMED] = [700, 8];
 /** Room that a name takes at the end of its line, in pixels. */
 const NAME = 13;
 
-/** Where names stand that want to be at some heights, in pixels down: none on another, and none below the floor. */
+/** Positions of names near their wanted heights, in pixels from the top: none covers another, and none is below the floor. */
 export function spreadOut(wanted: number[], floor: number): number[] {
   const down = [...wanted.keys()].sort((one, other) => (wanted[one] ?? 0) - (wanted[other] ?? 0));
   const placed: number[] = [];
@@ -132,7 +132,7 @@ export function apart(view: XyView, xAxis: Option, yAxis: Option, right: number,
   return !boxes.some((box) => obstacles.some((at) => holds(box, at)));
 }
 
-/** The points of a line that ask for a label. */
+/** The points of a line that need a label. */
 function wanted({ points }: Line, places: At[], aside: Map<Dot, number>): Wanted[] {
   return points.flatMap((point, index) => {
     const own = places[index];

@@ -1,4 +1,4 @@
-/** What the links of drives carry: dashed lines over the bars that no drive behind such a link can pass, and their words. */
+/** The throughput of drives' links: dashed lines across the bars, beyond which no drive on that link can go, with their labels. */
 
 import type { Api, BarRow } from "./bars";
 import { type Canvas, type Option, runStyle } from "./draw";
@@ -9,17 +9,17 @@ import { plate } from "./theme";
 
 const SIZE = 11;
 
-/** What one link carries, over the rows of the drives that are reached by it, from the first to the last. */
+/** The throughput of one link, over the rows of its drives from the first to the last. */
 export interface LinkLimit {
   mb_s: number;
   interface: string;
   from: number;
   until: number;
-  /** Whether it is that of all drives of this interface. */
+  /** Whether all drives with this interface have this link. */
   shared: boolean;
 }
 
-/** What the links of the drives carry, where a bar comes near one: beyond that no bar of that interface can go. */
+/** The throughput of the drives' links, if a bar comes near it; no bar with that interface can exceed it. */
 export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, "runs">): LinkLimit[] {
   if (view.axis.quantity !== "mb_s") return [];
   const linkOf = ({ bar }: BarRow) => (bar === undefined ? undefined : runStyle(canvas, bar.run).link_mb_s);
@@ -37,12 +37,12 @@ export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, 
   return found;
 }
 
-/** Which links the lines are, and what these carry, each interface once. */
+/** The labels of the lines: each interface once, with its throughput. */
 export function linkWords(found: LinkLimit[]): string {
   return [...new Set(found.map((limit) => limit.interface))].map((name) => worded(name, found)).join("; ");
 }
 
-/** Of links that not all drives of an interface have, each line is that of its drive alone. */
+/** If drives with one interface have different links, each drive has a line of its own. */
 function worded(name: string, found: LinkLimit[]): string {
   const own = found.filter((limit) => limit.interface === name);
   const rates = [...new Set(own.map(({ mb_s }) => mb_s))].sort((one, other) => one - other).map((rate) => number(rate, "mb_s"));

@@ -17,7 +17,7 @@ const BESIDE = 0.4;
 
 type Sized = Pick<Canvas, "runs" | "theme" | "width">;
 
-/** Pixels that the rows want. */
+/** Height of the rows, in pixels. */
 export function marksHeight(chart: MarksChart, canvas: Sized): number {
   return 64 + Math.max(...chart.views.map((view) => view.rows.length * (stacked(view, canvas) ? 92 : 44)));
 }

@@ -1,4 +1,4 @@
-/** Small multiples: where more runs are compared than looks are told apart at a glance, each has a small plot, on common axes. */
+/** Small multiples: if there are more runs than looks that can be told apart at a glance, each run has a small plot on common axes. */
 
 import { axisOption } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
@@ -6,7 +6,7 @@ import type { XyView } from "./spec";
 import { base } from "./theme";
 import { drawn, ranges, tooltip } from "./xy";
 
-/** So many runs share a plot. */
+/** Maximum number of runs that share a plot. */
 export const TOGETHER = 16;
 const SIZE: Size = { width: 250, height: 110 };
 const [TOP, GAP, BOTTOM] = [44, 46, 44];
@@ -34,7 +34,7 @@ function across(count: number, width: number, size: Size): number {
   return Math.max(1, Math.min(count, Math.floor(width / size.width)));
 }
 
-/** Pixels that so many small plots want. */
+/** Height of a number of small plots, in pixels. */
 export function cellsHeight(count: number, width: number, size: Size): number {
   return TOP + Math.ceil(count / across(count, width, size)) * (size.height + GAP) - GAP + BOTTOM;
 }
@@ -60,7 +60,7 @@ export function runsOf(view: XyView): number[] {
   return [...new Set(view.lines.map(({ run }) => run))];
 }
 
-/** Pixels that the plots of a view want. */
+/** Height of a view's plots, in pixels. */
 export function multiplesHeight(view: XyView, width: number): number {
   return cellsHeight(runsOf(view).length, width, SIZE);
 }
@@ -84,7 +84,7 @@ export function multiples(view: XyView, canvas: Canvas): Option {
     }),
     series: places.flatMap(({ run, at }) => {
       const own = { ...view, lines: view.lines.filter((line) => line.run === run), rules: [] };
-      // In a small plot what is reported has its label, and nothing else room for one.
+      // In a small plot only the reported point has room for a label.
       const reported = new Map(own.lines.flatMap(({ points }) => points.filter(({ chosen, label }) => chosen && label !== undefined).map((point) => [point, "bottom" as const])));
       return drawn(own, canvas, reported).map((one) => ({ ...one, xAxisIndex: at, yAxisIndex: at }));
     }),

@@ -13,7 +13,7 @@ function scaled(value: number, units: [number, string][], figures = 3): string {
   return best;
 }
 
-/** Three significant digits, or so many, never an exponent. */
+/** Formats a number with three significant digits (or the given number), without an exponent. */
 function digits(value: number, figures = 3): string {
   if (value === 0) return "0";
   const short = Number(value.toPrecision(figures));
@@ -53,7 +53,7 @@ export function number(value: number, quantity: Quantity, figures = 3): string {
   }
 }
 
-/** A range of ends as they are printed; of ends that are printed alike that one. */
+/** A range with printed ends; a single value if both ends print alike. */
 export function range(lower: string, upper: string): string {
   return lower === upper ? lower : `${lower} to ${upper}`;
 }

@@ -6,7 +6,7 @@ import { Figure } from "./figure";
 import type { Page } from "./spec";
 import { inflated } from "./unpack";
 
-/** What a script element of the page holds, as JSON. */
+/** Parses the JSON in a script element of the page. */
 async function json(id: string): Promise<string> {
   return new TextDecoder().decode(await inflated(document.getElementById(id)?.textContent ?? ""));
 }
@@ -24,7 +24,7 @@ function figures(page: Page): Figure[] {
   return found;
 }
 
-/** One chart after the other, top first, with room in between for the reader's scrolling and clicks. */
+/** Draws one chart after another from the top down, and lets the reader scroll and click in between. */
 async function drawAll(all: Figure[]): Promise<void> {
   // A canvas waits for no font, and keeps what it was written with.
   await Promise.allSettled([...document.fonts].map((face) => face.load()));

@@ -71,12 +71,12 @@ export function picture(given: Asked, columns: Columns): string {
   ].join("\n");
 }
 
-/** The mark of a note behind the names of its runs: `[1]`; a note on the whole picture has none. */
+/** The mark of a note after the names of its runs: `[1]`; a note on the whole picture has none. */
 function mark(note: HeadNote, notes: HeadNote[]): string {
   return note.runs.length === 0 ? "" : `[${notes.filter(({ runs }) => runs.length > 0).indexOf(note) + 1}]`;
 }
 
-/** What is asked for, with the marks of its notes behind the names of runs; runs that look alike are one in the legend, and have one name. */
+/** The request, with the marks of its notes after the names of runs; runs that look alike share one entry and name in the legend. */
 function marked(asked: Asked, notes: HeadNote[]): Asked {
   const alike = (one: number, other: number) => JSON.stringify(asked.runs[one]) === JSON.stringify(asked.runs[other]);
   const marks = (run: number) => notes.filter((note) => note.runs.some((own) => alike(own, run))).map((note) => ` ${mark(note, notes)}`).join("");
@@ -87,13 +87,13 @@ function marked(asked: Asked, notes: HeadNote[]): Asked {
   return { ...asked, runs, chart: { ...asked.chart, views } };
 }
 
-/** A note in words, behind its mark and whose it is. */
+/** A note in words, after its mark and its runs. */
 function noted(note: HeadNote, notes: HeadNote[], runs: RunStyle[]): string {
   const whose = [...new Set(note.runs.map((run) => runs[run]?.short ?? ""))].join(", ");
   return note.runs.length === 0 ? note.text : `${mark(note, notes)} ${whose}: ${note.text}`;
 }
 
-/** Which of the views is shown, where there are several. */
+/** The name of the shown view, if there are several. */
 function viewWords(chart: Chart, { view, choice, measure }: Pressed): string {
   if (chart.kind === "series") return [chart.choices[choice]?.label ?? "", chart.measures[measure]?.label ?? ""].filter((text) => text !== "").join(", ");
   return chart.views.length > 1 ? (chart.views[view]?.label ?? "") : "";

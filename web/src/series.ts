@@ -11,7 +11,7 @@ import { number, tick } from "./numbers";
 import type { Axis, Choice, SeriesChart, Spell, Track } from "./spec";
 import { base, colourOf, escaped, named, plate, stroke, tinted } from "./theme";
 
-/** From so many rows on, dots instead of a line through them. */
+/** Number of rows from which dots are drawn instead of a line. */
 const MANY = 300;
 const LONG_S = 7200;
 
@@ -26,13 +26,13 @@ interface Shown {
   colour: string;
   times_s: Float64Array;
   values: Float64Array;
-  /** What the axis must reach for it. */
+  /** The values that the axis must include for it. */
   ends: number[];
   /** Of a long run, the rows in the middle of its parts with the medians of these. */
   middles: [number, number][];
 }
 
-/** The looks of tracks: of several of a run and a direction the first has the run's colour, the second that of the text. */
+/** The looks of tracks: if a run has several in one direction, the first has the run's colour and the second the text's. */
 function coloured(tracks: Track[], canvas: Canvas): string[] {
   return tracks.map(({ run, dashed }, at) => {
     const before = tracks.slice(0, at).filter((other) => other.run === run && other.dashed === dashed).length;
@@ -55,13 +55,13 @@ export function series(chart: SeriesChart, columns: Columns, choice: number, mea
   return option({ ...wanted.axis, title: chosen.absent || wanted.axis.title }, shown, { window_s, seen }, !wanted.pauses, chosen, canvas);
 }
 
-/** The time that the axis is of, and the part of it in sight. */
+/** The length of the time axis, and the part of it in view. */
 interface Times {
   window_s: [number, number];
   seen: [number, number] | undefined;
 }
 
-/** Of a small plot in a wide page, and in a narrow one. */
+/** Sizes of a small plot in a wide page, and in a narrow one. */
 const [SMALL, SMALLEST] = [
   { width: 330, height: 150 },
   { width: 165, height: 100 },
@@ -72,7 +72,7 @@ function small(width: number): typeof SMALL {
   return width < NARROW ? SMALLEST : SMALL;
 }
 
-/** Pixels that a choice wants whose runs have plots side by side; of another none. */
+/** Height of a choice whose runs have plots side by side, in pixels; none for other choices. */
 export function besideHeight(chart: SeriesChart, choice: number, width: number): number {
   const runs = new Set(tracksOf(chart, choice).map(({ run }) => run)).size;
   return chart.choices[choice]?.beside && runs > 1 ? cellsHeight(runs, width, small(width)) : 0;
@@ -117,7 +117,7 @@ function option(axis: Axis, shown: Shown[], { window_s, seen: part }: Times, mar
 const END = 30;
 const [ABOVE, BELOW] = [34, 62];
 
-/** What stands at the end of each line: whose it is, or which where runs have several; each word once, as those of five drives end at one place. */
+/** The label at the end of each line: its run, or its name if runs have several lines; each label appears once, as the lines of five drives may end in one place. */
 function endNames(shown: Shown[], apart: boolean, canvas: Canvas): string[] {
   const runs = new Set(shown.map(({ track }) => track.run)).size;
   const names = shown.map(({ track }) => track.name);
@@ -125,7 +125,7 @@ function endNames(shown: Shown[], apart: boolean, canvas: Canvas): string[] {
   return shown.map(({ track }) => (apart || runs < 2 || runs > MAX_NAMED || canvas.width < NAMED ? "" : runStyle(canvas, track.run).short));
 }
 
-/** By how many pixels names at the ends of lines must move so that none stands on another. */
+/** How far the names at the ends of lines must move, in pixels, so that none covers another. */
 function spreadNames(axis: Axis, shown: Shown[], names: string[], yAxis: Option, { height }: Canvas): number[] {
   const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
   const room = height - ABOVE - BELOW;
@@ -140,7 +140,7 @@ function spreadNames(axis: Axis, shown: Shown[], names: string[], yAxis: Option,
   return shown.map((_, at) => (placed[named.indexOf(at)] ?? 0) - (ends[named.indexOf(at)] ?? 0));
 }
 
-/** The name at the end of a line: behind it, in a small plot before its end. */
+/** The name at the end of a line: after the end, or in a small plot before it. */
 function ended(name: string, moved: number, { colour }: Shown, { inside, marked }: { inside: boolean; marked: boolean }, { theme }: Canvas): Option {
   const mark = marked && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: colour, fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
   const where = inside ? { align: "right", offset: [-8, -9], ...plate(theme) } : { offset: [0, moved] };
@@ -167,7 +167,7 @@ function smallPlots(axis: Axis, runs: number[], window_s: [number, number], valu
   };
 }
 
-/** What happened to the drive, as part of a line: stretches are shaded, moments are lines; with their words, or without. */
+/** Events of the drive, drawn as part of a line: periods are shaded and moments are lines, with or without their labels. */
 export function shading(spells: Spell[], unit_s: number, canvas: Canvas, worded: boolean): Option {
   const { theme } = canvas;
   const label = { show: worded, color: theme.muted, fontSize: 11, position: "insideTop", width: 160, overflow: "truncate" };
@@ -184,10 +184,10 @@ export function shading(spells: Spell[], unit_s: number, canvas: Canvas, worded:
   };
 }
 
-/** So many marks of a time line have their words beside one another. */
+/** Maximum number of marks on a time line whose labels fit side by side. */
 const MOST_WORDED = 3;
 
-/** What a mark is of: its words without their numbers. */
+/** The kind of a mark: its label without the numbers. */
 function kind(text = ""): string {
   return text.replace(/[\d.,]+/g, "#");
 }
@@ -231,10 +231,10 @@ function medians(axis: Axis, { colour, times_s, middles }: Shown, unit_s: number
   ];
 }
 
-/** The ids of the series that a zoom draws anew begin so. */
+/** Prefix of the ids of series that are drawn again on zoom. */
 export const DOTS = "dots-";
 
-/** What of the axes is in sight, in their own figures. */
+/** The part of the axes in view, in their own units. */
 interface Seen {
   x: [number, number];
   y: [number, number];
@@ -278,7 +278,7 @@ function kept(axis: Axis, places: Places, { x, y, tracks }: Seen, size: number, 
   return inSight(places, size, tracks, { ends: x, pixels: canvas.width }, { ends: y, pixels: canvas.height }, [from, until]);
 }
 
-/** Of a dot: where it stands, and the value that is told of it. */
+/** Position of a dot, and the value shown for it. */
 const DIMENSIONS = ["x", "y", "value"];
 
 /** The dots one after another in one array, as ECharts takes them with their `dimensions`: no object for each. */

@@ -6,7 +6,7 @@ import { picture, type Asked } from "./picture";
 import { Columns } from "./columns";
 import { drawSample } from "./warming";
 
-/** What `picture` asks for, and the unpacked columns by the text that stands for them. */
+/** The request to `picture`, and the unpacked columns under the names that replace them. */
 interface Given extends Asked {
   columns: Record<string, number[]>;
 }

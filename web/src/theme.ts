@@ -12,11 +12,11 @@ export interface Theme {
   headings: string;
   /** As many as there are: of fewer than eight the next drive has the first again, with another marker. */
   palette: string[];
-  /** Pixels that a curve is high in the page, where that is wide enough. */
+  /** Height of a curve in the page, in pixels, if the page is wide enough. */
   height: number;
   /** Rules of style that fetch nothing, with the fonts of a picture that is to stand alone. */
   faces: string;
-  /** Address of the image in a picture's corner; empty: none. */
+  /** Address of the image in a picture's corner; empty if there is none. */
   logo: string;
 }
 
@@ -41,7 +41,7 @@ export function readTheme(): Theme {
   };
 }
 
-/** The same for a picture that is saved, which has nothing of the page but what is put into it. */
+/** The theme of a saved picture, which contains nothing of the page except what is put into it. */
 export function savedTheme(): Theme {
   const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
   return {
@@ -82,13 +82,13 @@ export function marker(run: RunStyle, theme: Theme): { symbol: string; itemStyle
   };
 }
 
-/** Reads are solid and writes dashed everywhere; dots are left for a second run of the same drive. */
+/** Lines of reads are solid and of writes dashed everywhere; dots are reserved for a second run of the same drive. */
 export function stroke(line: Pick<Line, "dashed">, run: RunStyle, theme: Theme): Record<string, unknown> {
   const type = line.dashed ? [6, 4] : run.hollow ? [2, 3] : "solid";
   return { color: colourOf(run, theme), width: 2, type };
 }
 
-/** What every chart shares: no animation, the page's font, a plain tooltip. */
+/** The options that all charts share: no animation, the page's font, a plain tooltip. */
 export function base(theme: Theme): Record<string, unknown> {
   return {
     animation: false,
@@ -110,7 +110,7 @@ export function base(theme: Theme): Record<string, unknown> {
 /** Pixels of paper around a text that lines must not strike through. */
 export const PLATE = 2;
 
-/** What such a text stands on: a line behind it is broken there. */
+/** The background of such a text, which interrupts lines behind it. */
 export function plate(theme: Theme): Record<string, unknown> {
   return { backgroundColor: theme.paper, padding: [0, PLATE] };
 }

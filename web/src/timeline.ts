@@ -1,4 +1,4 @@
-/** Several figures of one run below one another, over one time: IOPS, p99, watts, temperature, and what happened to the drive. */
+/** Stacks several figures of one run over one time axis: IOPS, p99, watts, temperature, and events of the drive. */
 
 import { axisOption, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
@@ -11,9 +11,9 @@ import { base, colourOf, escaped } from "./theme";
 
 const PANEL_HEIGHT = 120;
 const [TOP, GAP, BOTTOM] = [30, 42, 44];
-/** From so many points on a panel is drawn as dots. */
+/** Number of points from which a panel is drawn as dots. */
 const MANY = 3000;
-/** Up to so many points the line has a dot at each. */
+/** Number of points up to which a line has a dot at each. */
 const DOTTED = 600;
 
 interface Hit {
@@ -26,7 +26,7 @@ export function timelineHeight(chart: TimelineChart): number {
   return TOP + chart.panels.length * (PANEL_HEIGHT + GAP) - GAP + BOTTOM;
 }
 
-/** The panels that a view has something in; all of them where it has nothing, for what happened to the drive. */
+/** The panels in which a view has data; if it has none, all panels, to show the drive's events. */
 function panelsOf({ panels }: TimelineChart, view: TimelineView): Measure[] {
   const drawn = panels.filter((panel) => tracksOf(view, panel).length > 0);
   return drawn.length > 0 ? drawn : panels;
@@ -98,12 +98,12 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
   });
 }
 
-/** The dots of a line in a picture, which has no need to point at one of them: one path, a tenth as long, and quicker to draw. */
+/** The dots of a line in a picture as a single path, which is a tenth as long and quicker to draw; nobody points at a dot there. */
 function dots(data: number[][], color: string): Option {
   return { type: "scatter", data, large: true, largeThreshold: 0, itemStyle: { color, opacity: 1 }, markArea: undefined, markLine: undefined };
 }
 
-/** Rows as dots: all in the page, in a picture those that do not cover one another. */
+/** Rows as dots: all of them in the page, and in a picture those that do not cover one another. */
 function thinned(rows: number[][], { axis }: Measure, canvas: Canvas): number[][] {
   if (!canvas.filled) return rows;
   const places = { xs: Float64Array.from(rows, ([x]) => x ?? NaN), ys: Float64Array.from(rows, ([, y]) => (Number.isFinite(y) ? (y ?? NaN) : NaN)) };
@@ -121,7 +121,7 @@ function alone({ parts = [] }: Track): boolean {
   return parts.some(({ row }, at) => parts[at + 1]?.row === row + 1);
 }
 
-/** The step that a row is of. */
+/** The step to which a row belongs. */
 export function stepOf({ name, parts = [] }: Track, row: number): string {
   let [from, until] = [0, parts.length];
   while (from < until) {

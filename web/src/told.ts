@@ -1,4 +1,4 @@
-/** What a chart shows, in words: for screen readers, and as the text of a picture. One sentence a line, bar or row. */
+/** Describes a chart in words, for screen readers and as the text of a picture, with a sentence for each line, bar or row. */
 
 import { exact } from "./axes";
 import { barRows } from "./bars";

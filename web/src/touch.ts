@@ -1,4 +1,4 @@
-/** What ECharts needs where charts are looked at and touched, and pictures do not: they are loaded without a page, at each start anew. */
+/** The parts of ECharts that interactive charts need and pictures do not; pictures are loaded without a page, and anew at each start. */
 
 import { DataZoomComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
 import { use } from "echarts/core";

@@ -16,7 +16,7 @@ export async function unpack(packed: string, unit: number): Promise<Float64Array
   return values;
 }
 
-/** What was compressed with gzip and written in base64. */
+/** Decodes base64 and decompresses gzip. */
 export async function inflated(packed: string): Promise<ArrayBuffer> {
   const text = atob(packed);
   const raw = new Uint8Array(text.length);

@@ -25,7 +25,7 @@ const SAMPLES: Chart[] = [
   { kind: "series", measures: MEASURES, variants: 1, choices: [{ label: "", tracks: [TRACK] }] },
 ];
 
-/** Draws one of the samples, and says whether there are more. */
+/** Draws one of the samples, and returns whether there are more. */
 export function drawSample(at: number, columns: Columns): boolean {
   const chart = SAMPLES[at];
   if (chart === undefined) return false;

@@ -18,7 +18,7 @@ interface Datum extends Option {
 /** A line, the look that it has among the lines of its view, and whether colours tell these apart. */
 type Looked = Line & { look: RunStyle; coloured: boolean };
 
-/** Of one run alone, lines of one direction are told apart by colour and marker; of several, the colour is the run's. */
+/** With a single run, colour and marker tell lines of one direction apart; with several, the colour is the run's. */
 export function looked(view: XyView, canvas: Pick<Canvas, "runs" | "theme" | "width">): Looked[] {
   const alone = new Set(view.lines.map(({ run }) => run)).size === 1;
   const names = new Map<boolean, string[]>();
@@ -38,14 +38,14 @@ export function looked(view: XyView, canvas: Pick<Canvas, "runs" | "theme" | "wi
 
 const CROSS = "path://M-1,-1L1,1M1,-1L-1,1";
 
-/** Values that the axes of a view must reach. */
+/** Values that the axes of a view must include. */
 export function ranges(view: XyView): { xs: number[]; ys: number[] } {
   const points = view.lines.flatMap((line) => line.points);
   const reached = points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]).concat(view.rules.map((rule) => rule.y));
   return { xs: view.x.range ?? points.map(({ x }) => x), ys: view.y.range ?? reached };
 }
 
-/** Whether whose each line is stands at its end: each run has one, which has no name of its own. */
+/** Whether lines end with the names of their runs: each run has one line, without a name of its own. */
 function byRun({ lines }: XyView, { width }: Pick<Canvas, "width">): boolean {
   const runs = new Set(lines.map(({ run }) => run)).size;
   return width >= NAMED && runs > 1 && runs <= MAX_NAMED && runs === lines.length && lines.every(({ name }) => name === "");
@@ -135,7 +135,7 @@ const [ABOVE, BELOW] = [34, 40];
 /** Pixels beside a name at the end of a line: the dot in the line's colour, and what is between. */
 const MARKED = 30;
 
-/** By how many pixels names at the ends of lines must move so that none stands on another; of two lines of which one is faint none does. */
+/** How far the names at the ends of lines must move, in pixels, so that none covers another; if one of two lines is faint, neither moves. */
 function spread(view: XyView, yAxis: Option, names: Map<Dot[], string>, height: number): Map<Dot[], number> {
   const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
   const ends = view.lines.flatMap((line) => {
@@ -247,7 +247,7 @@ function level(view: XyView, rule: Rule, along: Along | undefined, canvas: Canva
   };
 }
 
-/** Lines up through the plot, with their words over it. */
+/** Vertical lines through the plot, with their labels above it. */
 function upright(view: XyView, { theme }: Canvas): Option {
   const data = view.uprights.map(({ x, text }) => ({ name: text, xAxis: place(view.x, x) }));
   const label = { position: "end", formatter: "{b}", color: theme.muted, fontSize: 11 };
