@@ -12,7 +12,7 @@ Procedure
     If the first day fails, the second is not run. If no load passed in the search, neither day is run.
 
 Source
-    Aerospike ACT 6.6 (act_storage, README: certification); the search is that of `act-search`.
+    Aerospike ACT 6.6 (act_storage, README: certification), with the search of `act-search`.
 
 What it cannot show
     Whether a lower load would have passed the day, if the load of the search did not: run `act` with

@@ -5,7 +5,7 @@ Question
     N times 2000 reads and 1000 writes per second.
 
 Procedure
-    The drive is prepared as for `act`. All I/Os are of 4 KiB at random places.
+    The drive is prepared as for `act`. All I/Os are 4 KiB at random places.
 
     - Service threads do one read for each client read, and one for each copy of each client write.
     - Eight cache threads do the rest: one read and one write for each client write, and for what

@@ -1,6 +1,6 @@
 """Page of Aerospike ACT: the slices of a test against the limits of both rules, and the search.
 
-Of the search: the score, what it costs in power, and every load tried.
+The search is shown by its score, the power at that load, and every load tried.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The verdicts of ACT: every slice checked against both rules' limits, and for delivery of its load.
 
-Pure. Slices have the slow reads by both rules, and the delivered share of the load; a test's result is made
-from them, for either program.
+These functions are pure. Each slice has the slow reads by both rules, and the delivered share of the load;
+the result of either program's test is made from its slices.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def act_result(
 ) -> ActResult:
     """Judge every slice of the test (or of `step`), and whether a stress test reached its end.
 
-    `tries` are of the search that chose the load.
+    `tries` belong to the search that chose the load.
     """
     step = step or data.step(TEST)
     assert step is not None  # the procedure has no other

@@ -1,7 +1,7 @@
 """Page of performance consistency: IOPS second by second, for each amount of spare area.
 
-The reviews' three graphs, the third from where the drive is steady as well: buttons choose one drive or all,
-and one spare area or both; the axes stay, so that switching compares.
+It has the reviews' three graphs, and the third also begins where the drive is steady. Buttons choose one
+drive or all, and one spare area or both; the axes stay the same, so that switching compares.
 """
 
 from __future__ import annotations

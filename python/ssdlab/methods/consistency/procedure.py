@@ -19,14 +19,14 @@ Procedure
 
 Source
     AnandTech, review of the Samsung XP941 (2014), "Performance Consistency": procedure, one dot per second,
-    views from 1400 s. The 2000 s, and that 25 % are of the raw flash (192 of 256 GiB), are recalled from
-    its sibling reviews. The last 400 s, and the mean divided by the deviation, are of the suite of 2015/16.
+    views from 1400 s. The 2000 s, and the 25 % of the raw flash (192 of 256 GiB), are recalled from its
+    sibling reviews. The last 400 s, and the mean divided by the deviation, come from the suite of 2015/16.
 
 What it cannot show
     What reads see, or how the drive recovers after a rest. A drive that throttles for heat is not called
     steady. The amounts of spare are measured one after another: the result says if one started at another
-    temperature than the first. It also says if the drive was not purged: its first minutes are then not
-    those of a fresh drive.
+    temperature than the first. It also says if the drive was not purged: then its first minutes do
+    not show a fresh drive.
 """
 
 from __future__ import annotations

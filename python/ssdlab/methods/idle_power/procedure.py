@@ -10,7 +10,7 @@ Procedure
        power is measured for 60 s. Nothing is sent to the drive meanwhile.
     3. A 4 KiB read at a random block wakes it, and a second read right after shows the latency of an awake
        drive. This is repeated after shorter rests, nine times in all. The wake-up time is the median of the
-       first reads minus that of the second.
+       first reads minus the median of the second reads.
 
     At the end the settings are restored.
 

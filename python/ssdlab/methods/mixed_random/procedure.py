@@ -15,8 +15,8 @@ Procedure
 
 Source
     AnandTech, review of the Memblaze PBlaze5 C916 (2019), "Mixed I/O Performance": depths, block, threads,
-    the 70/30 headline, throughput in MB/s and MB/s/W. Steps of 10 % are those of its sibling reviews.
-    Durations and the state before are ssdlab's; the review gives none.
+    the 70/30 headline, throughput in MB/s and MB/s/W. Steps of 10 % come from its sibling reviews.
+    Durations and the preceding state are ssdlab's; the review gives none.
 
 What it cannot show
     Latency, which is left out: at these depths I/Os always wait in a queue, and the wait mainly reflects

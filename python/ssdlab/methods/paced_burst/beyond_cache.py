@@ -40,7 +40,7 @@ SEARCH = "rate beyond the cache"
 class FoundCache(BaseModel):
     """The cache that the fill revealed; empty in a plan.
 
-    `hot`: heat had begun to slow the drive when its speed dropped, and no cache is told.
+    `hot` says that heat had begun to slow the drive when its speed dropped, so no cache is reported.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

@@ -13,9 +13,9 @@ Procedure
     4. Sustained rate: the writes alone, 4 in flight, in the same bursts at ever shorter intervals. The rate
        doubles until p99 is over twice that of the lowest rate, or writes are not done in time; then the
        interval between the two rates is halved.
-    5. Beyond the cache, if the speed of the fill fell for good: the writes cover twice what was filled by
-       then, until as much was due. They start at the rate that held, which is halved until one holds here
-       too.
+    5. Beyond the cache, if the speed of the fill dropped for good: the writes cover twice the bytes filled
+       by then, until that many bytes were due. They start at the rate that passed in step 4, and halve it
+       until a rate passes here too.
 
     Before each load the drive rests, and a simulated drive returns to its state after the overwriting.
 
@@ -23,14 +23,14 @@ Source
     PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten
     reads of 200 MB, depth of at most 4. Also its figures: throughput inside bursts, load time, latency
     percentiles, paced against saturated. Inferred are the block size of the writes, the interval of the
-    reads, and that the depth of 4 is of both together. The review divides bytes by service time, and its
-    load time is a sum of service times. Next to these figures ssdlab gives those over the time with an I/O
-    in flight. Rests, the search for the sustained rate, and the writes beyond the cache are ssdlab's.
+    reads, and that the depth of 4 covers both together. The review divides bytes by service time, and its
+    load time is a sum of service times. Next to these figures ssdlab gives figures over the time with an
+    I/O in flight. Rests, the search for the sustained rate, and the writes beyond the cache are ssdlab's.
 
 What it cannot show
     Writes over more than the span, which use a cache differently. A rate counts as sustained if it holds
-    for the time of one try. That may be the rate of a cache, if the speed of the fill did not fall or the
-    drive has no room for step 5. A fill does not show why its speed fell. On a scaled-down simulated drive
+    for the time of one try. That may be the rate of a cache, if the speed of the fill did not drop or the
+    drive has no room for step 5. A fill does not show why its speed dropped. On a scaled-down simulated drive
     the bursts are too large for its cache.
 """
 

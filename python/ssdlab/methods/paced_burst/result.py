@@ -202,7 +202,7 @@ class PacedBurstResult(ResultBase):
     ) -> Self:
         """Return the result of the loads, the single I/Os of the first load, and the rates tried.
 
-        `facts` are the other fields: what the loads were made of.
+        `facts` are the other fields, which describe the loads.
         """
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)

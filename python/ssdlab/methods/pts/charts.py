@@ -1,7 +1,7 @@
 """Charts that several SNIA PTS tests share.
 
-The window that proves steady state, as a chart and in numbers; a histogram of response times with the
-confidence levels that they keep; a long load drawn record by record, over time or over what was written.
+They show the window that proves steady state, as a chart and in numbers; a histogram of response times with
+confidence levels; and a long load record by record, over time or over the bytes written.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Question
     IOPS and response time over the number of I/Os in flight, under a load like that of many programs.
 
 Procedure
-    As `pts-demand-intensity`, with these sizes and places:
+    The procedure of `pts-demand-intensity`, with these sizes and places:
 
     - Block sizes, by share of the I/Os: 0.5 KiB 4 %; 1, 1.5, 2, 2.5, 3 and 3.5 KiB 1 % each; 4 KiB 67 %; 8
       KiB 10 %; 16 KiB 7 %; 32 KiB 3 %; 64 KiB 3 %.
@@ -14,11 +14,11 @@ Procedure
       and places, and no reads.
 
 Source
-    SNIA SSS PTS 2.0.1 (CBW; called ECW in PTS-E 1.1), by an open implementation of it: the text itself was
-    not at hand. Sizes and places are also those of JEDEC JESD219.
+    SNIA SSS PTS 2.0.1 (CBW; called ECW in PTS-E 1.1), from an open implementation, as the text itself was
+    not available. JEDEC JESD219 has the same sizes and places.
 
 What it cannot show
-    Figures of one block size: they are those of all together. On sectors of 4 KiB the smaller sizes, 10 %
+    Figures of a single block size: each figure covers all sizes. On sectors of 4 KiB the smaller sizes, 10 %
     of the I/Os, cannot be used. They are left out, the others keep their proportions, and the run says so.
 """
 

@@ -1,6 +1,6 @@
 """The procedure of the two demand tests: preconditioning, rounds over a grid of demands, three histograms.
 
-And what they conclude: the grid over the window, three points, and their histograms; pure.
+Pure functions then conclude from it: the grid over the window, three points, and their histograms.
 
 Source: SNIA SSS PTS 2.0.1, section 14, as an open implementation of all eight tests follows it.
 """

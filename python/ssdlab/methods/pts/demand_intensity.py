@@ -18,9 +18,8 @@ Procedure
        histogram.
 
 Source
-    SNIA SSS PTS 2.0.1, section 14 (DIRTH), by an open implementation of it: the text itself was not at
-    hand. Block and mix are the operator's; 8 KiB and 65/35 are those of that implementation, as are the 5
-    ms.
+    SNIA SSS PTS 2.0.1, section 14 (DIRTH), from an open implementation, as the text itself was not
+    available. The operator chooses block and mix; 8 KiB, 65/35 and the 5 ms come from that implementation.
 
 What it cannot show
     What limits the rate: it may be the host, and the CPU share is shown for that. A simulated drive has no

@@ -4,12 +4,12 @@ A page is a figure. A section of one of its tests makes its figures, and then::
 
     figures = pages(kept, figures)
 
-gives each the line (test, page, setting, specification, times, drive, tester, auditor), the four columns of
-ten rows, below them what section 5 asks for beside them, the departures of its runs, and what the
-text leaves open. What nobody knows is printed as unknown.
+gives each page its header line (test, page, setting, specification, times, drive, tester, auditor) and four
+columns of ten rows. Below these are the further facts that section 5 requires, the departures of the runs,
+and the points that the text leaves open. Unknown facts are printed as unknown.
 
-A section is put together here from what the runs of a test found and its pages; the pages of the demand tests
-have a frame of their own.
+This module also builds a test's section from the findings of its runs and its pages; the pages of the demand
+tests have their own frame.
 
 Source: SNIA SSS PTS 2.0.2, common reporting requirements (section 5) and the sample header of its tests.
 """

@@ -16,7 +16,7 @@ Procedure
     against the baseline. The first of the 360 bursts follows no idle time and is left out of the mean.
 
 Source
-    SNIA SSS PTS 2.0.2, host idle recovery; times as open implementations of 2.0 have them.
+    SNIA SSS PTS 2.0.2, host idle recovery; times come from open implementations of 2.0.
 
 What it cannot show
     Longer idle times, and what the drive does in them: the gain may come from garbage collection or from an

@@ -12,7 +12,7 @@ Procedure
        1024 KiB 100/0. The test ends when all three are steady in the same five rounds, or after 25.
 
     Each cell reports its mean over these five rounds, the window. Under the rule of PTS-E 1.1 only 4 KiB
-    0/100 is tracked. The named practices are those of a published review: always 25 rounds, the mean of the
+    0/100 is tracked. A named practice follows a published review: always 25 rounds, the mean of the
     four rounds after the window, 32 I/Os in flight.
 
 Source

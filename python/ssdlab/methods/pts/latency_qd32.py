@@ -19,8 +19,8 @@ Source
     depth: 32 is inferred from their other tests. SNIA SSS PTS 2.0.2, sections 2.1.24 and 9, for the rounds.
 
 What it cannot show
-    Latency of a single I/O: by Little's law the mean is 32 divided by the rate, so it repeats what a
-    throughput test says. SNIA's own test has one I/O in flight.
+    Latency of a single I/O: by Little's law the mean is 32 divided by the rate, so it adds nothing
+    to a throughput test. SNIA's own test has one I/O in flight.
 """
 
 from __future__ import annotations

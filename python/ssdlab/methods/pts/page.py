@@ -1,6 +1,6 @@
 """Pages of SNIA PTS's tests of rounds: convergence, the steady-state window, and the cells.
 
-What was measured in the cells of a round is drawn as maps with values, lines over block sizes, and tables.
+The cells of a round are drawn as maps with values, as lines over block sizes, and as tables.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def section(runs: Sequence[Shown]) -> Section:
 def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
     """Yield the pages of a test, each with its group of cells.
 
-    They are in the standard's order; a review begins with what the drives do, not with how that was judged.
+    They are in the standard's order; a review begins with the drives' figures, not with how they were judged.
     """
     how = _how(kept[0][1])
     judged = list(_judged(name, kept, how))

@@ -495,7 +495,7 @@ class DemandPoint(Stored):
 class DemandResult(PtsSeriesResult):
     """A grid of thread counts and depths in steady state, and response times at three of its demands.
 
-    Threads and depth of the base are those of preconditioning and pre-writes.
+    Threads and depth of the base class describe preconditioning and pre-writes.
     """
 
     kind: Literal["pts-demand"] = "pts-demand"

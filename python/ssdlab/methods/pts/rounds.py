@@ -1,9 +1,9 @@
 """Tests of rounds: the same cells are repeated until the tracked variables are steady.
 
-A round is one pass over all cells in the written order. From the fifth round on the last five are judged by
-SNIA's rule; all tracked variables have to be steady in the same window. An interruption that lets the drive's
-state change ends that: the round that it fell into is done again, and rounds count anew from there, so that
-no window holds rounds of both sides (`lab.stretch`). What they conclude is in `window`.
+A round is one pass over all cells in the specification's order. From the fifth round on, SNIA's rule judges
+the last five; all tracked variables must be steady in the same window. If an interruption lets the drive's
+state change, the interrupted round is repeated and rounds count from there again, so that no window holds
+rounds from both sides (`lab.stretch`). `window` draws the conclusions.
 
 Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (steady state).
 """

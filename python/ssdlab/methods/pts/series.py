@@ -266,7 +266,7 @@ class Load:
     ) -> Workload:
         """Return a workload of the load with threads and depth, for some seconds.
 
-        `writes`: nothing but writes (0/100). Rows are of `record_s`, by default of a second at most.
+        With `writes` the load only writes (0/100). Rows last `record_s`, by default a second at most.
         """
         threads, depth = shape
         stop_ns = round(seconds * NS_PER_S)
@@ -312,7 +312,8 @@ def why_left_out(data: RunData, load: Load) -> str:
 def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, baseline: float) -> PtsWait:
     """Return the result of bursts with rests of one length, and of the writes after them.
 
-    The first burst goes on from writes without rests: it follows none, and no figure of the rest has it.
+    The first burst continues writes without rests. As it follows no rest, the figures of the rest leave it
+    out.
     """
     cycle = 1 + rest
     bursts = picked(every, range(0, len(every.iops), cycle))

@@ -1,23 +1,23 @@
 """What SNIA's specification requires of every test: settings, preparation before the rounds, and departures.
 
-Each default is what the specification asks for or recommends, so whatever a run has otherwise is a departure,
-except the choices that it leaves open. A run under a published practice is compared with that (`followed`).
-Before the rounds: write cache, purge, active range, and writing the drive over; how much was written is what
-saturation and steady state are measured by.
+Each default is the value that the specification requires or recommends, so any other value is a departure,
+except for the choices that it leaves open. A run under a published practice is compared with that practice
+(`followed`). Before the rounds come write cache, purge, active range, and writing the drive over; saturation
+and steady state are measured by the bytes written.
 
-Departures are a list made from what was done, never from what was meant. Every test names `pts_remarks` as
-its method's `remarks`; that is all it has to do::
+The list of departures is made from what a run did, not from what it intended. Every test only has to name
+`pts_remarks` as its method's `remarks`::
 
     METHOD = Method(..., remarks=pts_remarks)
 
-The list is then in the manifest, on the terminal, in `--json` and on every page. It holds what the steps
-recorded (a purge left out or replaced by a discard, a write cache that is not as the setting asks) and, from
-here: a drive that is none, an active range of another size or by a limit of the LBAs, sizes that the sectors
-do not allow, another shape or engine, interruptions, and every parameter that is not as the specification
-has it. So a parameter's default must be the specification's value; one that it leaves open is named in
-`choices` of the parameters, one of which it names several in `allowed`, and the shape that it recommends is
-`recommended`. The warning of a steady state
-before the drive was full comes from the result's `windows`.
+The list then appears in the manifest, on the terminal, in `--json` and on every page. It holds the departures
+that steps recorded (a purge left out or replaced by a discard, another write cache setting), and those that
+this module finds: a target that is not a whole drive, an active range of another size or made by limiting the
+LBAs, sizes that the sectors do not allow, another shape or engine, interruptions, and every parameter that
+differs from the specification. So a parameter's default must be the specification's value. The parameters
+list what it leaves open in `choices`, values of which it names several in `allowed`, and its recommended
+shape in `recommended`. The warning about steady state before the drive was full comes from the result's
+`windows`.
 
 Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) and 3 (settings and purge).
 """

@@ -17,8 +17,8 @@ Source
     SNIA SSS PTS 2.0.2, section 8.
 
 What it cannot show
-    Which variable the specification tracks: the text at hand names none. The write stream is taken from
-    open implementations.
+    Which variable the specification tracks, as the available text names none. Open implementations track
+    the write stream.
 """
 
 from __future__ import annotations

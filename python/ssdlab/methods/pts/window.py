@@ -1,7 +1,7 @@
 """What tests of rounds conclude: each cell's values, and the window that is judged and reported.
 
-What is reported of a cell is its mean over the rounds of the window that proves steady state; where none
-does, over the last five. Of an interrupted run only rounds after the last cut are judged.
+A cell reports its mean over the rounds of the window that proves steady state or, without such a window, over
+the last five rounds. In an interrupted run only the rounds after the last cut are judged.
 
 Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (steady state).
 """

@@ -14,7 +14,7 @@ Procedure
     An optional stimulus takes the place of the writes.
 
 Source
-    SNIA SSS PTS 2.0.2, section 10; the optional stimuli are those of open implementations of 2.0.
+    SNIA SSS PTS 2.0.2, section 10; the optional stimuli come from open implementations of 2.0.
 
 What it cannot show
     Steady state of a drive that is large for its speed: in this time it is not written even once, and may

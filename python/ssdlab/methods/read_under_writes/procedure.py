@@ -20,8 +20,8 @@ Source
     keep a queue full instead. SNIA PTS 2.0.2, section 2.1.24: the steady-state criterion.
 
 What it cannot show
-    Which load a drive sustains for days, or other block sizes. Shares are of this drive's own rates, so a
-    faster drive gets a higher load. Each reference uses the whole drive, so shares that add up to over 100
+    Which load a drive sustains for days, or other block sizes. Shares refer to this drive's own rates, so
+    a faster drive gets a higher load. Each reference uses the whole drive, so shares that add up to over 100
     % may well saturate it.
 """
 

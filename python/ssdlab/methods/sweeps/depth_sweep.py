@@ -194,7 +194,7 @@ def _resting(
 ) -> Metric:
     """Return a figure with its evidence; a latency also depends on the depth that this drive chose.
 
-    A point that is not what it seems may move the choice to another, so those that it rests on count.
+    A point with a qualifier could have changed the choice, so all points that decided it are evidence.
     """
     chosen = found.chosen
     range_share = None if steady is None else steady.range_share

@@ -15,8 +15,8 @@ Source
 
 What it cannot show
     One reader with read-ahead: for that, `--set engine=uring` gives one stream with as many reads in
-    flight. A drive that fills its interface at depth 1 or 2 shows the interface. Some drives read more
-    slowly what was written in another order.
+    flight. A drive that fills its interface at depth 1 or 2 shows the interface. Some drives read
+    data more slowly if it was written in another order.
 """
 
 from __future__ import annotations

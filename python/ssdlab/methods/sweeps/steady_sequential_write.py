@@ -26,8 +26,8 @@ Source
 
 What it cannot show
     One stream at a high queue depth. More streams can slow a drive, and the method is meant to show that.
-    The state is that of sequential writing. After random writes a drive is slower: see
-    `steady-random-write`.
+    The state is reached by sequential writing; after random writes a drive is slower, as
+    `steady-random-write` shows.
 """
 
 from __future__ import annotations
