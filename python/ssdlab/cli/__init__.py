@@ -1,13 +1,13 @@
 """The command line: `ssdlab COMMAND ...`, a file per subject, loaded only when it is used.
 
-To add a command: write a function, in the file of its subject or a new one, whose parameters are typed and
-documented, whose docstring starts with what it does, and which raises `LabError` for what goes wrong; name it
-in `commands`. It prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and
-returns None or an exit status.
+To add a command, write a function in its subject's file or in a new one, and name it in `commands`. Type and
+document its parameters, begin its docstring with what it does, and raise `LabError` on failure. It prints
+through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an exit
+status.
 
 Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed, 70
-internal error, 130 stopped by a signal. An error is one line of what is wrong and one of what to do, on
-stderr; with ``--json`` it is also an object on stdout.
+internal error, 130 stopped by a signal. An error prints a line that says what is wrong, and a line that says
+what to do, on stderr; with ``--json`` it is also an object on stdout.
 """
 
 from __future__ import annotations

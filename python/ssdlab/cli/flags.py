@@ -31,7 +31,8 @@ def of_option(*options: str) -> Iterator[None]:
     Parameters
     ----------
     options
-        As typed: ``--seconds``. With several, the error's fact `field` tells which one it is about.
+        The options as typed: ``--seconds``. If there are several, the error's fact `field` decides between
+        them.
     """
     try:
         yield

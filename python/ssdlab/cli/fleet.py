@@ -57,7 +57,8 @@ def plan(
     output
         File to write the plan to [default: the plan's name with .json, here].
     simulated
-        Simulated drive to count as one of this host, with a serial=. May be given several times.
+        Simulated drive to treat as a drive of this host; its name must contain serial=. May be given several
+        times.
     json
         Print the plan as JSON, schema ssdlab.fleet-plan/2.
     """

@@ -71,7 +71,8 @@ def inventory(
     Parameters
     ----------
     simulated
-        A simulated drive that counts as one of this host; its text says serial=. May be given several times.
+        Simulated drive to treat as a drive of this host; its name must contain serial=. May be given several
+        times.
     drop
         Serial number of a drive to leave out, because it is gone or simulated. May be given several times.
     host

@@ -172,7 +172,7 @@ def _searched(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
 def _tries(steps: Sequence[PlannedStep]) -> int:
     """Return how many of the first steps belong to one search; 0 for none.
 
-    Each may be left out or end at once, and their labels differ only in figures.
+    Each step can be skipped or end at once, and the labels of the steps differ only in numbers.
     """
     possible = list(takewhile(lambda step: step.seconds.lower == 0, steps))
     likes = [_like(step) for step in possible]

@@ -73,7 +73,7 @@ def run(
         or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). The identifier of an attached drive in the
         library runs only what is missing. Append options for a variant of a drive: /dev/nvme1n1,spare=25%.
     require_steady
-        Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
+        Exit with status 1 if steady state was requested but not shown; by default this is only reported.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
@@ -264,9 +264,9 @@ def resume(
     wipe_signatures
         Consent to losing a file system, partition table or array member on the drive as well.
     endurance_cap
-        With renewed consent: share of the rated endurance, or bytes, that may be written: 50%.
+        Share of the rated endurance, or bytes, that the run may write: 50%. Needs renewed consent.
     require_steady
-        Exit with status 1 if steady state was asked for but not shown; by default this is only reported.
+        Exit with status 1 if steady state was requested but not shown; by default this is only reported.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """

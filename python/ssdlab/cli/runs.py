@@ -266,7 +266,8 @@ def note(
 ) -> None:
     """Add a dated note to a run, such as a correction or "superseded by". The run itself is not changed.
 
-    `show` and the report show it. A run may be a review, a drive's suite in it, or one of their parts.
+    `show` and the report show the note. The run can be a review, a drive's suite in a review, or a part of
+    either.
 
     Parameters
     ----------
@@ -275,7 +276,7 @@ def note(
     text
         The note.
     chapter
-        Chapter heading in the review's report that it belongs to.
+        Heading of the chapter in the review's report to which the note belongs.
     date
         Date of the note, such as 2026-05-20 [default: now].
     run

@@ -89,7 +89,7 @@ class Document(NamedTuple):
     of
         Where its type is, or what makes it.
     number
-        Of the key `schema` in it, where it has one.
+        The number in its key `schema`, if it has that key.
     mode
         Whether it is read (`validation`) or written.
     """

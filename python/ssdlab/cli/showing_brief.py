@@ -210,7 +210,7 @@ def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
     rows
         The figures.
     columns
-        The run of each column, by name; empty if it is that of the header.
+        The run of each column, by name; empty if the header names the only run.
     """
     print_line()
     if not rows:

@@ -38,7 +38,7 @@ def suite_order(
 ) -> SuiteOrder | None:
     """Return a suite, or a repeated method, to run; None for a single run.
 
-    With `as_suite` a single run is a suite of one part, and its drive one of several.
+    With `as_suite` a single run becomes a suite of one part, as for one drive of several.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
     Raises
     ------
     UsageError
-        The suite has no such part, or none is named.
+        The suite has no such part, or no part is named.
     """
     known = [part.label for part in suite.all_parts]
     names = [name.strip() for word in given for name in word.split(",")]
@@ -271,7 +271,7 @@ def _consents(drives: Sequence[str], given: Sequence[str]) -> Mapping[str, str]:
     Raises
     ------
     UsageError
-        One names none of them.
+        A consent names none of the drives.
     """
     if not given:
         return {}
@@ -303,7 +303,7 @@ def one_drive(drives: Sequence[str]) -> str:
     Raises
     ------
     UsageError
-        There is none.
+        No drive was named.
     """
     if not drives:
         raise UsageError("no drive is named", "name one, such as /dev/nvme0n1: see ssdlab drives")

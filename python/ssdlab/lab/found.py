@@ -127,7 +127,7 @@ def find_method(name: str) -> Method:
     Raises
     ------
     UsageError
-        There is none; with the nearest name.
+        There is no such method; the error suggests the nearest name.
     Unsupported
         It cannot be used.
     """

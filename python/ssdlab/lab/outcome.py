@@ -145,8 +145,8 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 def warned_of(run: RunFolder) -> tuple[Warned, ...]:
     """Return a run's warnings; those of a finished run come from its manifest.
 
-    For an unfinished one, by the steps that count: its manifest may be outdated, as steps may have been
-    voided or finished since. Warnings of no step apply to the whole run and are kept.
+    Warnings of an unfinished run come from the steps that count, as its manifest can be outdated: steps may
+    have been voided or finished since. Warnings without a step apply to the whole run and are kept.
     """
     if run.manifest.status == "finished":
         return run.manifest.warnings

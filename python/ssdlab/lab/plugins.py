@@ -376,7 +376,7 @@ class _Guard:
         Parameters
         ----------
         call
-            A function of the package, or one of ours that calls it.
+            A function of the package, or a function of ssdlab that calls it.
         pure
             Errors that ssdlab raises within it are the package's fault too.
         quiet

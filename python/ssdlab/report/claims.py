@@ -91,7 +91,7 @@ def parse_bound(text: str) -> Bound:
     Raises
     ------
     UsageError
-        It is none.
+        It is not a bound.
     """
     found = _BOUND.fullmatch(text.strip())
     if found is None:
@@ -130,7 +130,7 @@ class UserClaim(Frozen):
         Raises
         ------
         UsageError
-            The bound's unit is of another kind than the figure's; with file and line.
+            The bound's unit does not measure the same as the figure's; the error names file and line.
         """
         try:
             return parse_bound(self.bound).keeps(value, unit)

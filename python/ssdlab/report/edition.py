@@ -63,7 +63,7 @@ class Edition:
         Raises
         ------
         UsageError
-            The page has no such part, or lacks a chart that the declaration names of one of its methods.
+            The page has no such part, or lacks a chart that the declaration names for one of its methods.
         """
         sections = [section.id for section in parts]
         charts = [figure.id for section in parts for figure in section.figures]

@@ -1,6 +1,6 @@
 """Runs as records of OCP Test & Validation (output specification 2.0), by the package `ocptv`: JSON lines.
 
-A run is a test run, each of its finished steps a test step with what it measured, and the conclusion is the
+A run becomes a test run; each finished step becomes a test step with its measurements, and the conclusion the
 last one: headline figures, ratings and bounds as validators, findings and qualifiers as logs, the method's
 verdict as the diagnosis. A missed rating is not a failure. Each line has the time of its event, not of the
 export.

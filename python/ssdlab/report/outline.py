@@ -322,7 +322,7 @@ def _filled(section: Section) -> Section:
 def _review(runs: Sequence[Reported]) -> Document:
     """Return the page part of a declaration: that of the first run, if all runs are of one review.
 
-    What is of no review, such as a run of an earlier drive, stands in its chapters.
+    Runs outside any review, such as those of an earlier drive, appear in the same chapters.
     """
     reviews = [one.manifest for one in runs if one.manifest.review]
     return reviews[0].review if len({each.method.name for each in reviews}) == 1 else {}

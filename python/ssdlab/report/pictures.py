@@ -263,7 +263,7 @@ class Stills(Mapping[str, Markup]):
         Raises
         ------
         KeyError
-            There is none, as for a page without pictures: what draws has ended, and has said why.
+            The picture could not be drawn; the process that draws has ended, and has reported why.
         """
         try:
             return _address(self._begun[name].result())

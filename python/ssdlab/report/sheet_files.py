@@ -115,7 +115,7 @@ def write(sheets: Sequence[Sheet], file: OutputFile, records: str = "") -> Writt
     Raises
     ------
     UsageError
-        A text is longer than a cell of a workbook may be.
+        A text does not fit into a workbook's cell.
     Refused, HostError
         The file cannot be written, or is not ours.
     """
@@ -217,8 +217,7 @@ def _check_texts(sheet: Sheet) -> None:
     longest = max((len(each) for each in chain.from_iterable(texts)), default=0)
     if longest > CELL_CHARACTERS:
         raise UsageError(
-            f"a text of {longest:,} characters is longer than a cell of a workbook may be "
-            f"({CELL_CHARACTERS:,})",
+            f"a text has {longest:,} characters, and a workbook cell holds at most {CELL_CHARACTERS:,}",
             "name a file that ends in .csv or .parquet",
         )
 

@@ -1,7 +1,8 @@
 """The ranking of drives by a figure, with margins: the basis of tiles, verdict and conclusion.
 
-Only comparable figures (`results.kin`) without a forbidding qualifier are ranked; the others say why not. Of
-several runs of an entry the first usable one counts; the spread of the others sets what counts as a tie.
+Only comparable figures (`results.kin`) without a forbidding qualifier are ranked; other figures state why
+they are not. If an entry has several runs, the first usable run counts, and the spread of the others decides
+what counts as a tie.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def _of_columns(
 ) -> Table:
     """Return a table of labelled cells; a label that a whole column shares moves to its heading.
 
-    More findings than runs stand below each other, so that the table is as narrow as it can be.
+    If there are more findings than runs, they become rows, so that the table is as narrow as possible.
     """
     head, rows = ["Run"], {run: [of_run(placed[run].label, run)] for run in runs}
     for heading, of in columns.items():

@@ -159,10 +159,10 @@ def lay_out(
     Raises
     ------
     Refused
-        Only a part is used, or the drive has an SLC cache; for placing: it is real, or theory does not cover
-        it. `reason` is one of `UNPREPARED`.
+        Only a part of the drive is used, or it has an SLC cache; a placed state is also refused for a real
+        drive, and where theory does not apply. `reason` is one of `UNPREPARED`.
     UsageError
-        The spare is unknown; `reason` likewise.
+        The spare share is unknown; `reason` is one of `UNPREPARED` too.
     """
     if not whole:
         raise Refused(

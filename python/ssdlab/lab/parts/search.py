@@ -71,7 +71,7 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
 def _climb(held: int, coarse: int, maximum: int, holds: Holds) -> tuple[int, int]:
     """Step up from a load that passed; return the last that passed and the first that failed.
 
-    If none failed up to the highest, both are that one, so that nothing lies between them.
+    If no load failed up to the highest, both are the highest, so that nothing lies between them.
     """
     while held < maximum:
         load = min(held + coarse, maximum)

@@ -386,7 +386,7 @@ def check_verb(asked: Verb) -> None:
     Raises
     ------
     Unfit
-        With what is wrong.
+        The object is not a verb; the error says why.
     """
     if type(asked).__module__.startswith(_OURS):
         return

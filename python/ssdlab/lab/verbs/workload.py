@@ -160,8 +160,8 @@ class WorkloadVerb(Verb):
     def _ended_by(self, pace: Pace) -> Workload:
         """Return the workload with the stop it has on a drive that is steady from the beginning.
 
-        The window is then of its first rounds, but for the very first, in which a buffer fills; what is to be
-        written at least, or to pass, may come later.
+        The steady-state window then holds its first rounds, except the very first, in which a buffer fills;
+        the minimum bytes or time of the step can move its end later.
         """
         (stream, *others) = self.workload.streams
         if not pace.lasting or self.until is None or self.until.name != STEADY or others:

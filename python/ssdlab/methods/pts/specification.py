@@ -306,7 +306,7 @@ def _of_drive(facts: RunFacts) -> Iterator[Departure]:
         yield Departure(
             code="simulated-drive",
             what="the drive is simulated: a model gives its purge, write cache and times",
-            why="the specification is of solid-state storage devices",
+            why="the specification covers solid-state storage devices",
         )
     elif can.on_file_system:
         yield Departure(
@@ -318,7 +318,7 @@ def _of_drive(facts: RunFacts) -> Iterator[Departure]:
         yield Departure(
             code="partition",
             what="a partition was tested, not the whole drive",
-            why="user capacity means that of the drive",
+            why="user capacity means the capacity of the whole drive",
         )
 
 

@@ -403,7 +403,7 @@ def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
     ]
     if found:
         yield Claim(
-            "{count} held although {asks} for more than a saturated one: {length} a cell is too short "
+            "{count} passed although {asks} for more than a saturated cell: {length} a cell is too short "
             "to find the saturation point",
             evidence=Evidence(tuple(each.ordinal for each in found)),
             others={

@@ -91,7 +91,7 @@ def findings(result: FillResult) -> Iterator[Claim]:
             evidence=shown,
         )
     elif result.cache_bytes is None:
-        yield Claim("No end of an SLC cache: the speed does not fall for good", evidence=shown)
+        yield Claim("No end of an SLC cache found: the speed does not fall permanently", evidence=shown)
     else:
         yield Claim(
             "The speed falls permanently after {figure}, from {before} to {after}: the SLC cache ends "
