@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.analysis import littles_law, percentiles
-from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.saturation import saturation
+from ssdlab.methods.paced_burst.result import busy_ns, spans_ns
 from ssdlab.model.host_load import HostLoad
 from ssdlab.results.attribution import attribute
 

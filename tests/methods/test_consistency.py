@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.analysis.consistency import stretch
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.drives.spare import Spare
 from ssdlab.lab.lab import Lab
@@ -19,7 +18,7 @@ from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.verbs.steps import Request
 from ssdlab.methods.consistency import procedure as consistency
-from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, findings
+from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, findings, stretch
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
