@@ -11,22 +11,11 @@ from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
 from ssdlab.model.errors import Refused, UsageError, excerpt, raise_shortage, unknown
 from ssdlab.model.units import parse_duration
 from ssdlab.results.catalogue_files import OPEN
-from ssdlab.results.catalogue_row import REPLACED, WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-STATUSES = (
-    "running",
-    "interrupted",
-    "not begun",
-    "tables not written",
-    "finished",
-    "failed",
-    REPLACED,
-    WAITING,
-)
 _DAYS = re.compile(r"(\d{1,5}) ?d(ays?)?")
 
 

@@ -59,7 +59,7 @@ class BlockTimes(Stored):
 #
 # No thread of a process that is stopped sees it: what waits meanwhile seems to wait for the drive. A thread
 # that does nothing but sleep to given times (`_core.Heartbeat`) wakes late after it. It wakes late also where
-# it finds no free CPU, and that is another matter, the host's limit (`results.attribution`). The two are told
+# it finds no free CPU, and that is another matter, the host's limit (`results.points`). The two are told
 # apart by what the kernel counts of that thread:
 #
 # starved
