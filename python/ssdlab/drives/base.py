@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from ssdlab.host.counters import IoCounters
+from ssdlab.host.block_queue import IoCounters
 from ssdlab.host.identity import Identity
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, Refused, Unsupported

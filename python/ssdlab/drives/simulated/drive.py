@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
-    from ssdlab.host.counters import IoCounters
+    from ssdlab.host.block_queue import IoCounters
     from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.failed_ios import OnError
     from ssdlab.model.host_load import Conditions
