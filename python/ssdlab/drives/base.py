@@ -260,15 +260,12 @@ class Drive(Protocol):
     ) -> None: ...
 
 
-class RealDrive(Closing):
-    """The common part of block devices and files: a native target, and a check before each run."""
+class HeldDrive(Closing):
+    """The common part of all drives: what their identity tells."""
 
     deadline: _core.Deadline | None = None
     on_error: OnError = "stop"
-
-    def __init__(self, identity: Identity, target: _core.Target) -> None:
-        self._identity = identity
-        self._target = target
+    _identity: Identity
 
     @property
     def identity(self) -> Identity:
@@ -282,12 +279,12 @@ class RealDrive(Closing):
 
     @property
     def attached(self) -> bool:
-        """True: only a device can be unplugged."""
+        """True: only a block device can be unplugged."""
         return True
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """Nothing: a block device of which something cannot be seen is refused."""
+        """Nothing: only other users of a file's disk may be hidden; such a block device is refused."""
         return ()
 
     @property
@@ -299,6 +296,14 @@ class RealDrive(Closing):
     def logical_block_bytes(self) -> int:
         """Unit of offsets and lengths."""
         return self._identity.logical_block_bytes
+
+
+class RealDrive(HeldDrive):
+    """The common part of block devices and files: a native target, and a check before each run."""
+
+    def __init__(self, identity: Identity, target: _core.Target) -> None:
+        self._identity = identity
+        self._target = target
 
     def run(
         self,

@@ -24,8 +24,6 @@ from .desktop_load import Layout, judge_rates
 if TYPE_CHECKING:
     from ssdlab.plugin import Lab, RunData, Step, Tables
 
-    from .desktop_load import Layout
-
 
 LABEL = "cache of the fill"
 TIMES = 2

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from ssdlab.plugin import Direction, Metric, Shown, Table
 
-    from .result import BurstLoad, PacedBurstResult
+    from .result import BurstLoad
 
     Paced = tuple[Shown, PacedBurstResult]
 
