@@ -14,11 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from ssdlab.host.block_queue import IoCounters
-from ssdlab.host.identity import Identity
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, Refused, Unsupported
-from ssdlab.model.host_load import Conditions
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -28,9 +25,12 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.telemetry.sampler import Telemetry
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
+    from ssdlab.host.block_queue import IoCounters
+    from ssdlab.host.identity import Identity
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.failed_ios import OnError
+    from ssdlab.model.host_load import Conditions
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
