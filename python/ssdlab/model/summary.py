@@ -26,8 +26,6 @@ FLUSH: Literal["flush"] = "flush"
 Command = Literal["read", "write", "trim", "flush"]
 COMMANDS: tuple[Command, ...] = (*DIRECTIONS, FLUSH)
 """Kinds with rows and histograms: the directions, and flushes, which are not I/Os."""
-
-
 BLOCK_TIMES_FACT = "block_layer"
 """Name of a step's block-layer times."""
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")

@@ -75,8 +75,6 @@ POINTS: tuple[PointName, ...] = ("MaxIOPS", "MidIOPS", "MinIOPS")
 """In the order in which they are measured."""
 MIN_SHARE_NAMED = 0.001
 """Share of the reads below which gaps do not matter."""
-
-
 ART_LIMIT_MS = 5.0
 """Average response time that MaxIOPS has to stay below, in ms."""
 

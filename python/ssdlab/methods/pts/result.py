@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 SPECIFICATION = "SNIA SSS PTS 2.0.2"
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
-
-
 ACHIEVED = "achieved"
 
 
