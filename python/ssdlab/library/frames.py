@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.host.defaults import library_folder
 from ssdlab.library.index import RUN_COLUMNS, Index
-from ssdlab.model.arrow import ArrowColumns
 from ssdlab.model.errors import HostError, UsageError, unknown
+from ssdlab.model.notebook import ArrowColumns
 from ssdlab.model.units import share_text
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS
 from ssdlab.results.kin import meanings
