@@ -82,7 +82,7 @@ def test_a_throttled_drive_is_not_called_steady() -> None:
 def test_a_run_that_began_warmer_says_so() -> None:
     cool, warm = entry_of([100.0] * 20, 2.0, began_c=40.0), entry_of([100.0] * 20, 2.0, began_c=55.0)
     (_, _, said, *_) = map(sentence, findings(ConsistencyResult.model_construct(entries=(cool, warm))))
-    assert said.startswith("Stock began at 55.0 °C, stock at 40.0 °C")
+    assert said.startswith("Stock started at 55.0 °C, stock at 40.0 °C")
     assert len([*findings(ConsistencyResult.model_construct(entries=(cool, cool)))]) == 3
 
 
