@@ -52,11 +52,6 @@ class PeakResult(ResultBase):
         """Whether the drive's state moved while the sweep was taken: no depth of it is reported then."""
         return any(not check.held for check in self.checks)
 
-    @property
-    def chosen_depth(self) -> int:
-        """The reported depth, in I/Os in flight."""
-        return self.points[self.chosen].in_flight_asked
-
 
 def findings(result: PeakResult) -> Iterator[Claim]:
     """Yield the reported depth, who set the limit there, and the state it was taken in."""

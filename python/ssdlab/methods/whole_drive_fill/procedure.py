@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.over_position import (
     MIN_PARTS,
     beside_drop,
     drop_bytes,
+    find_drop,
     mean_speed,
     speeds_over,
     written_ns,
