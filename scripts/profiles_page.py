@@ -12,8 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from ssdlab.drives.ratings import METRICS, Judged
-from ssdlab.drives.simulated.energy import OperationEnergy
-from ssdlab.drives.simulated.profiles import check_profile, profiles, shipped_ratings
+from ssdlab.drives.simulated.profiles import OperationEnergy, check_profile, profiles, shipped_ratings
 from ssdlab.runs.rating_check import FULL, QUICK, Checked, check, ratings_of
 from ssdlab.runs.rating_limits import limit_text
 from ssdlab.runs.write_cliff import Cliff, write_cliff

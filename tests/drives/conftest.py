@@ -12,7 +12,7 @@ import pytest
 from conftest import need_root
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_rig import Make, PurgeRig
-from ssdlab.drives.purge.ledger import Ledger
+from ssdlab.drives.purge.purging import Ledger
 from ssdlab.host.sysfs import HostFiles
 
 

@@ -134,8 +134,7 @@ def test_sense_data() -> None:
     assert found is not None
     assert (found.working, found.share) == ("sanitize", 0.25)
     refused = scsi.sense(bytes([0x72, 0x05, 0x20, 0x00, 0, 0, 0, 0]))
-    assert refused is not None
-    assert refused.unsupported
+    assert refused is not None and (refused.key, refused.code, refused.working) == (5, 0x20, None)
     assert scsi.sense(b"") is None
 
 

@@ -12,7 +12,7 @@ from machine.fake_drive import INVALID_FIELD, FakeNvme, patched
 from machine.purge_rig import ALL, SIZE, Make, PurgeRig
 from ssdlab.drives.admin.port import NvmeReply
 from ssdlab.drives.purge import PurgeMethodName
-from ssdlab.drives.purge.ledger import mark
+from ssdlab.drives.purge.purging import mark
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused
 

@@ -9,8 +9,7 @@ import pytest
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_rig import ALL, SIZE, FakeClock, Make
 from ssdlab.drives.purge.ata import PASSWORD
-from ssdlab.drives.purge.ledger import mark
-from ssdlab.drives.purge.purging import Purging, subject_of
+from ssdlab.drives.purge.purging import Purging, mark, subject_of
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import DriveError, HostError, Unsupported
 

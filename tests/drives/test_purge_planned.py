@@ -10,7 +10,7 @@ import pytest
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_rig import Make
 from ssdlab.drives.purge import PurgeMethodName
-from ssdlab.drives.purge.expected import LOOKS_AT_MARKS, MARGIN_S, longest_of
+from ssdlab.drives.purge.planning import LOOKS_AT_MARKS, MARGIN_S, longest_of
 from ssdlab.drives.purge.purging import subject_of
 from ssdlab.drives.trim.medium import SAMPLES
 from ssdlab.host.identity import Identity

@@ -14,9 +14,9 @@ import pytest
 from machine import tracing
 from ssdlab import cli
 from ssdlab.drives import open_drive
-from ssdlab.drives import purge_dry_run as dry_run
 from ssdlab.drives.block import BlockDrive
 from ssdlab.drives.purge import PurgeMethodName, PurgeProgress
+from ssdlab.drives.purge import planning as dry_run
 from ssdlab.drives.purge.method import Sibling
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import Refused

@@ -173,7 +173,7 @@ def test_runs_that_are_unlike_are_left_out_and_said(library: Path) -> None:
     run(library, 99, {"qd1_iops": 10.0}, drive=drive("QUICK"), quick=True)
     page = page_of(library)
     assert page.named == ()
-    assert "1 more are left out" in page.html()
+    assert "Left out: 1 drive " in page.html()
 
 
 def test_a_drive_that_changes_over_its_repeats_is_named(library: Path) -> None:

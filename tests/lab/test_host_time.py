@@ -13,9 +13,9 @@ from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.lab.verbs.workload import Run
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import Progress
-from ssdlab.runs import host_time
-from ssdlab.runs.host_time import MORE_BUSY, HostTime
+from ssdlab.runs import time_left
 from ssdlab.runs.plan import Plan, PlannedStep, planned_step
+from ssdlab.runs.time_left import MORE_BUSY, HostTime
 from ssdlab.runs.tracking import Tracker
 
 DRIVE_S = 100.0
@@ -37,9 +37,9 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     found = Clocks()
-    monkeypatch.setattr(host_time.time, "monotonic", lambda: found.wall)
-    monkeypatch.setattr(host_time.time, "process_time", lambda: found.cpu)
-    monkeypatch.setattr(host_time.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(time_left.time, "monotonic", lambda: found.wall)
+    monkeypatch.setattr(time_left.time, "process_time", lambda: found.cpu)
+    monkeypatch.setattr(time_left.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     return found
 
 
@@ -121,8 +121,8 @@ def test_a_host_is_told_by_what_it_gave_of_late_and_in_all(clocks: Clocks) -> No
 def test_before_anything_is_seen_the_queue_of_the_host_speaks(
     clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_time.os, "getloadavg", lambda: (60.0, 1.0, 1.0))
-    monkeypatch.setattr(host_time.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(time_left.os, "getloadavg", lambda: (60.0, 1.0, 1.0))
+    monkeypatch.setattr(time_left.os, "sched_getaffinity", lambda _: {0, 1})
     assert HostTime().stretch == Bounds(1.0, 10.0)
 
 

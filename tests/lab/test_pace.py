@@ -21,8 +21,8 @@ from ssdlab.lab.verbs.drive_state import Purge
 from ssdlab.lab.verbs.steps import Request
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary, Workers
-from ssdlab.runs import host_time
 from ssdlab.runs import probe as probing
+from ssdlab.runs import time_left
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
@@ -191,7 +191,7 @@ def test_drive_time_and_real_time_are_told_apart(capsys: pytest.CaptureFixture[s
 
 
 def test_a_purge_of_a_simulated_drive_is_no_matter_of_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_time.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(time_left.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
 
     class Seen:
         upper = 0.0

@@ -14,7 +14,7 @@ import pytest
 from lab.damaged import DamagedRun
 from library.made import run
 from ssdlab.cli import main
-from ssdlab.drives.purge import ledger as purges
+from ssdlab.drives.purge import purging as purges
 from ssdlab.fleet import fleet_plan, inventory
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.suites import declaration

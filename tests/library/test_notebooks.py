@@ -20,9 +20,8 @@ import ssdlab
 from lab.synthetic import make_finished_run
 from library.made import run
 from ssdlab.library.ranking import Ranking
-from ssdlab.model.arrow import ArrowColumns
 from ssdlab.model.measurement import Measurement
-from ssdlab.model.notebook import table_html
+from ssdlab.model.notebook import ArrowColumns, table_html
 from ssdlab.results import catalogue
 from ssdlab.results.qualifiers import CATALOGUE
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
-from ssdlab.drives.purge.ledger import Ledger
 from ssdlab.drives.purge.method import Sibling
-from ssdlab.drives.purge.purging import Purging, subject_of
+from ssdlab.drives.purge.purging import Ledger, Purging, subject_of
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Interrupted, LabError
 

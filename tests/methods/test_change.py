@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab.analysis.change import MIN_POINTS, find_drop
+from ssdlab.analysis.over_position import MIN_POINTS, find_drop
 
 
 @given(

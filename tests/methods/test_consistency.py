@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.analysis.consistency import stretch
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.drives.spare import Spare
 from ssdlab.lab.lab import Lab
@@ -19,7 +18,7 @@ from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.verbs.steps import Request
 from ssdlab.methods.consistency import procedure as consistency
-from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, findings
+from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, findings, stretch
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
@@ -83,7 +82,7 @@ def test_a_throttled_drive_is_not_called_steady() -> None:
 def test_a_run_that_began_warmer_says_so() -> None:
     cool, warm = entry_of([100.0] * 20, 2.0, began_c=40.0), entry_of([100.0] * 20, 2.0, began_c=55.0)
     (_, _, said, *_) = map(sentence, findings(ConsistencyResult.model_construct(entries=(cool, warm))))
-    assert said.startswith("Stock began at 55.0 °C, stock at 40.0 °C")
+    assert said.startswith("Stock started at 55.0 °C, stock at 40.0 °C")
     assert len([*findings(ConsistencyResult.model_construct(entries=(cool, cool)))]) == 3
 
 

@@ -39,7 +39,7 @@ def result_of(name: str, drive: FakeDrive, library: Path, **settings: str):
 )
 def test_the_sweep_finds_the_knee(tmp_path: Path, ceiling: float, depth: int) -> None:
     result = result_of("peak-random-read", FakeDrive(knee(100e-6, ceiling)), tmp_path)
-    assert result.chosen_depth == depth
+    assert result.points[result.chosen].in_flight_asked == depth
     chosen = result.points[result.chosen]
     assert chosen.iops == min(depth * 10_000, ceiling) and chosen.mb_s == pytest.approx(
         chosen.iops * 4096 / 1e6
@@ -65,7 +65,9 @@ def test_a_curve_that_dips_is_read_as_the_rule_says(tmp_path: Path) -> None:
     measured = {1: 10e3, 2: 96e3, 4: 50e3, 8: 100e3, 16: 99e3}
     drive = FakeDrive(lambda in_flight, block, writes: measured[in_flight])
     result = result_of("peak-random-read", drive, tmp_path, depths="1,2,4,8,16")
-    assert result.chosen_depth == 2 and result.points[result.best].in_flight_asked == 8
+    assert (
+        result.points[result.chosen].in_flight_asked == 2 and result.points[result.best].in_flight_asked == 8
+    )
 
 
 def test_threads_of_one_io_or_one_ring_of_that_depth(tmp_path: Path) -> None:
@@ -74,7 +76,7 @@ def test_threads_of_one_io_or_one_ring_of_that_depth(tmp_path: Path) -> None:
         result = result_of("peak-random-read", drive, tmp_path / engine, depths="8", engine=engine)
         stream = drive.runs[0].streams[0]
         assert (stream.workers, stream.depth) == shape and stream.engine == engine
-        assert result.engine == engine and result.chosen_depth == 8
+        assert result.engine == engine and result.points[result.chosen].in_flight_asked == 8
         assert any("io_uring" in each.lower() for each in findings_of(result)) is (engine == "uring")
 
 
@@ -96,7 +98,9 @@ def test_what_each_method_asks_of_the_drive(tmp_path: Path) -> None:
 
 def test_the_highest_depth_is_said_to_be_it(tmp_path: Path) -> None:
     never = result_of("peak-random-read", FakeDrive(knee(100e-6, 1e12)), tmp_path / "a")
-    assert never.chosen_depth == 512 and any("highest depth" in each for each in findings_of(never))
+    assert never.points[never.chosen].in_flight_asked == 512 and any(
+        "highest depth" in each for each in findings_of(never)
+    )
     settles = result_of("peak-random-read", FakeDrive(), tmp_path / "b")
     assert not any("highest depth" in each for each in findings_of(settles))
 

@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.analysis.backlog import backlog_grows
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
-from ssdlab.methods.read_under_writes.result import Course, ReadUnderWritesResult, findings, saturation
+from ssdlab.methods.read_under_writes.result import (
+    Course,
+    ReadUnderWritesResult,
+    backlog_grows,
+    findings,
+    saturation,
+)
 from ssdlab.methods.read_under_writes.result import cell_table as table_of
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S

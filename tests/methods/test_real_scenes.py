@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.results.attribution import RUN_QUEUE_DELAY_SHARE
+from ssdlab.results.points import RUN_QUEUE_DELAY_SHARE
 from ssdlab.results.qualifiers import CATALOGUE
 
 CLIENT = "sim:nvme-tlc-client,scale=128"

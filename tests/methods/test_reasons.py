@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S
-from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, StretchFigures, findings
+from ssdlab.methods.consistency.result import (
+    LAST_S,
+    LATE_FROM_S,
+    ConsistencyEntry,
+    ConsistencyResult,
+    StretchFigures,
+    findings,
+)
 from ssdlab.results.claim import Claim
 from ssdlab.results.drive_states import (
     OnePassProof,

@@ -16,10 +16,9 @@ from ssdlab.cli import main
 from ssdlab.report.page import render
 from ssdlab.report.source import read_run
 from ssdlab.results.metered import MeterRecord, limit_words, meter_of, with_errors
-from ssdlab.results.run_energy import highest_mean_w
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Metric, VariantInfo
-from ssdlab.results.step_log import StepPower
+from ssdlab.results.step_log import StepPower, highest_mean_w
 
 SETTINGS = {"depths": "1,8", "seconds": "2", "ramp_seconds": "0"}
 S = 10**9

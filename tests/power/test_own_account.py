@@ -17,7 +17,7 @@ from ssdlab.drives.telemetry.of_device import NvmeLogs
 from ssdlab.drives.telemetry.sampler import HostTelemetry
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.own_account import OwnAccount
+from ssdlab.runs.metering import OwnAccount
 
 PERIOD_S = 0.05
 """Of its readings here: 1 s of a real drive, whose windows must have ten of them."""

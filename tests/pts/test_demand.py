@@ -15,7 +15,6 @@ from methods.quick_runs import QuickResult
 from methods.test_client_methods import assert_inside_its_plan
 from report.reading import Page
 from ssdlab import _core
-from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
 from ssdlab.lab.found import find_method
 from ssdlab.lab.lab import Lab
@@ -24,7 +23,7 @@ from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.methods.pts import demand
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of
-from ssdlab.methods.pts.demand import COUNTS
+from ssdlab.methods.pts.demand import COUNTS, Chosen, Demand, choose, unwritten_reads
 from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, procedure
 from ssdlab.methods.pts.result import DemandResult
 from ssdlab.model.errors import UsageError

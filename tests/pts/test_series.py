@@ -13,7 +13,6 @@ import pytest
 from methods.on_simulated import run
 from report.reading import Page
 from ssdlab.analysis.records import FIVE_NINES, by_record
-from ssdlab.analysis.recovery import recovery_s
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
 from ssdlab.cli.ordering import print_run
 from ssdlab.drives.simulated.profiles import profiles
@@ -26,6 +25,7 @@ from ssdlab.lab.verbs.workload import WorkloadVerb
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts import recovery_page as pts_recovery
 from ssdlab.methods.pts import saturation_page as pts_saturation
+from ssdlab.methods.pts.cross_stimulus import recovery_s
 from ssdlab.methods.pts.result import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,

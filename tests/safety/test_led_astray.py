@@ -16,7 +16,7 @@ from machine.forked import NOBODY
 from safety import run_folders as made
 from ssdlab.cli import main
 from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
-from ssdlab.drives.purge.ledger import Ledger, Marks
+from ssdlab.drives.purge.purging import Ledger, Marks
 from ssdlab.formats.traces.capture import capture
 from ssdlab.host import consent, plain_files
 from ssdlab.host.held_folder import HeldFolder

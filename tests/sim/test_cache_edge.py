@@ -49,7 +49,7 @@ def test_the_edge_stands_at_the_size_of_the_cache(name: str, scale: int, tmp_pat
     size = check_profile(name)["profile"]["slc_cache"]["size_gb"]["value"] * 1e9
     assert result.cache_bytes is not None
     assert result.cache_bytes * scale == pytest.approx(size, rel=0.05)
-    assert any("falls for good after" in sentence(claim) for claim in findings(result))
+    assert any("falls permanently after" in sentence(claim) for claim in findings(result))
 
 
 def test_the_speed_before_the_edge_has_nothing_of_the_part_that_it_lies_in(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from ssdlab.drives.ratings import (
     FAILED,
     METRICS,
     Judged,
+    MetricName,
     Rating,
     Ratings,
     Unmeasured,
     Verdict,
     judge,
-    metric_names,
 )
 from ssdlab.drives.simulated.drive import profiles
 from ssdlab.drives.simulated.profiles import shipped_ratings
@@ -87,10 +87,10 @@ def test_what_the_drive_does_not_tell_is_not_judged() -> None:
 
 
 def test_every_metric_and_verdict_is_described() -> None:
-    assert tuple(METRICS) == metric_names()
+    assert tuple(METRICS) == get_args(MetricName)
     text = (Path(__file__).parents[2] / "docs" / "sim-check.md").read_text(encoding="utf-8")
     listed = text.split("`metric` is one of")[1].split(";")[0]
-    assert re.findall(r"`(\w+)`", listed) == list(metric_names())
+    assert re.findall(r"`(\w+)`", listed) == list(METRICS)
     verdicts = text.split("## Verdicts")[1].split("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` .* (yes|no) \|$", verdicts, re.MULTILINE) == [
         (verdict, "yes" if verdict in FAILED else "no") for verdict in get_args(Verdict)

@@ -8,8 +8,7 @@ from sim.flash_drives import FLASH, NS, fresh, slow_but, write
 from ssdlab.cli import main
 from ssdlab.drives.ratings import Ratings
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
-from ssdlab.drives.simulated.energy import OperationEnergy
-from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
+from ssdlab.drives.simulated.profiles import OperationEnergy, check_profile, shipped_ratings
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, fill_workloads
 from ssdlab.runs.rating_check import scale_for

@@ -13,11 +13,10 @@ import pytest
 
 from sim.flash_drives import FLASH, NS, SMALL_BYTES, fresh, settled, slow_but, write
 from ssdlab.analysis.one_pass import steady_amplification
-from ssdlab.analysis.write_cliff import PIECES, cliff_begins, fresh_amplification
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.runs.rating_check import scale_for
 from ssdlab.runs.rating_limits import random_writes
-from ssdlab.runs.write_cliff import write_cliff
+from ssdlab.runs.write_cliff import PIECES, cliff_begins, fresh_amplification, write_cliff
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

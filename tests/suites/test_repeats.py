@@ -14,7 +14,6 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from library.made import manifest
-from ssdlab.analysis.repeats import median_interval
 from ssdlab.cli.showing_suite import print_suite
 from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import RepeatedFigure, SuiteResult
@@ -25,6 +24,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated
+from ssdlab.runs.suites.outcome import median_interval
 from ssdlab.runs.suites.session import start_suite
 from suites.made import Watcher, environment
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.telemetry.marks import marks_of
 from ssdlab.drives.telemetry.sources import LinkErrors
 from ssdlab.model.telemetry import DriveHealth, Sample, StepTelemetry, changes_between
+from ssdlab.runs.observe import marks_of
 
 S = 1_000_000_000
 

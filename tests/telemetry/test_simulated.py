@@ -12,11 +12,11 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
 from ssdlab.drives.simulated.profiles import profiles
-from ssdlab.drives.telemetry.marks import marks_of
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.options import MeasureOptions
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.observe import marks_of
 
 S = 1_000_000_000
 AMBIENT_C, ABOVE_C, CAP_W = 30.0, 60.0, 3.0

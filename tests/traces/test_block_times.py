@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from machine import blkio
-from ssdlab.analysis.block_times import Requests
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
 from ssdlab.methods.trace.result import Replayed, TraceResult
 from ssdlab.model.errors import HostError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs import block_layer
+from ssdlab.runs.block_layer import Requests
 
 MIB = 1 << 20
 BLOCK = 65_536

@@ -55,7 +55,7 @@ def test_what_is_named_in_backticks_is_there(room: str) -> None:
     assert not found
 
 
-@pytest.mark.parametrize("name", ["session.begin_all", "ssdlab.runs.nowhere"])
+@pytest.mark.parametrize("name", ["session.begin_all", "ssdlab.runs.no_such_module"])
 def test_a_name_of_nothing_is_found(name: str) -> None:
     assert list(strange(f"see `{name}`")) == [name]
 

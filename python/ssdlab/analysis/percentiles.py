@@ -26,8 +26,6 @@ from math import ceil, exp, inf, lgamma, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
 SAMPLES_BEYOND = 10
@@ -75,12 +73,6 @@ def rank(percent: Fraction | str, samples: int) -> int:
 def sayable(percent: Fraction | str, samples: int, beyond: int = SAMPLES_BEYOND) -> bool:
     """Say whether enough samples lie beyond a percentile for it to be printed."""
     return samples >= 1 and samples - rank(percent, samples) >= beyond
-
-
-def of_samples(samples: Sequence[float], percent: Fraction | str) -> float:
-    """Return a percentile of samples in any order."""
-    ordered = sorted(samples)
-    return ordered[rank(percent, len(ordered)) - 1]
 
 
 def of_buckets(

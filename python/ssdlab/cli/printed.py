@@ -48,9 +48,9 @@ class As:
 
 NAMES = {
     "Change": Change,
-    "Columns": dict[str, JsonValue],
     "Incomparable": Incomparable,
     "LeftOut": LeftOut,
+    "Line": dict[str, JsonValue],
     "Shift": Shift,
 }
 """Names in annotations of dataclasses that their modules import only for type checking."""

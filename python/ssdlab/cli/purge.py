@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ssdlab.drives.purge import PurgeProgress, PurgeRecord
-    from ssdlab.drives.purge_dry_run import DryRun
+    from ssdlab.drives.purge.planning import DryRun
 
 SCHEMA = "ssdlab.purge/1"
 _MAX_S = 30 * 24 * 3600.0
@@ -62,14 +62,14 @@ def purge(
     chosen = None if method is None else check_method(method)
     limit_s = None if limit is None else _limit_s(limit)
     if dry_run:
-        from ssdlab.drives.purge_dry_run import rehearse
+        from ssdlab.drives.purge.planning import rehearse
 
         found = rehearse(drive, chosen, destroy, limit_s, wipe_signatures=wipe_signatures)
         _print_plan(found, as_json=json)
         if found.refusals:
             raise found.refusals[0]
         return
-    from ssdlab.drives.purge_dry_run import open_for_purge
+    from ssdlab.drives.purge.planning import open_for_purge
 
     shown = display()
     last_method, on_progress = _teller(shown.update)

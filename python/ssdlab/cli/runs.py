@@ -17,7 +17,7 @@ from ssdlab.model.units import counted
 if TYPE_CHECKING:
     from ssdlab.cli.printed import RunsDocument, Unreadable
     from ssdlab.library.choosing import Listing
-    from ssdlab.library.index import Columns
+    from ssdlab.library.index import Line
 
 SCHEMA: Final = "ssdlab.runs/1"
 SHOWN = 40
@@ -126,7 +126,7 @@ def _print(found: Listing) -> None:
     )
 
 
-def _cells(line: Columns, drives: int, parts: int) -> tuple[str, ...]:
+def _cells(line: Line, drives: int, parts: int) -> tuple[str, ...]:
     quick = " quick" if line["quick"] else ""
     has = [counted(drives, "drive")] * bool(drives) + [counted(parts, "part")] * bool(parts)
     of_suite = f" ({', '.join(has)})" if has else " (part)" if line["suite"] else ""

@@ -61,8 +61,7 @@ def show(profile: str, /, *, json: bool = False, toml: bool = False) -> None:
     toml
         Print the profile's TOML text unchanged.
     """
-    from ssdlab.drives.simulated.energy import OperationEnergy
-    from ssdlab.drives.simulated.profiles import check_profile, profile_text
+    from ssdlab.drives.simulated.profiles import OperationEnergy, check_profile, profile_text
     from ssdlab.drives.simulated.text import SimulatedText
     from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
 

@@ -14,11 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from ssdlab.host.counters import IoCounters
-from ssdlab.host.identity import Identity
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, Refused, Unsupported
-from ssdlab.model.host_load import Conditions
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -28,9 +25,12 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.telemetry.sampler import Telemetry
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
+    from ssdlab.host.block_queue import IoCounters
+    from ssdlab.host.identity import Identity
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.failed_ios import OnError
+    from ssdlab.model.host_load import Conditions
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
@@ -260,15 +260,12 @@ class Drive(Protocol):
     ) -> None: ...
 
 
-class RealDrive(Closing):
-    """The common part of block devices and files: a native target, and a check before each run."""
+class HeldDrive(Closing):
+    """The common part of all drives: what their identity tells."""
 
     deadline: _core.Deadline | None = None
     on_error: OnError = "stop"
-
-    def __init__(self, identity: Identity, target: _core.Target) -> None:
-        self._identity = identity
-        self._target = target
+    _identity: Identity
 
     @property
     def identity(self) -> Identity:
@@ -282,12 +279,12 @@ class RealDrive(Closing):
 
     @property
     def attached(self) -> bool:
-        """True: only a device can be unplugged."""
+        """True: only a block device can be unplugged."""
         return True
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """Nothing: a block device of which something cannot be seen is refused."""
+        """Nothing: only other users of a file's disk may be hidden; such a block device is refused."""
         return ()
 
     @property
@@ -299,6 +296,14 @@ class RealDrive(Closing):
     def logical_block_bytes(self) -> int:
         """Unit of offsets and lengths."""
         return self._identity.logical_block_bytes
+
+
+class RealDrive(HeldDrive):
+    """The common part of block devices and files: a native target, and a check before each run."""
+
+    def __init__(self, identity: Identity, target: _core.Target) -> None:
+        self._identity = identity
+        self._target = target
 
     def run(
         self,

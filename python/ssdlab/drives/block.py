@@ -17,11 +17,10 @@ from ssdlab.drives.guard.device_facts import device_facts, held_facts
 from ssdlab.drives.guard.endurance import EnduranceCap, rating_of
 from ssdlab.drives.guard.judge import Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures, wipe_signatures
+from ssdlab.host.block_queue import IoCounters, read_conditions, read_counters
 from ssdlab.host.chain import chain_of, difference
 from ssdlab.host.consent import has_own_name
-from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import block_identity, changes_of
-from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.reach import Pin, diskseq_of, pin_device
 from ssdlab.host.sysfs import HostFiles, device_number, text, there
 from ssdlab.model.errors import DriveError, LabError, Refused

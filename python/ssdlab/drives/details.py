@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ssdlab.drives.admin import ata, nvme, scsi, tcg
 from ssdlab.drives.admin.fields import Malformed
@@ -19,9 +19,6 @@ from ssdlab.host.attributes import disk_of, sas_link_of, zone_model_of
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import number, there
 from ssdlab.model.errors import DriveError
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 

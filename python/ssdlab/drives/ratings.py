@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -317,11 +317,6 @@ def _verdict(rating: Rating, ratio: float) -> Verdict:
     if rating.is_floor and enough:
         return "surplus" if rating.surplus is not None else "unexplained"
     return "unmet" if rating.unmet is not None else "missed"
-
-
-def metric_names() -> tuple[MetricName, ...]:
-    """Return every metric that can be rated, in the order in which they are shown."""
-    return get_args(MetricName)
 
 
 _OF_RECORD: dict[str, MetricName] = {

@@ -288,7 +288,8 @@ def _account(index: Index, plan: FleetFolder, found: Sequence[Population], place
     )
     for run, name, value, unfit, marks in lines:
         each = figures[name]
-        shown = "" if value is None else f"{each.label} {figure_text(value, each.unit)}"
+        text = "" if value is None else figure_text(value, each.unit)
+        shown = text if not text or text.endswith(each.label) else f"{each.label} {text}"
         of_run.setdefault(run, (shown, ", ".join(filter(None, map(labels_of, (unfit, marks))))))
     rows, counts = [], Counter[str]()
     for status in status_of(plan, strict=False):
@@ -385,7 +386,7 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     if each.marks:
         lead += f" Notes: {each.marks}."
     if each.left_out:
-        lead += f" {each.left_out} more are left out: their runs are not comparable with these."
+        lead += f" Left out: {counted(each.left_out, 'drive')} whose runs are not comparable with these."
     described = f"{each.label} of {len(each.samples)} drives; {len(far)} outliers."
     drawing = strips(
         drawn[:ROWS_MAX], lambda value, digits: figure_text(value, each.unit, digits), limits, described

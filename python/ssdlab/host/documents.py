@@ -20,8 +20,6 @@ from ssdlab.model.limits import DOCUMENT_BYTES, LINE_CHARACTERS, NESTING, PATH_B
 
 Document = Mapping[str, Any]
 """A table of a document, with values of any type."""
-
-
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP_KEY = re.compile(rf"""(?<![\w-]){_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{NESTING}}}""")
 _LONG_NUMBER = re.compile(r"[\d_]{4300,}")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.attributes import disk_of
+from ssdlab.host.block_queue import read_conditions
 from ssdlab.host.mounts import devices_of, mount_of, mounts
-from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.sysfs import HostFiles, flag, is_folder, link_name, names, number, text, there, within
 from ssdlab.model.host_load import Conditions
 

@@ -182,8 +182,6 @@ OF_ONE_HOST = frozenset(
     }
 )
 """File systems of one kernel. All others may be shared: NFS, SMB, Ceph, Lustre, GFS2, 9p, and all of FUSE."""
-
-
 _MOUNT_ID = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 

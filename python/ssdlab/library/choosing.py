@@ -7,26 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
+from ssdlab.library.index import RUN_COLUMNS, Index, Line, catalogue_of
 from ssdlab.model.errors import Refused, UsageError, excerpt, raise_shortage, unknown
 from ssdlab.model.units import parse_duration
 from ssdlab.results.catalogue_files import OPEN
-from ssdlab.results.catalogue_row import REPLACED, WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-STATUSES = (
-    "running",
-    "interrupted",
-    "not begun",
-    "tables not written",
-    "finished",
-    "failed",
-    REPLACED,
-    WAITING,
-)
 _DAYS = re.compile(r"(\d{1,5}) ?d(ays?)?")
 
 
@@ -78,7 +67,7 @@ class Choice:
             values.append(self.status)
         return " AND ".join(parts), values
 
-    def fits(self, line: Columns) -> bool:
+    def fits(self, line: Line) -> bool:
         """Whether a run outside the tables meets the conditions."""
         drive = (self.drive or "").lower()
         return (
@@ -141,7 +130,7 @@ class Listing:
         Numbers of drives (in a comparison) and of runs, by run id of a suite.
     """
 
-    runs: tuple[Columns, ...]
+    runs: tuple[Line, ...]
     total: int
     unreadable: tuple[tuple[str, str], ...]
     parts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -178,9 +167,7 @@ def list_runs(library: Path, choice: Choice, limit: int | None = None, *, folded
     return Listing(tuple(both[:limit]), total + len(chosen), tuple(unreadable), parts)
 
 
-def _tops(
-    unfinished: list[Columns], where: str, values: list[object]
-) -> tuple[list[Columns], str, list[object]]:
+def _tops(unfinished: list[Line], where: str, values: list[object]) -> tuple[list[Line], str, list[object]]:
     """Return which of the runs without an end, and of the others, are part of no other that is meant."""
     open_ones = [line["run_id"] for line in unfinished]
     tops = [line for line in unfinished if line["suite"] not in open_ones]
@@ -189,7 +176,7 @@ def _tops(
     return tops, f"{where} AND NOT ({within})", [*values, *values, *open_ones]
 
 
-def _parts(index: Index, unfinished: list[Columns], suites: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _parts(index: Index, unfinished: list[Line], suites: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return of suites how many drives and parts they have in the library; of other runs nothing."""
     below: dict[str, list[str]] = {}
 
@@ -213,7 +200,7 @@ def _parts(index: Index, unfinished: list[Columns], suites: Sequence[str]) -> di
     return found
 
 
-def _check(choice: Choice, index: Index, unfinished: list[Columns]) -> None:
+def _check(choice: Choice, index: Index, unfinished: list[Line]) -> None:
     """Refuse a method or a tag that no run has."""
     if choice.tag is not None:
         tags = {*index.tags(), *(tag for line in unfinished for tag in line["tags"])}
@@ -228,7 +215,7 @@ def _check(choice: Choice, index: Index, unfinished: list[Columns]) -> None:
             raise unknown("method", choice.method, sorted(methods), elsewhere=elsewhere)
 
 
-def _unfinished(library: Path) -> tuple[list[Columns], list[tuple[str, str]]]:
+def _unfinished(library: Path) -> tuple[list[Line], list[tuple[str, str]]]:
     """Return the runs that the catalogue knows as begun, as they are now, and those that cannot be read."""
     held = catalogue_of(library)
     if held is None:
@@ -255,7 +242,7 @@ def _unfinished(library: Path) -> tuple[list[Columns], list[tuple[str, str]]]:
     return found, unreadable
 
 
-def _line(folder: Path) -> Columns:
+def _line(folder: Path) -> Line:
     from ssdlab.results.catalogue_row import row_of
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import actual_status

@@ -28,7 +28,7 @@ from ssdlab.library.comparison import (
     mixed_words,
     too_few_words,
 )
-from ssdlab.library.index import Columns, Index, figure_among
+from ssdlab.library.index import Index, Line, figure_among
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.units import share_text
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of, software_of
@@ -164,7 +164,7 @@ def side_of(text: str, library: Path) -> Side:
         A run is damaged.
     """
     lines = _tagged(text.removeprefix(TAG), library) if text.startswith(TAG) else _of_run(text, library)
-    figures: dict[str, list[Columns]] = {}
+    figures: dict[str, list[Line]] = {}
     for line in lines:
         if _has_value(line) or (line["value"] is None and line[UNFIT]):  # one that was withheld counts too
             figures.setdefault(line["name"], []).append(line)
@@ -183,7 +183,7 @@ def side_of(text: str, library: Path) -> Side:
     return Side(text, runs, figures, methods, drives, serials, firmwares, software)
 
 
-def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
+def _without_figures(text: str, lines: Sequence[Line]) -> UsageError:
     if lines:
         what = f"{text} is finished, but none of its {len(lines)} headline figures has a value"
         return UsageError(what, "name another run; ssdlab show says why")
@@ -195,7 +195,7 @@ def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
     return UsageError(f"{text} is finished, but its method gives no headline figures", "name another run")
 
 
-def _tagged(tag: str, library: Path) -> list[Columns]:
+def _tagged(tag: str, library: Path) -> list[Line]:
     """Return the figures of all runs with a tag; for a suite those of its runs, not its medians."""
     columns = ("folder", DRIVE, *OF_RUNS, *FIGURE_COLUMNS)
     with Index(library) as index:
@@ -210,7 +210,7 @@ def _tagged(tag: str, library: Path) -> list[Columns]:
     return [{**line, PART: line["method"]} for line in lines]
 
 
-def _of_run(text: str, library: Path) -> list[Columns]:
+def _of_run(text: str, library: Path) -> list[Line]:
     """Return the figures of a run, or of the finished runs of a suite, read from their folders."""
     folder = find_run(text, library)
     run = RunFolder(folder)
@@ -267,7 +267,7 @@ def _own_names(children: Sequence[Child]) -> dict[str, str]:
     }
 
 
-def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
+def _compared(name: str, base: list[Line], new: list[Line]) -> Compared:
     from ssdlab.analysis.shift import shift_of
 
     first = base[0]
@@ -300,7 +300,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     )
 
 
-def _unlike(base: list[Columns], new: list[Columns]) -> str:
+def _unlike(base: list[Line], new: list[Line]) -> str:
     """Say how the compared runs differ; each side may be an entry of its own."""
     one_each = all(
         len({tuple(line[name] for name in OF_AN_ENTRY) for line in side}) == 1 for side in (base, new)
@@ -318,16 +318,16 @@ def _differs(shift: Shift, base: Sequence[float], new: Sequence[float], varies: 
     return not level(statistics.median(new), statistics.median(base), spread)
 
 
-def _marks(lines: Sequence[Columns]) -> dict[str, int]:
+def _marks(lines: Sequence[Line]) -> dict[str, int]:
     """Return in how many runs each qualifier of a figure stands, by code, the gravest first."""
     return counted_codes(", ".join(filter(None, (line[UNFIT], line[MARKS]))) for line in lines)
 
 
-def _has_value(line: Columns) -> bool:
+def _has_value(line: Line) -> bool:
     return line["value"] is not None and math.isfinite(line["value"])
 
 
-def _unfit(lines: Sequence[Columns]) -> str:
+def _unfit(lines: Sequence[Line]) -> str:
     """Return the qualifiers that forbid comparing a figure, and in how many runs; empty: none."""
     found = [codes_of(line[UNFIT]) for line in lines if line[UNFIT]]
     labels = labels_of(unfit_of(code for each in found for code in each))

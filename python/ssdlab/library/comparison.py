@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.analysis.shift import Shift
-    from ssdlab.library.index import Columns
+    from ssdlab.library.index import Line
 
 Outcome = Literal["passed", "failed", "undecidable"]
 DRIVE = "drive_name"
@@ -46,7 +46,7 @@ class Side:
 
     text: str
     runs: tuple[str, ...]
-    figures: dict[str, list[Columns]]
+    figures: dict[str, list[Line]]
     methods: tuple[str, ...]
     drives: tuple[str, ...]
     serials: tuple[str, ...] = ()

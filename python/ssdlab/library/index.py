@@ -30,7 +30,7 @@ from ssdlab.results.kin import ALIKE, MARKS, OF_AN_ENTRY, OF_FIGURES, OF_RUNS, U
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Columns = dict[str, Any]
+Line = dict[str, Any]
 """A row by column name: a run or figure from the catalogue or a query."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
 _ALL_NAMED, _CLOSE_NAMED = 8, 3
@@ -88,8 +88,8 @@ class Index(Closing):
         self._mark: object = None
         self._snapshot: Snapshot | None = None
         self._held = catalogue_of(library)
-        self._alike: dict[str, Columns] = {}
-        self._words: dict[tuple[str, str], Columns] = {}
+        self._alike: dict[str, Line] = {}
+        self._words: dict[tuple[str, str], Line] = {}
         self.source = "entries"
         """The table for the figure of `narrow`."""
         self.connection = duckdb.connect(config={"threads": 1})
@@ -176,7 +176,7 @@ class Index(Closing):
         self.ask(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [*named, figure, *values])
         return "chosen"
 
-    def what_is_alike(self, folders: Sequence[str]) -> dict[str, Columns]:
+    def what_is_alike(self, folders: Sequence[str]) -> dict[str, Line]:
         """Return the `OF_RUNS` properties of runs, by folder."""
         if missing := [folder for folder in folders if folder not in self._alike]:
             listed = ", ".join("?" * len(missing))
@@ -185,7 +185,7 @@ class Index(Closing):
                 self._alike[folder] = dict(zip(OF_RUNS, line, strict=True))
         return {folder: self._alike[folder] for folder in folders}
 
-    def what_it_is(self, figure: str, folder: str) -> Columns:
+    def what_it_is(self, figure: str, folder: str) -> Line:
         """Return label, unit and direction of a figure, from one run."""
         if known := self._words.get((figure, folder)):
             return known

@@ -13,18 +13,20 @@ import os
 import re
 import secrets
 import tarfile
-from contextlib import ExitStack
+import zlib
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ssdlab.formats.tar import Broken as BrokenTar
 from ssdlab.formats.tar import Member, Members
+from ssdlab.host.documents import open_regular
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.library import archive as archives
 from ssdlab.library.redacting import Redaction
-from ssdlab.model.errors import Refused, excerpt
+from ssdlab.model.errors import Refused, excerpt, of_os
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.results.schema import Manifest
+
 
 _PART = re.compile(r"[^/\0]{1,255}")
 _MODE = 0o644
@@ -203,7 +206,7 @@ def _look_through(archive: Path) -> list[str]:
     """Return the names of the runs in an archive, each checked against the seals of its manifest."""
     runs: dict[str, _Found] = {}
     seen: set[str] = set()
-    with archives.opened(archive) as members:
+    with opened(archive) as members:
         for member in members:
             parts = _place_of(archive, member)
             if member.path in seen:
@@ -291,7 +294,7 @@ def _unfit(archive: Path, name: str, why: str) -> Refused:
 
 
 def _write_runs(archive: Path, staged: HeldFolder) -> None:
-    with archives.opened(archive) as members:
+    with opened(archive) as members:
         for member in members:
             parts = _place_of(archive, member)  # the file may have been put in place of the other
             with ExitStack() as stack:
@@ -333,3 +336,74 @@ def _check_same(found: Path, there: Path) -> None:
             "unpack into another library: --library FOLDER",
             path=str(there),
         )
+
+
+FREE_BYTES = 1 << 29
+RATIO = 50
+"""Maximum content of an archive: `FREE_BYTES` plus `RATIO` times its size, as tables are already
+compressed."""
+_EMPTY_BYTES = 4 << 20
+
+
+class _Unpacked:
+    """What a gzip holds.
+
+    Parameters
+    ----------
+    file
+        The archive, open for reading.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._limit = FREE_BYTES + RATIO * os.fstat(file.fileno()).st_size
+        self._packed = _Packed(file)
+        self._file: gzip.GzipFile = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload]
+
+    def read(self, count: int, /) -> bytes:
+        """Return at most so many bytes; empty at the end."""
+        found = self._file.read(count)
+        self._packed.unpacked += len(found)
+        if self._packed.unpacked > self._limit:
+            raise BrokenTar(f"it unpacks to more than {FREE_BYTES >> 20} MiB and {RATIO} times its size")
+        return found
+
+
+class _Packed:
+    """The archive itself, as gzip reads it, which would go through any number of empty parts."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._read = file, 0
+        self.unpacked = 0
+
+    def read(self, count: int, /) -> bytes:
+        found = self._file.read(count)
+        self._read += len(found)
+        if self._read > 2 * self.unpacked + _EMPTY_BYTES:
+            raise BrokenTar("it is larger than its contents")
+        return found
+
+
+@contextmanager
+def opened(archive: Path) -> Iterator[Members]:
+    """Read an archive from its start.
+
+    Raises
+    ------
+    Refused
+        It is not an archive of ssdlab.
+    UsageError
+        It is not a file.
+    """
+    try:
+        file = open_regular(archive, "archive")
+    except OSError as error:
+        raise of_os(error, f"cannot read {archive}", "name an archive of `library pack`") from error
+    with file:
+        try:
+            yield Members(_Unpacked(file))
+        except (BrokenTar, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise Refused(
+                f"{archive} is not an archive of runs: {error}",
+                "name one that `ssdlab library pack` wrote; fetch it again if it was cut short",
+                path=str(archive),
+            ) from error

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.library.choosing import Choice
-    from ssdlab.library.index import Columns, Index
+    from ssdlab.library.index import Index, Line
     from ssdlab.results.kin import Incomparable
 
 GROUPS_NAMED = 12
@@ -106,7 +106,7 @@ class Ranking:
     label: str
     unit: str
     better: str
-    like: Columns
+    like: Line
     lines: tuple[Ranked, ...]
     drives: int
     left_out: tuple[LeftOut, ...]
@@ -233,8 +233,8 @@ class Group:
     """Standings table of that figure; see `Index.standings`."""
     where: str
     values: list[object]
-    ours: Columns
-    others: list[Columns]
+    ours: Line
+    others: list[Line]
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -287,7 +287,7 @@ def _valueless(runs: int) -> str:
     return f"it has no value in {counted(runs, 'run')}"
 
 
-def _none_fit(figure: str, groups: Sequence[Columns], verb: str) -> UsageError:
+def _none_fit(figure: str, groups: Sequence[Line], verb: str) -> UsageError:
     """Return the refusal of a figure that no run may be ranked by."""
     runs = sum(group["runs"] for group in groups)
     valued = sum(group["valued"] for group in groups)
@@ -301,7 +301,7 @@ def _none_fit(figure: str, groups: Sequence[Columns], verb: str) -> UsageError:
     )
 
 
-def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
+def _groups(index: Index, standings: str, figure: str) -> list[Line]:
     """Return the groups of comparable runs, the one to be ranked first and unfit ones last."""
     own = ", ".join(f"any_value({name}) AS {name}" for name in OF_FIGURES)
     found = index.ask(
@@ -317,7 +317,7 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     return [group | like[group["example"]] for group in groups]
 
 
-def _group_of(index: Index, figure: str, run: str, groups: list[Columns]) -> Columns:
+def _group_of(index: Index, figure: str, run: str, groups: list[Line]) -> Line:
     """Return the group that a run belongs to."""
     found = index.ask(
         f"SELECT {', '.join(ALIKE)} FROM {index.source} WHERE folder = ? AND name = ?", [run, figure]

@@ -14,8 +14,8 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ssdlab.model.arrow import ArrowColumns
 from ssdlab.model.errors import LabError, unknown
+from ssdlab.model.notebook import ArrowColumns
 from ssdlab.model.summary import COMMANDS, DIRECTIONS, FLUSH, Direction
 
 if TYPE_CHECKING:

@@ -26,8 +26,6 @@ FLUSH: Literal["flush"] = "flush"
 Command = Literal["read", "write", "trim", "flush"]
 COMMANDS: tuple[Command, ...] = (*DIRECTIONS, FLUSH)
 """Kinds with rows and histograms: the directions, and flushes, which are not I/Os."""
-
-
 BLOCK_TIMES_FACT = "block_layer"
 """Name of a step's block-layer times."""
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
@@ -59,7 +57,7 @@ class BlockTimes(Stored):
 #
 # No thread of a process that is stopped sees it: what waits meanwhile seems to wait for the drive. A thread
 # that does nothing but sleep to given times (`_core.Heartbeat`) wakes late after it. It wakes late also where
-# it finds no free CPU, and that is another matter, the host's limit (`results.attribution`). The two are told
+# it finds no free CPU, and that is another matter, the host's limit (`results.points`). The two are told
 # apart by what the kernel counts of that thread:
 #
 # starved

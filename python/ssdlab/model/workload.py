@@ -89,8 +89,6 @@ def _apart(parts: list[str]) -> str:
 
 Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
 """Block sizes, or text such as ``"4k"`` or ``"4k:70,128k:30"``."""
-
-
 __all__ = [
     "AsRecorded",
     "Band",
@@ -204,8 +202,6 @@ def parse_cpus(value: object) -> object:
 
 Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
 """CPU numbers, or text such as ``"0-3,8"``."""
-
-
 Flush = Literal["fdatasync", "fsync"]
 """The call that makes written data durable; `fsync` also writes all of a file's metadata."""
 

@@ -210,7 +210,6 @@ from ssdlab.report.view import Figure as Figure
 from ssdlab.report.view import Section as Section
 from ssdlab.report.view import Sheet as Sheet
 from ssdlab.results import cells as cells
-from ssdlab.results.attribution import attribute as attribute
 from ssdlab.results.cells import NOTHING as NOTHING
 from ssdlab.results.cells import Cell as Cell
 from ssdlab.results.cells import Quantity as Quantity
@@ -248,6 +247,7 @@ from ssdlab.results.metric import of_rounds as of_rounds
 from ssdlab.results.metric import of_rows as of_rows
 from ssdlab.results.metric import of_search as of_search
 from ssdlab.results.metric import of_writing as of_writing
+from ssdlab.results.points import attribute as attribute
 from ssdlab.results.qualifiers import CATALOGUE as CATALOGUE
 from ssdlab.results.records import StepResult as StepResult
 from ssdlab.results.records import Tried as Tried

@@ -120,7 +120,7 @@ def open_meter(text: MeterText) -> Meter:
     """
     check_kind(text)
     if text.kind in kinds_of_others():
-        from ssdlab.power.of_a_package import MeterOfAPackage
+        from ssdlab.power.meter import MeterOfAPackage
 
         entry = kinds_of_others()[text.kind]
         return MeterOfAPackage(entry, package_of(entry), text)

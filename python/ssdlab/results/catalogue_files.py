@@ -49,46 +49,22 @@ if TYPE_CHECKING:
 
 FOLDER = ".catalogue"
 """Its name in a library."""
-
-
 ROWS = "rows"
-
-
 OPEN = "open"
-
-
 CURRENT = "current.json"
-
-
 CURRENT_SCHEMA = "ssdlab.catalogue/11"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
 not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at.
 7 is sealed. 8 has the workload of a measurement that was saved. 9 has codes of what was not shown.
 10 has by how much figures vary, 11 host, rack, firmware and profile."""
-
-
 CURRENT_SEALED_SINCE = 7
-
-
 LOCK = "lock"
-
-
 COMPACT_AT = 256
 """Rows before they are merged: reading so many takes about 10 ms, and so does merging."""
-
-
 FAN = 8
-
-
 ANEW = "rebuild it from the runs: ssdlab library rebuild"
-
-
 _TRIES = 20
-
-
 _CHUNK = 2000
-
-
 _STRUCT = json.dumps([{name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in COLUMNS.items()}])
 
 

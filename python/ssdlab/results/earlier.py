@@ -56,8 +56,6 @@ _BROUGHT_ABOUT = {
     "state prepared, not written": "placed",
 }
 """What medians had in the place of a state that was shown."""
-
-
 _TRIED = {
     "rate": re.compile(r"(\d+) (?:IOPS offered|MB/s paced)"),
     "rate beyond the cache": re.compile(r"(\d+) MB/s paced, beyond the cache"),

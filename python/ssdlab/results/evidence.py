@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.summary import BLOCK_TIMES_FACT, BlockTimes
 from ssdlab.model.units import NS_PER_S, counted, span_text
-from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Claim, Evidence
 from ssdlab.results.metric import Qualifier
+from ssdlab.results.points import attribute
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ interval row. `clock` is `service` (submit to complete) or `response` (intended 
 `flushes`, in `flushes.parquet`, exists if writes were flushed: one line for each interval row and stream; in
 `hist` their direction is `flush`. `power`, in `power.parquet`, exists if a step was metered: one line for
 each sample and rail. `telemetry` has one line for each sample of the drive (`model.telemetry.Sample`); NaN is
-"not reported". Only this module, the catalogue and `model.arrow` import duckdb, and only when called, to keep
-the runner small. Readers import only its native module, as its Python layer takes twice as long to load.
+"not reported". Only this module, the catalogue and `model.notebook` import duckdb, and only when called, to
+keep the runner small. Readers import only its native module, as its Python layer takes twice as long to load.
 """
 
 from __future__ import annotations

@@ -324,7 +324,7 @@ def _tools(facts: Facts) -> Iterator[Check]:
 
 def _schedulers_here() -> dict[str, str]:
     from ssdlab.drives import list_drives
-    from ssdlab.host.queue_settings import read_conditions
+    from ssdlab.host.block_queue import read_conditions
     from ssdlab.host.sysfs import HostFiles
 
     found = {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.meter_text import MeterText
-from ssdlab.runs.metering import LiveMetering, MeterGone, Metering, ModelMetering, NoMetering
+from ssdlab.runs.metering import LiveMetering, MeterGone, Metering, ModelMetering, NoMetering, OwnAccount
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,5 @@ def open_metering(text: MeterText | None, drive: Drive) -> Metering:
 
         return RecordedMetering(text, virtual=drive.capabilities.virtual_time)
     if text.kind in OF_THE_DRIVE:
-        from ssdlab.runs.own_account import OwnAccount
-
         return OwnAccount(text, drive)
     return LiveMetering(Collector(open_meter(text)))

@@ -267,7 +267,7 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
     if not identity.capabilities.block_device:
         return None
     from ssdlab.drives.purge import check_method
-    from ssdlab.drives.purge.expected import longest_s
+    from ssdlab.drives.purge.planning import longest_s
     from ssdlab.drives.trim.medium import SAMPLE_BYTES
 
     zeroes = pace.of(Load(writes=True, random=False, block_bytes=1 << 20, in_flight=1)).low

@@ -13,8 +13,8 @@ from ssdlab.model.units import NS_PER_S, duration_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.model.arrow import ArrowColumns
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.notebook import ArrowColumns
     from ssdlab.runs.observe import Watcher
 
 

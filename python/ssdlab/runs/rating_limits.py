@@ -369,11 +369,7 @@ def limit_text(made: Document, judged: Judged) -> str:
 
 
 _UNITS = FILL_BLOCK_BYTES / UNIT_BYTES
-
-
 _HOST = ("link", "controller cores")
-
-
 _FLASH = ("controller data path", "channels", "flash", "collection")
 """The data path lies behind the buffer: for what the host wrote, and for what collection moves."""
 

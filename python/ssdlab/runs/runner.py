@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _RESTED = "the drive idled during an interruption: the state from this step is lost"
 _STOOD_STILL = "ssdlab was paused: the step is repeated"
 _BROKEN = "interrupted within a group of steps: the group is repeated from its start"
-
-
 _AGAIN = 2
 """Times that a step is done again: a process that is stopped again and again would have no end."""
 _RESTS = ("idle", "rest")

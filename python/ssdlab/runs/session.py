@@ -310,7 +310,7 @@ class _Run:
         record = self._metering.record()
         if record is None:
             return None
-        from ssdlab.results.run_energy import energy_of
+        from ssdlab.results.step_log import energy_of
 
         with library_errors(self._folder), self._held.folder(STEPS, make=True) as folder:
             return {**record, **energy_of(folder, steps)}

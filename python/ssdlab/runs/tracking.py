@@ -13,9 +13,8 @@ from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
-from ssdlab.runs.host_time import HostTime
 from ssdlab.runs.plan import Past, Plan, planned_step
-from ssdlab.runs.time_left import TimeLeft
+from ssdlab.runs.time_left import HostTime, TimeLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

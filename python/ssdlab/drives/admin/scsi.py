@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from ssdlab.drives.admin.fields import Malformed, plausible
 
 SENSE_BYTES = 252
-_NOT_READY, _ILLEGAL_REQUEST = 0x2, 0x5
 SANITIZE_ACTIONS = {"block": 0x02, "crypto": 0x03}
 SUPPORTED_BYTES = 64
 
@@ -24,11 +23,6 @@ class Sense:
     code: int
     qualifier: int
     share: float | None
-
-    @property
-    def unsupported(self) -> bool:
-        """Whether the device does not know the command, or a field of it."""
-        return self.key == _ILLEGAL_REQUEST
 
     @property
     def working(self) -> str | None:

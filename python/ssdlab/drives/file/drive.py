@@ -13,11 +13,10 @@ from ssdlab.drives.file.holding import check_file, hold_file, replaced
 from ssdlab.drives.guard.endurance import rating_of
 from ssdlab.drives.guard.file_guard import FileFacts, file_facts, free_bytes, judge_file
 from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
-from ssdlab.host.counters import IoCounters, read_counters
+from ssdlab.host.block_queue import IoCounters, read_conditions, read_counters
 from ssdlab.host.extents import gaps
 from ssdlab.host.held_folder import file_details
 from ssdlab.host.identity import Identity, block_identity
-from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import DriveError, HostError, Refused
 from ssdlab.model.host_load import Conditions

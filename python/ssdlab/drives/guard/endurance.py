@@ -19,8 +19,6 @@ from ssdlab.model.units import capacity_text, fixed_share_text, share_text
 DEFAULT_SHARE = 0.10
 """A tenth of its life: 180 capacities of a drive of one drive write a day over five years, 18 of one of 0.1.
 Preconditioning and a whole suite take 5 to 50."""
-
-
 MIN_RATED_CAPACITIES = 180
 """Rated endurance of the least that is sold, in capacities: a tenth of the drive a day over five years."""
 NEVER_MATTERS_BYTES = 10**12

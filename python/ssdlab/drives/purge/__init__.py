@@ -1,7 +1,7 @@
 """Purges a drive to its fresh state, and proves it.
 
 `record` is the common record of a purge. `choice` finds a drive's purge methods; `nvme`, `ata`, `scsi` and
-`host` execute them; `purging` chooses, watches and proves; `ledger` keeps started purges for a restart.
+`host` execute them; `purging` chooses, watches and proves, and keeps started purges for a restart.
 Success reports are not trusted: marks written before must be gone afterwards.
 """
 

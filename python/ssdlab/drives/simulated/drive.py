@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.drives.base import HeldDrive
 from ssdlab.drives.simulated.profiles import (
     check_profile,
     is_path,
@@ -22,7 +23,6 @@ from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.host.cpus import check_cpus
 from ssdlab.host.identity import Identity
 from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
-from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError, Refused, Unsupported
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
-    from ssdlab.host.counters import IoCounters
-    from ssdlab.model.capabilities import Capabilities
-    from ssdlab.model.failed_ios import OnError
+    from ssdlab.host.block_queue import IoCounters
     from ssdlab.model.host_load import Conditions
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
@@ -69,7 +67,7 @@ _REST_S = 120.0
 """Rest after the layout: what a drive does for itself when idle, as emptying its cache, is done by then."""
 
 
-class SimulatedDrive(Closing):
+class SimulatedDrive(HeldDrive):
     """A simulated drive, laid out when it is made: written once from end to end, as a file is.
 
     It begins rested and at ambient temperature.
@@ -90,10 +88,6 @@ class SimulatedDrive(Closing):
     UsageError
         There is no such profile, or it cannot have that size.
     """
-
-    deadline: _core.Deadline | None = None
-    """Nobody else can write it: a lost lease shows when a run looks up from its work."""
-    on_error: OnError = "stop"  # none of its I/Os fail
 
     def __init__(
         self,
@@ -151,11 +145,6 @@ class SimulatedDrive(Closing):
         self._native.cool()
 
     @property
-    def identity(self) -> Identity:
-        """Who it is."""
-        return self._identity
-
-    @property
     def native(self) -> _core.SimulatedDrive:
         """The drive itself: its clock, counters, snapshots and forks."""
         return self._native
@@ -164,31 +153,6 @@ class SimulatedDrive(Closing):
     def state(self) -> KeepableState:
         """Its state, which can be kept, taken up again and compared."""
         return self._state
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What it can do."""
-        return self._identity.capabilities
-
-    @property
-    def attached(self) -> bool:
-        """True: nobody unplugs it."""
-        return True
-
-    @property
-    def unseen(self) -> tuple[str, ...]:
-        """Nothing: nobody else can use it."""
-        return ()
-
-    @property
-    def capacity_bytes(self) -> int:
-        """Bytes that can be addressed."""
-        return self._native.capacity_bytes
-
-    @property
-    def logical_block_bytes(self) -> int:
-        """Unit of offsets and lengths."""
-        return self._native.logical_block_bytes
 
     def run(
         self,

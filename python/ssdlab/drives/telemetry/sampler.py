@@ -14,9 +14,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.telemetry import PERIOD_S, Mark, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ssdlab.model.telemetry import DriveHealth, Mark, Sample
+    from ssdlab.model.telemetry import DriveHealth
 
     Keep = Callable[[Sample], None]
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from ssdlab.drives.trim.medium import Kinds, Medium, kinds_of, places, read_all, unit_of
 from ssdlab.host.attributes import disk_of
-from ssdlab.host.counters import IoCounters, read_counters
+from ssdlab.host.block_queue import IoCounters, read_counters
 from ssdlab.host.sysfs import HostFiles, names, number, text
 from ssdlab.host.tracefs import instance_name, place_with, remove_dead
 from ssdlab.model.errors import DriveError, LabError, UsageError

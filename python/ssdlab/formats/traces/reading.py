@@ -50,8 +50,6 @@ TraceFile = Annotated[str, BeforeValidator(_absolute), Metavar("FILE")]
 """A trace, or the name of the made-up one."""
 Description = Annotated[str, BeforeValidator(_description), Metavar("FILE")]
 """Columns described in place, or the file that describes them."""
-
-
 Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
 ALL = "all"
 """Stands for every device of a trace, merged."""

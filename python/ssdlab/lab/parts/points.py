@@ -9,9 +9,8 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.littles_law import littles_ratio
 from ssdlab.model.summary import DIRECTIONS, NO_SIDE
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
-from ssdlab.results.attribution import attribute
 from ssdlab.results.metric import Metric, Qualifier, of_search
-from ssdlab.results.points import FlushPoint
+from ssdlab.results.points import FlushPoint, attribute
 from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:

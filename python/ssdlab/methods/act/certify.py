@@ -1,4 +1,4 @@
-"""An ACT certificate from scratch: the highest load is found and run for a day, then twice that load.
+"""An ACT certificate from scratch: the highest load, a day at it, and a day at twice that load.
 
 Question
     The highest load N of Nx for which a drive can be certified, and whether it is.

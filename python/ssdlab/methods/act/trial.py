@@ -19,7 +19,7 @@ from .result import RULES, UNEXPLAINED
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.plugin import Columns, Lab, Step, Tables
+    from ssdlab.plugin import Columns, Lab, Step
 
     from .params import LoadParams
 

@@ -1,4 +1,4 @@
-"""IOPS in every second of a long 4 KiB random write, with the stock spare area and with more.
+"""IOPS in every second of a long 4 KiB random write, with stock and with more spare area.
 
 Question
     How slow the slowest seconds are, and how widely seconds spread, from the fresh drive on. With the stock

@@ -1,4 +1,4 @@
-"""The energy that a drive uses for a fixed amount of work.
+"""The energy that a drive takes for a fixed amount of work.
 
 Question
     Joules for a job: the whole drive written once; an amount of random or sequential writes in steady

@@ -1,4 +1,4 @@
-"""Idle power in each power state, and the time to wake up from that state.
+"""Idle power in each power state, and the time to wake up from it.
 
 Question
     Watts of an idle drive, and the time of the first read that wakes it: awake, in each power state that it

@@ -26,9 +26,7 @@ from ssdlab.plugin import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ssdlab.plugin import PowerState, Step
+    from ssdlab.plugin import Step
 
 
 class Rested(Stored):

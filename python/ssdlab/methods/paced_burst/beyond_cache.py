@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from ssdlab.analysis.change import find_drop
-from ssdlab.analysis.over_position import speeds_over, written_ns
+from ssdlab.analysis.over_position import find_drop, speeds_over, written_ns
 from ssdlab.plugin import NS_PER_S, SPAN_UNIT_BYTES, Finding, Tried, Workload, evidence_of
 
 from .desktop_load import SEARCH as WITHIN
@@ -23,8 +22,6 @@ from .desktop_load import Layout, judge_rates
 
 if TYPE_CHECKING:
     from ssdlab.plugin import Lab, RunData, Step, Tables
-
-    from .desktop_load import Layout
 
 
 LABEL = "cache of the fill"

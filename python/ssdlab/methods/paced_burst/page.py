@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from ssdlab.plugin import Direction, Metric, Shown, Table
 
-    from .result import BurstLoad, PacedBurstResult
+    from .result import BurstLoad
 
     Paced = tuple[Shown, PacedBurstResult]
 
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 _NAMES = ("paced", "saturated")
 _ALL = "all drives"
 _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
-
-
 _LOAD_TIMES = ("paced_load_s", "paced_load_service_s")
 
 

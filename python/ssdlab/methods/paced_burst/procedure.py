@@ -1,4 +1,4 @@
-"""Bursts of writes beside large reads, as on a desktop.
+"""Write bursts during large reads, as on a desktop.
 
 Question
     Throughput and latency of reads and writes in bursts; how long large reads take during the writes; how

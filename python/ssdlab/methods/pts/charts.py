@@ -26,7 +26,6 @@ from ssdlab.plugin import (
     fixed_share_text,
     joined,
     latency_text,
-    significant,
     span_text,
 )
 
@@ -322,8 +321,3 @@ def how(result: PtsSeriesResult, recorded: str) -> str:
 def unbroken(record_s: float) -> str:
     """Return the description of the records of a load without pauses."""
     return f"a record every {span_text(record_s)}, no pauses"
-
-
-def fills_text(fills: float) -> str:
-    """Return how many times the user capacity was written."""
-    return f"{significant(fills)} drive writes"

@@ -1,4 +1,4 @@
-"""SNIA's composite workload: twelve block sizes together, mostly in a small part of the drive.
+"""SNIA's composite workload: twelve block sizes at once, mostly in a small part of the drive.
 
 Question
     IOPS and response time over the number of I/Os in flight, under a load like that of many programs.

@@ -23,10 +23,9 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ssdlab.analysis.recovery import recovery_s
 from ssdlab.plugin import Method, RunData, Seconds, param, span_text
 
 from . import PTS_CROSS_STIMULUS
@@ -102,6 +101,29 @@ def _group(data: RunData, p: PtsCrossStimulusParams) -> Iterator[PtsStimulus]:
         step = data.step(label)
         assert step is not None  # a finished run has all of them
         yield PtsStimulus.of(load_name(0, block_bytes, random=random), records_of(data, step))
+
+
+def recovery_s(values: Sequence[float], level: float, record_s: float) -> float | None:
+    """Return when the first record that reaches the level ends, in seconds from the first's beginning.
+
+    Later ones may fall below again, for a drive that collects garbage is not even, and a rule over several
+    records would need a length that the standard does not give.
+
+    Parameters
+    ----------
+    values
+        Of each record, in order.
+    level
+        What has to be reached, in their unit.
+    record_s
+        Length of a record.
+
+    Returns
+    -------
+    float or None
+        None if no record reaches it: not yet.
+    """
+    return next((number * record_s for number, value in enumerate(values, 1) if value >= level), None)
 
 
 METHOD = Method(

@@ -8,12 +8,12 @@ Source: SNIA SSS PTS 2.0.1, section 14, as an open implementation of all eight t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf
+from dataclasses import dataclass
+from math import exp, inf
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.analysis.demand import ART_LIMIT_MS, Chosen, Demand, choose, unwritten_reads
 from ssdlab.analysis.records import merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.plugin import (
@@ -75,6 +75,80 @@ POINTS: tuple[PointName, ...] = ("MaxIOPS", "MidIOPS", "MinIOPS")
 """In the order in which they are measured."""
 MIN_SHARE_NAMED = 0.001
 """Share of the reads below which gaps do not matter."""
+ART_LIMIT_MS = 5.0
+"""Average response time that MaxIOPS has to stay below, in ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One cell of the grid: `threads` with `depth` I/Os in flight each, and its means over the window."""
+
+    threads: int
+    depth: int
+    iops: float
+    art_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The three points; without a cell below the limit there is no `highest`, and so no `middle`."""
+
+    highest: Demand | None
+    middle: Demand | None
+    lowest: Demand
+
+
+def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
+    """Choose MaxIOPS, MidIOPS and MinIOPS among the measured cells of threads and queue depths.
+
+    MaxIOPS is the cell of the highest IOPS whose average response time (ART) still stays below a limit:
+    beyond it a drive only lets I/Os queue, and IOPS without the limit would name a point that nobody can work
+    at. MinIOPS is the cell of the fewest I/Os in flight, TC1 QD1. MidIOPS is the cell, again of those below
+    the limit, whose IOPS are nearest to half-way between the two. Both figures of a cell are its means over
+    the measurement window, reads and writes together.
+
+    The limit of 5 ms, and that it holds for MidIOPS too, is read from the open implementation alone; it is
+    therefore a parameter. Nothing says what to do when two cells are equally near: here the one that answers
+    sooner is taken.
+
+    Parameters
+    ----------
+    grid
+        All cells, in any order.
+    limit_ns
+        What the ART of MaxIOPS and MidIOPS has to stay below.
+
+    Raises
+    ------
+    ValueError
+        The grid has no cell.
+    """
+    if not grid:
+        raise ValueError("a grid without cells has no points")
+    lowest = min(grid, key=lambda each: (each.threads * each.depth, each.threads))
+    swift = [each for each in grid if each.art_ns < limit_ns]
+    if not swift:
+        return Chosen(None, None, lowest)
+    highest = max(swift, key=lambda each: (each.iops, -each.art_ns))
+    half_way = (highest.iops + lowest.iops) / 2
+    middle = min(swift, key=lambda each: (abs(each.iops - half_way), each.art_ns))
+    return Chosen(highest, middle, lowest)
+
+
+def unwritten_reads(fills: float, parts: Sequence[tuple[float, float]]) -> float:
+    """Return the share of random reads that go where random writes have not been yet, 0 to 1.
+
+    Writes at random places leave gaps: a block that is due n writes on the mean has had none with a
+    probability of exp(-n), the Poisson limit of the binomial.
+
+    Parameters
+    ----------
+    fills
+        Bytes written since the purge / bytes of the part in use.
+    parts
+        Of each part of it, its share of the I/Os and its share of the bytes, both 0 to 1.
+    """
+    return sum(ios * exp(-fills * ios / span) for ios, span in parts)
 
 
 class DemandParams(LoopParams):

@@ -1,4 +1,4 @@
-"""Mean and maximum latency at 32 I/Os in flight, as a review reports it for SNIA's matrix.
+"""Mean and maximum latency at 32 I/Os in flight, as a review reports it with SNIA's matrix.
 
 Question
     Mean and maximum latency of an I/O when 32 are in flight.

@@ -28,13 +28,11 @@ from ssdlab.plugin import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ssdlab.plugin import Qualifier, Variation
+    from ssdlab.plugin import Variation
 
 
 SPECIFICATION = "SNIA SSS PTS 2.0.2"
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
-
-
 ACHIEVED = "achieved"
 
 

@@ -1,4 +1,4 @@
-"""SNIA's write saturation test: random writes from the fresh state until the drive is saturated.
+"""SNIA's write saturation test: random writes from the fresh drive until it is saturated.
 
 Question
     How random writes slow down from the fresh state on, and their rate when the drive is full.

@@ -1,4 +1,4 @@
-"""Latency and throughput with one I/O in flight, so without queueing.
+"""Latency and throughput with one I/O at a time, so without queueing.
 
 Question
     Throughput and latency at queue depth 1, where most software works, and how both change with the block
@@ -64,8 +64,6 @@ if TYPE_CHECKING:
 
 WRITTEN: tuple[Order, ...] = ("sequential", "random")
 """Sequential first: the drive was filled sequentially, and what random writes leave takes hours to undo."""
-
-
 SIZES = tuple(512 * 2**power for power in range(12))
 
 
@@ -174,8 +172,6 @@ METHOD = Method(
     needs=("span written",),
     conditions={"scheduler": "none"},
 )
-
-
 CORNERS: tuple[tuple[Order, ReadOrWrite, int], ...] = (
     ("random", "read", 4096),
     ("random", "write", 4096),

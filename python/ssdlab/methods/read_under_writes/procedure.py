@@ -1,4 +1,4 @@
-"""Read latency while the drive is written, at several rates of reads and writes.
+"""Read latency while the drive is being written, over read rate and write rate.
 
 Question
     Mean and tail latency of 4 KiB random reads at fixed rates, during 4 KiB random writes at fixed rates. A

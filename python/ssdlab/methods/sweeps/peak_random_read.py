@@ -1,4 +1,4 @@
-"""The highest 4 KiB random read rate, and the latency at that rate.
+"""The highest 4 KiB random read rate, and the latency at that load.
 
 Question
     The peak of random reading, reported at the lowest queue depth that reaches 95 % of it. Throughput and

@@ -1,4 +1,4 @@
-"""The highest 128 KiB sequential read throughput, and the number of readers that it takes.
+"""The highest 128 KiB sequential read throughput, and how many readers it takes.
 
 Question
     The peak of sequential reading, reported at the lowest queue depth that reaches 95 % of it.

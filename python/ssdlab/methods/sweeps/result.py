@@ -52,11 +52,6 @@ class PeakResult(ResultBase):
         """Whether the drive's state moved during the sweep; if so, no depth is reported."""
         return any(not check.held for check in self.checks)
 
-    @property
-    def chosen_depth(self) -> int:
-        """The reported depth, in I/Os in flight."""
-        return self.points[self.chosen].in_flight_asked
-
 
 def findings(result: PeakResult) -> Iterator[Claim]:
     """Yield the reported depth, what set the limit there, and the drive's state."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from .result import Replayed
 
 Traced = tuple["Shown", TraceResult]
-
-
 _UNITS = {"Data rate": "MB/s", "Mean service": "ns", "p99 service": "ns", "Energy": "J"}
 
 

@@ -1,4 +1,4 @@
-"""The replay of a recorded workload: with its own timing, faster, or as fast as possible.
+"""A recorded workload, replayed as timed, faster, or as fast as possible.
 
 Question
     Data rate, service time with its tail, and energy of a real workload.

@@ -37,8 +37,6 @@ from ssdlab.plugin import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ssdlab.plugin import Columns, Step
 
 

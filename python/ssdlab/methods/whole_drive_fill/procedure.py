@@ -1,4 +1,4 @@
-"""Sequential write speed of a fresh drive from end to end, and where it drops for good.
+"""Sequential write speed of a fresh drive from end to end, and where it falls for good.
 
 Question
     Sequential write speed over the position on the drive; how much is written before the speed falls for
@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.over_position import (
     MIN_PARTS,
     beside_drop,
     drop_bytes,
+    find_drop,
     mean_speed,
     speeds_over,
     written_ns,
