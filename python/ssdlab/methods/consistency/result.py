@@ -77,12 +77,12 @@ class Stretch:
 
     @property
     def evenness(self) -> float | None:
-        """Mean divided by deviation; None where nothing deviates."""
+        """Mean divided by standard deviation; None if the deviation is zero."""
         return self.mean / self.deviation if self.deviation > 0 else None
 
 
 def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, to_s: float) -> Stretch | None:
-    """Summarise the intervals that end after `from_s` and not after `to_s`; None where there is none.
+    """Summarise the intervals that end after `from_s` and up to `to_s`; None if there are none.
 
     Parameters
     ----------
@@ -110,10 +110,10 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
 def steady_from(
     ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int, first_row: int = 0
 ) -> float | None:
-    """Return when the first window begins that SNIA's rule calls steady and that no later round leaves.
+    """Return the start of the first window that is steady by SNIA's rule and that no later round leaves.
 
-    In seconds; None: there is none. Rounds count from `first_row` on, before which too little was written to
-    tell.
+    The result is in seconds, or None if there is no such window. Rounds count from `first_row`, before which
+    too little was written to judge.
 
     Parameters
     ----------

@@ -346,7 +346,7 @@ def busy_ns(begin_ns: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> int:
 
 
 def spans_ns(group: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> list[int]:
-    """Return for each burst the time from when it was due until its last I/O was done, in order.
+    """Return for each burst, in order, the time from when it was due to the end of its last I/O.
 
     Parameters
     ----------

@@ -104,24 +104,24 @@ def _group(data: RunData, p: PtsCrossStimulusParams) -> Iterator[PtsStimulus]:
 
 
 def recovery_s(values: Sequence[float], level: float, record_s: float) -> float | None:
-    """Return when the first record that reaches the level ends, in seconds from the first's beginning.
+    """Return the end of the first record that reaches a level, in seconds from the start of the records.
 
-    Later ones may fall below again, for a drive that collects garbage is not even, and a rule over several
+    Later records can fall below the level again, since garbage collection is uneven. A rule over several
     records would need a length that the standard does not give.
 
     Parameters
     ----------
     values
-        Of each record, in order.
+        Value of each record, in order.
     level
-        What has to be reached, in their unit.
+        The level to reach, in the same unit.
     record_s
         Length of a record.
 
     Returns
     -------
     float or None
-        None if no record reaches it: not yet.
+        None if no record has reached it yet.
     """
     return next((number * record_s for number, value in enumerate(values, 1) if value >= level), None)
 

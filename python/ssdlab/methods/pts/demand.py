@@ -91,7 +91,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The three points; without a cell below the limit there is no `highest`, and so no `middle`."""
+    """The three points; if no cell is below the limit, `highest` and `middle` are missing."""
 
     highest: Demand | None
     middle: Demand | None
@@ -99,24 +99,23 @@ class Chosen:
 
 
 def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
-    """Choose MaxIOPS, MidIOPS and MinIOPS among the measured cells of threads and queue depths.
+    """Choose MaxIOPS, MidIOPS and MinIOPS among the measured demands.
 
-    MaxIOPS is the cell of the highest IOPS whose average response time (ART) still stays below a limit:
-    beyond it a drive only lets I/Os queue, and IOPS without the limit would name a point that nobody can work
-    at. MinIOPS is the cell of the fewest I/Os in flight, TC1 QD1. MidIOPS is the cell, again of those below
-    the limit, whose IOPS are nearest to half-way between the two. Both figures of a cell are its means over
+    MaxIOPS is the cell with the highest IOPS among those whose average response time (ART) is below a limit.
+    Beyond the limit I/Os only queue, and no user could work there. MinIOPS is the cell with the fewest I/Os
+    in flight, TC1 QD1. MidIOPS is the cell below the limit whose IOPS are nearest to half-way between them. Both figures of a cell are its means over
     the measurement window, reads and writes together.
 
-    The limit of 5 ms, and that it holds for MidIOPS too, is read from the open implementation alone; it is
-    therefore a parameter. Nothing says what to do when two cells are equally near: here the one that answers
-    sooner is taken.
+    Only the open implementation gives the limit of 5 ms, and applies it to MidIOPS too, so the limit is a
+    parameter. No source decides between two cells that are equally near; here the one with the lower ART is
+    taken.
 
     Parameters
     ----------
     grid
         All cells, in any order.
     limit_ns
-        What the ART of MaxIOPS and MidIOPS has to stay below.
+        Limit that the ART of MaxIOPS and MidIOPS must stay below.
 
     Raises
     ------
@@ -136,17 +135,17 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
 
 
 def unwritten_reads(fills: float, parts: Sequence[tuple[float, float]]) -> float:
-    """Return the share of random reads that go where random writes have not been yet, 0 to 1.
+    """Return the share, 0 to 1, of random reads from places that random writes have not yet reached.
 
-    Writes at random places leave gaps: a block that is due n writes on the mean has had none with a
-    probability of exp(-n), the Poisson limit of the binomial.
+    Writes at random places leave gaps: a block that should get n writes on average is still unwritten
+    with a probability of exp(-n), the Poisson limit of the binomial.
 
     Parameters
     ----------
     fills
         Bytes written since the purge / bytes of the part in use.
     parts
-        Of each part of it, its share of the I/Os and its share of the bytes, both 0 to 1.
+        For each range of that part, its share of the I/Os and its share of the bytes, both 0 to 1.
     """
     return sum(ios * exp(-fills * ios / span) for ios, span in parts)
 

@@ -427,19 +427,19 @@ MIN_WAIT_NS = 1e6
 
 
 def backlog_grows(waits_ns: Sequence[float]) -> bool:
-    """Return whether the wait of arrivals, row by row, is that of a growing queue.
+    """Return whether the waits of arrivals, row by row, show a growing queue.
 
-    The share that was done of what arrived tells little of a short measurement, since what still waits at its
-    end is served afterwards. What tells is the wait itself: where the drive falls behind by a constant share,
-    it rises in proportion to the time, so that its means over four equal quarters are as 1, 3, 5 and 7. Where
-    the drive keeps up, the wait varies and does not rise: four of them are in rising order once in 24 times,
-    and then hardly ever so far apart.
+    In a short measurement the share of arrivals that were done shows little, since I/Os that wait at the end
+    are served afterwards. The wait itself shows more. If the drive falls behind by a constant share, the wait
+    rises in proportion to the time, and its means over four equal quarters are as 1, 3, 5 and 7. If the drive
+    keeps up, the wait varies but does not rise: four means are in rising order once in 24 times, and then
+    hardly ever so far apart.
 
     Parameters
     ----------
     waits_ns
-        Wait from the intended start to the submission in each interval row, in order of time; of fewer than
-        four rows nothing is said.
+        Wait from the intended start to the submission in each interval row, in order of time; fewer
+        than four rows are not judged.
 
     >>> backlog_grows([0.0, 2e6, 4e6, 6e6, 8e6, 10e6, 12e6, 14e6])
     True
