@@ -103,8 +103,8 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
 
     MaxIOPS is the cell with the highest IOPS among those whose average response time (ART) is below a limit.
     Beyond the limit I/Os only queue, and no user could work there. MinIOPS is the cell with the fewest I/Os
-    in flight, TC1 QD1. MidIOPS is the cell below the limit whose IOPS are nearest to half-way between them. Both figures of a cell are its means over
-    the measurement window, reads and writes together.
+    in flight, TC1 QD1. MidIOPS is the cell below the limit whose IOPS are nearest to half-way between them.
+    Both figures of a cell are its means over the measurement window, reads and writes together.
 
     Only the open implementation gives the limit of 5 ms, and applies it to MidIOPS too, so the limit is a
     parameter. No source decides between two cells that are equally near; here the one with the lower ART is
