@@ -57,7 +57,7 @@ def table_html(
     *,
     words: Collection[int] = (0,),
 ) -> str:
-    """Return a table with lines above and below it.
+    """Return a table as HTML, with lines of text above and below it.
 
     Parameters
     ----------

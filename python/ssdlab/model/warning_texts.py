@@ -86,15 +86,14 @@ CATALOGUE: dict[str, Entry] = {
     "dropped": Entry(
         "{count} due but never issued{waiting}",
         "the backlog of the open loop was full: the drive or the host is slower than the rate",
-        "lower --rate, or raise --backlog; the wait of a dropped I/O counts as the minimum of its "
-        "response time",
-        in_step="ask for a lower rate; the wait of a dropped I/O counts as the minimum of its response time",
+        "lower --rate, or raise --backlog; a dropped I/O's wait is a lower bound of its response time",
+        in_step="ask for a lower rate; a dropped I/O's wait is a lower bound of its response time",
     ),
     "undone": Entry(
         "{count} due but not started a second after the end",
         "the queue of the open loop had grown by then: the drive or the host is slower than the rate",
-        "lower --rate; the wait of a dropped I/O counts as the minimum of its response time",
-        in_step="ask for a lower rate; the wait of a dropped I/O counts as the minimum of its response time",
+        "lower --rate; a dropped I/O's wait is a lower bound of its response time",
+        in_step="ask for a lower rate; a dropped I/O's wait is a lower bound of its response time",
     ),
     "failed": Entry(
         "{count} failed ({errors})",

@@ -290,7 +290,7 @@ def _volts(text: MeterText, kept: Sequence[_Found]) -> dict[tuple[str, str], flo
         raise Refused(
             f"{text.use} has amperes without volts in {len(alone)} columns ({heads}), but "
             f"{len(text.volts)} voltages were given",
-            f"give the volts of each, in order: {text.use},volts=12V+5V",
+            f"give a voltage for each column, in order: {text.use},volts=12V+5V",
             columns=[column.head for each in alone for column in each.columns],
         )
     if not all(each.used for each in kept):

@@ -1,6 +1,7 @@
 """Converts results of 0.2.0, whose figures had no evidence, to today's form.
 
-Only in memory: files and seals stay as they are. An unknown text counts as an unproven state.
+It converts them in memory only, so files and seals stay as they are. A label that it does not know counts
+as an unproven state.
 """
 
 from __future__ import annotations

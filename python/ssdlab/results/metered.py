@@ -65,7 +65,7 @@ class MeterRecord(Stored, extra="ignore"):
         return self.use == "model"
 
     def error_share(self, mean_w: float) -> float | None:
-        """Return the relative error of a mean, and of an efficiency; None: unknown."""
+        """Return the relative error of a mean power and of the efficiency at that power; None if unknown."""
         if self.accuracy is None or mean_w <= 0:
             return None
         return self.accuracy + (self.offset_w or 0.0) / mean_w

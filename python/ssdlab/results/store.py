@@ -80,12 +80,12 @@ def new_run_id(method: str, moment: datetime | None = None) -> str:
 
 
 def check_run_id(text: str) -> str:
-    """Return a chosen run id, if it has the form of `new_run_id`.
+    """Return a run id that the user chose, if it has the form of those that `new_run_id` makes.
 
     Raises
     ------
     UsageError
-        It is not.
+        It does not have that form.
     """
     if not _RUN_ID.fullmatch(text):
         raise UsageError(

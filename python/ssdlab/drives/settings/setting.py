@@ -27,7 +27,7 @@ class Setting(Protocol):
 
     @property
     def destroys(self) -> bool:
-        """Whether a change of it loses the drive's data."""
+        """Whether changing the setting destroys the drive's data."""
 
     def read(self) -> str:
         """Return the value in force, from its source: the drive itself for its settings.

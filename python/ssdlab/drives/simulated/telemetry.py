@@ -116,7 +116,7 @@ def samples_of(
     start_ns: int,
     asked_w: float | None,
 ) -> tuple[Sample, ...]:
-    """Return what a drive told during a run that has just ended.
+    """Return the samples that a drive reported during a run that has just ended.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def _in_stages(jobs: Sequence[Section]) -> list[list[Section]]:
         if (given := job.get("wait_for")) is not None:
             if given.text not in at:
                 given.wrong(
-                    f"no job {excerpt(given.text)!r} comes before [{job.name}]", "name an earlier job"
+                    f"no job named {excerpt(given.text)!r} precedes [{job.name}]", "name an earlier job"
                 )
             place = max(place, at[given.text] + 1)
         stages += [[] for _ in range(place + 1 - len(stages))]
@@ -282,7 +282,7 @@ class _Job:
         if not self._direct() and "trim" not in name and not (on_file and name.endswith("write")):
             self.job.at("buffered", "direct").wrong(
                 f"[{self.job.name}] has no direct=1: {BUFFERED}",
-                "write direct=1; only writes to a file may be buffered",
+                "set direct=1; only writes to a file can be buffered",
             )
         return name
 
@@ -564,7 +564,7 @@ class _Job:
             if len(self.directions) > 1:
                 given.wrong(f"fio keeps a {name} for reads and one for writes", "split it into two jobs")
             if len(self.blocks) > 1:
-                given.wrong(f"fio computes {name} from bytes, and the sizes differ", "give one bs")
+                given.wrong(f"fio computes {name} from bytes, but the block sizes differ", "give one bs")
             text = self._value(given, self.directions[0])
             if number := given.size_of(text) if text else 0:
                 clock = "an open loop; response times count from the due time"

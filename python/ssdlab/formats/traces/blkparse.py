@@ -184,7 +184,7 @@ def version_of(line: str) -> int | None:
 
 
 class Iolog:
-    """Reads the lines behind the first one.
+    """Reads the lines after the first.
 
     Parameters
     ----------
