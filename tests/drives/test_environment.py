@@ -9,7 +9,6 @@ import pytest
 
 from machine import mounts
 from ssdlab.drives import open_drive
-from ssdlab.drives.environment import environment_facts
 from ssdlab.host.block_queue import read_conditions
 from ssdlab.host.environment import (
     CgroupLimits,
@@ -20,6 +19,7 @@ from ssdlab.host.environment import (
     read_queues,
 )
 from ssdlab.host.identity import block_identity
+from ssdlab.runs.provenance import environment_facts
 
 MIB = 1 << 20
 

@@ -20,7 +20,7 @@ from ssdlab.cli.fleet import prometheus_lines, watch_lines
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.fleet_plan import FleetPlan, read_plan
 from ssdlab.fleet.status import JobStatus
-from ssdlab.fleet.timetable import all_done_s
+from ssdlab.fleet.watching import all_done_s
 
 pytestmark = pytest.mark.long
 

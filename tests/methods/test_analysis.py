@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab.analysis import littles_law, percentiles
+from ssdlab.analysis import percentiles, ratios
 from ssdlab.analysis.saturation import saturation
 from ssdlab.methods.paced_burst.result import busy_ns, spans_ns
 from ssdlab.model.host_load import HostLoad
@@ -76,11 +76,11 @@ def test_what_is_no_curve_is_refused(depths: list[int], curve: list[float], shar
 
 
 def test_littles_law_of_a_queue_worked_by_hand() -> None:
-    assert littles_law.littles_ratio(100_000, 320_000, 32) == pytest.approx(1.0)
-    assert littles_law.littles_ratio(100_000, 160_000, 32) == pytest.approx(0.5)
+    assert ratios.littles_ratio(100_000, 320_000, 32) == pytest.approx(1.0)
+    assert ratios.littles_ratio(100_000, 160_000, 32) == pytest.approx(0.5)
     for nothing in ((0, 1.0, 1.0), (1.0, None, 1.0), (1.0, 1.0, None), (1.0, 1.0, 0.0)):
-        assert littles_law.littles_ratio(*nothing) is None
-    assert littles_law.consistent(None) and littles_law.consistent(1.049) and not littles_law.consistent(0.94)
+        assert ratios.littles_ratio(*nothing) is None
+    assert ratios.consistent(None) and ratios.consistent(1.049) and not ratios.consistent(0.94)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=300), st.integers(0, 100_000))

@@ -9,7 +9,7 @@ import pytest
 
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
-from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.ratios import efficiency
 from ssdlab.cli import main
 from ssdlab.cli.showing_figures import rating_json, rating_text
 from ssdlab.drives.ratings import Rated, rated_values

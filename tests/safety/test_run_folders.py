@@ -15,7 +15,7 @@ import pytest
 from conftest import need_root
 from safety import run_folders as made
 from ssdlab.cli import main
-from ssdlab.fleet.private import private_folder
+from ssdlab.fleet.trusted_files import private_folder
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results.run_folder import RunFolder

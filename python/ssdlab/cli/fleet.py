@@ -214,7 +214,7 @@ def print_plan(made: FleetPlan) -> None:
         for job in made.jobs
     ]
     print_table(rows, ("job", "host", "serial", "model", "work", *times, "writes", "of endurance"))
-    from ssdlab.fleet.timetable import all_done_s
+    from ssdlab.fleet.watching import all_done_s
 
     lower, upper = (sum(job.seconds[end] for job in made.jobs) for end in (0, 1))
     written = [sum(job.bytes_written[end] for job in made.jobs) for end in (0, 1)]
@@ -326,9 +326,8 @@ def watch(
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
     from ssdlab.fleet.fleet_folder import find_fleet
-    from ssdlab.fleet.notify import check as check_receiver
-    from ssdlab.fleet.notify import tell
     from ssdlab.fleet.status import status_of
+    from ssdlab.fleet.watching import check_receiver, tell
 
     if notify is not None:
         check_receiver(notify)
@@ -361,7 +360,7 @@ def watch(
 
 def _outlook(folder: FleetFolder, found: Sequence[JobStatus]) -> str:
     """Return the counts, and when all will be done."""
-    from ssdlab.fleet.timetable import all_done_s
+    from ssdlab.fleet.watching import all_done_s
 
     lower, upper = all_done_s(folder.plan, found)
     if not math.isfinite(upper):

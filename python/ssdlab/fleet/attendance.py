@@ -24,7 +24,7 @@ from ssdlab.fleet.inventory import (
     inventories_in,
     own_version,
 )
-from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.fleet.trusted_files import private_folder, read_private
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, excerpt

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.trusted_files import BackendName
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.fleet.attendance import check_clock, check_shared, check_version
-from ssdlab.fleet.backends import find_backend, usual_backend
 from ssdlab.fleet.fleet_consent import check_consent, record_consent, standing_consent
 from ssdlab.fleet.fleet_folder import FleetFolder
-from ssdlab.fleet.status import status_of, unfinished
+from ssdlab.fleet.status import find_backend, status_of, unfinished, usual_backend
 from ssdlab.model.errors import Refused
 
 if TYPE_CHECKING:

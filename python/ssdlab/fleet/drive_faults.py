@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field, ValidationError
 
 from ssdlab.drives import list_drives
-from ssdlab.fleet.fields import HostName
 from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on
+from ssdlab.fleet.trusted_files import HostName
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import Refused, unknown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
-from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.fleet.trusted_files import private_folder, read_private
 from ssdlab.host.consent import is_sealed, seal
 from ssdlab.host.durable import library_errors
 from ssdlab.model.errors import Refused

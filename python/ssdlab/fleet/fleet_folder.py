@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from ssdlab.fleet.fields import BackendName, JobName, Line
 from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan, read_plan
 from ssdlab.fleet.inventory import FLEET
-from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.fleet.trusted_files import BackendName, JobName, Line, private_folder, read_private
 from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder

@@ -1,8 +1,8 @@
 """A fleet's complete plan: every serial, host, work, duration and byte. Sealed by the user who made it.
 
-A plan has only strict fields (`ssdlab.fleet.fields`), no command lines. The data to be lost is not a field:
-it follows from the work. It has two seals: one of its file against damage, and one with the user's key,
-without which nothing starts.
+A plan has only strict fields (`ssdlab.fleet.trusted_files`), no command lines. The data to be lost is not a
+field: it follows from the work. It has two seals: one of its file against damage, and one with the user's
+key, without which nothing starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from ssdlab.fleet.fields import (
+from ssdlab.fleet.trusted_files import (
     Bounds,
     DriveText,
     Held,
@@ -32,8 +32,9 @@ from ssdlab.fleet.fields import (
     SettingValue,
     WholePath,
     misfit_text,
+    private_folder,
+    read_private,
 )
-from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.consent import is_sealed, seal
 from ssdlab.host.documents import user_path
 from ssdlab.host.user_folders import state_folder

@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.drives import list_drives, look
-from ssdlab.fleet.fields import DriveText, HostName, Line, Serial, misfit_text
-from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.fleet.trusted_files import (
+    DriveText,
+    HostName,
+    Line,
+    Serial,
+    misfit_text,
+    private_folder,
+    read_private,
+)
 from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts

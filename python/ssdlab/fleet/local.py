@@ -29,9 +29,9 @@ from ssdlab.results.run_folder import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.trusted_files import BackendName
 
 # What no two jobs of a host may have at once, of whatever plan or library: a lock for each thing.
 #

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ssdlab.drives.opening import Look
-from ssdlab.fleet.fields import misfit_text
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, Task, holds_of
 from ssdlab.fleet.inventory import own_version
 from ssdlab.fleet.quarantine import quarantined
 from ssdlab.fleet.selection import Drives
 from ssdlab.fleet.status import status_of, unfinished
+from ssdlab.fleet.trusted_files import misfit_text
 from ssdlab.lab.suites import find_suite, is_path
 from ssdlab.model.errors import LabError, Refused, UsageError, excerpt, unknown
 from ssdlab.model.meter_text import MeterText

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
-from ssdlab.fleet.fields import HostName, JobName, Line, PlanId, Serial
 from ssdlab.fleet.inventory import FLEET
-from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.fleet.trusted_files import HostName, JobName, Line, PlanId, Serial, private_folder, read_private
 from ssdlab.host.durable import library_errors
 from ssdlab.model.errors import DriveError, Refused, excerpt, unknown
 from ssdlab.model.frozen import Stored

@@ -29,9 +29,9 @@ from ssdlab.model.errors import HostError, Refused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence, Set
 
-    from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
+    from ssdlab.fleet.trusted_files import BackendName
 
 GRES = "drive"
 SLOTS, SLOTS_TOTAL = "ssdlab_slots", 1_000_000

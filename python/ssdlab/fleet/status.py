@@ -7,23 +7,25 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.fleet.backends import find_backend
 from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
+from ssdlab.fleet.local import Local
 from ssdlab.fleet.quarantine import quarantined
-from ssdlab.model.errors import HostError
+from ssdlab.fleet.slurm import Slurm, is_set_up
+from ssdlab.model.errors import HostError, unknown
 from ssdlab.results.progress import Progress, read_live
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from ssdlab.fleet.backend import Queued
+    from ssdlab.fleet.backend import Backend, Queued
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder, Submitted
     from ssdlab.fleet.fleet_plan import FleetJob
     from ssdlab.fleet.quarantine import Failures
+    from ssdlab.fleet.trusted_files import BackendName
     from ssdlab.results.schema import Manifest
 
 State = Literal[
@@ -34,6 +36,27 @@ ENDED: frozenset[State] = frozenset(("finished", "interrupted", "failed", "refus
 REFUSED_STATUS = 2
 _WELL = (0, 1, 130)
 """Exit statuses of a run that ended, or that a signal stopped."""
+
+
+BACKENDS: dict[str, Callable[[], Backend]] = {"local": Local, "slurm": Slurm}
+
+
+def find_backend(name: str) -> Backend:
+    """Return a back end by its name.
+
+    Raises
+    ------
+    UsageError
+        There is none of that name.
+    """
+    if name not in BACKENDS:
+        raise unknown("back end", name, BACKENDS)
+    return BACKENDS[name]()
+
+
+def usual_backend() -> BackendName:
+    """Return the default back end: Slurm where this host is part of one."""
+    return "slurm" if is_set_up() else "local"
 
 
 @dataclass(frozen=True)

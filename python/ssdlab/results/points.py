@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.analysis.ratios import Efficiency, efficiency
 from ssdlab.model.frozen import Stored
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.summary import Direction

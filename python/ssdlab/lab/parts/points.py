@@ -5,8 +5,7 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.littles_law import littles_ratio
+from ssdlab.analysis.ratios import efficiency, littles_ratio
 from ssdlab.model.summary import DIRECTIONS, NO_SIDE
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
 from ssdlab.results.metric import Metric, Qualifier, of_search
@@ -16,7 +15,7 @@ from ssdlab.results.schema import Point
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.analysis.efficiency import Efficiency
+    from ssdlab.analysis.ratios import Efficiency
     from ssdlab.model.summary import Direction
     from ssdlab.results.run_folder import Step
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE
-from ssdlab.analysis.efficiency import Efficiency
+from ssdlab.analysis.ratios import Efficiency
 from ssdlab.plugin import (
     Axis,
     Bar,

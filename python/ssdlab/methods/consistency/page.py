@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.analysis.ratios import efficiency as work_per_watt
 from ssdlab.methods.consistency.result import LATE_FROM_S
 from ssdlab.plugin import (
     Axis,

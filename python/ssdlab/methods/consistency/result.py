@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.percentiles import sayable
+from ssdlab.analysis.ratios import efficiency
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting
 from ssdlab.plugin import (
     NS_PER_S,

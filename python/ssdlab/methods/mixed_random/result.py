@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.ratios import efficiency
 from ssdlab.plugin import (
     Amount,
     AnyProof,

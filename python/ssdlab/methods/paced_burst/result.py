@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.percentiles import of_time
+from ssdlab.analysis.ratios import Efficiency, efficiency
 from ssdlab.plugin import (
     NS_PER_S,
     Direction,

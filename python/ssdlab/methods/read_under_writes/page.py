@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.analysis.ratios import efficiency as work_per_watt
 from ssdlab.plugin import (
     Axis,
     Buttons,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.ratios import efficiency
 from ssdlab.plugin import (
     CATALOGUE,
     NO_SIDE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ssdlab.analysis.littles_law import TOLERANCE, consistent
+from ssdlab.analysis.ratios import TOLERANCE, consistent
 from ssdlab.plugin import (
     Amount,
     AnyProof,

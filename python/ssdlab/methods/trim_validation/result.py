@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.over_position import speed_until, speeds_over
+from ssdlab.analysis.ratios import Efficiency, efficiency
 from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim, too_few_parts
 from ssdlab.plugin import (
     Amount,

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.over_position import (
     MIN_PARTS,
     beside_drop,
@@ -36,6 +35,7 @@ from ssdlab.analysis.over_position import (
     speeds_over,
     written_ns,
 )
+from ssdlab.analysis.ratios import efficiency
 from ssdlab.plugin import (
     BLOCK_BYTES,
     Method,

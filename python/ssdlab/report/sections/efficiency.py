@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Literal
 
-    from ssdlab.analysis.efficiency import Efficiency
+    from ssdlab.analysis.ratios import Efficiency
     from ssdlab.report.runs import Shown
     from ssdlab.report.view import Section
     from ssdlab.results.schema import Point

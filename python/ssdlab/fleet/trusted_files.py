@@ -6,12 +6,15 @@ each field has a strict form: no paths except devices and profiles, no options, 
 
 from __future__ import annotations
 
+import os
 import os.path
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from ssdlab.host.held_folder import HeldFolder, read_whole
+from ssdlab.host.plain_files import check_private, walk_to_folder
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, excerpt
 from ssdlab.model.meter_text import MeterText
@@ -19,6 +22,7 @@ from ssdlab.results.store import check_run_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pydantic import ValidationError
 
@@ -150,3 +154,41 @@ def misfit_text(error: ValidationError | LabError) -> str:
     why = str(fault.get("ctx", {}).get("error", "")) or fault["msg"]
     given = excerpt(repr(fault["input"]))
     return f"the field {place} is {given}: {why}" if place else why
+
+
+# Folders and files of the fleet that only this user and root can change or redirect.
+#
+# A host does what it reads there, and writes there; so it is held to what sshd asks of the files that it
+# obeys (`StrictModes` of sshd_config(5)): each folder on the way too.
+
+_MODE = 0o755
+"""Of folders that are made: a mask of 002, usual on some systems, would let the group change them."""
+
+
+def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> HeldFolder:
+    """Open a private folder, by default for writing.
+
+    Raises
+    ------
+    Refused
+        Others can change it or its path; or it is to be written and not ours.
+    OSError
+        It cannot be opened or made.
+    """
+    found = walk_to_folder(path, make=_MODE if make else None, private=True)
+    return HeldFolder.of_descriptor(found, path, writing=writing)
+
+
+def read_private(folder: HeldFolder, name: str, *, own: bool = True) -> bytes:
+    """Read a file completely that no other user can change: ours, or with `own=False` root's.
+
+    Raises
+    ------
+    Refused
+        It is a link or no file, has several names, or others can change it.
+    OSError
+        It cannot be read.
+    """
+    with folder.opened(name, own=own) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        check_private(os.fstat(descriptor), folder.path / name)
+        return read_whole(file, folder.path / name)
