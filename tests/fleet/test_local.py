@@ -194,11 +194,11 @@ def test_another_version_or_library_is_refused(make_plan: Callable[..., Path], l
     plan = read_plan(make_plan(ALL + SHORT, n1=["A1"]))
     with pytest.raises(Refused, match=r"made by ssdlab 9.9, but .* runs"):
         check_version(plan.model_copy(update={"version": "9.9"}))
-    folder = FleetFolder.make(plan)
-    check_shared(folder, 0)
+    FleetFolder.make(plan)
+    check_shared(plan, 0)
     (library / ".fleet" / "token").write_text("another")
     with pytest.raises(Refused, match="belongs to another library"):
-        check_shared(folder, 0)
+        check_shared(plan, 0)
     (library / ".fleet" / "token").unlink()
     with pytest.raises(Refused, match="is not there"):
-        check_shared(folder, 0)
+        check_shared(plan, 0)

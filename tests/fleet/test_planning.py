@@ -299,7 +299,7 @@ def test_an_inventory_keeps_what_no_look_shows(library: Path) -> None:
         ["A1", "A2", "A3"],
     )
     less = take(library, [], "n1", "", drop=["A2"])
-    assert changes(now, less) == ["dropped: A2", "rack: rack 4 to none"]
+    assert changes(now, less) == ["not kept: A2", "rack: rack 4 to none"]
     for serial in ("A2", "A9"):
         with pytest.raises(UsageError, match=f"{serial} cannot be dropped: it is not in"):
             take(library, [], "n1", drop=[serial])

@@ -159,9 +159,13 @@ def resume(
     """
     from ssdlab.fleet.carrying_out import resume as continue_plan
     from ssdlab.fleet.fleet_folder import find_fleet
+    from ssdlab.fleet.quarantine import quarantined, release_command
 
     folder = find_fleet(plan, library_of(library))
     count = continue_plan(folder, backend=backend, destroy_all=destroy_all, wipe_signatures=wipe_signatures)
+    bad = quarantined(folder.library)
+    for serial in dict.fromkeys(job.serial for job in folder.plan.jobs if job.serial in bad):
+        say(f"left out: {bad[serial].words}; to release it: {release_command(serial, folder.library)}")
     if not count:
         say(f"nothing of {folder.plan.plan_id} is left to start: its jobs have succeeded or are running")
     return _ended(folder, json=json)
@@ -273,7 +277,7 @@ def _ended(folder: FleetFolder, *, json: bool) -> int:
 def _status(found: Sequence[JobStatus]) -> int:
     if any(each.state in {"failed", "refused"} for each in found):
         return 3
-    return 130 if any(each.state in {"interrupted", "cancelled"} for each in found) else 0
+    return 130 if any(each.state in {"interrupted", "cancelled", "not begun"} for each in found) else 0
 
 
 SCHEMA = "ssdlab.fleet-status/1"
@@ -314,14 +318,15 @@ def watch(
 ) -> int:
     """Follow a plan until all its jobs end. Changes nothing, and may be stopped at any time.
 
-    Exit status 0 if all jobs finished, 3 if one failed or was refused, 130 if one was interrupted.
+    Exit status 0 if all jobs finished, 3 if one failed or was refused, 130 if another is not finished.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or a prefix of it, or `last`.
     notify
-        Command to run at the end with the state as JSON on its standard input, or a URL to send it to.
+        Command to run at the end, without a shell, with the state as JSON on its standard input; or a URL to
+        send it to.
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """

@@ -84,15 +84,14 @@ def inventory(
     json
         Print the inventory as JSON, schema ssdlab.inventory/1.
     """
-    from ssdlab.fleet.inventory import changes, inventory_of, take
+    from ssdlab.fleet.inventory import changes, checked_host, inventory_of, take
     from ssdlab.fleet.slurm_files import gres_lines, node_line
     from ssdlab.model.errors import Refused
-    from ssdlab.results.lease import host_name
 
     shared = library_of(library)
     before = None
     try:
-        before = inventory_of(shared, host or host_name())
+        before = inventory_of(shared, checked_host(host))
     except Refused as error:
         say(f"not kept: {error.what}")
     taken = take(shared, simulated, host, rack, drop=drop)
@@ -238,22 +237,28 @@ def job(
 RELEASE_SCHEMA = "ssdlab.fleet-release/1"
 
 
-def release(serial: str, /, *more: str, library: Library = None, json: bool = False) -> None:
-    """Let plans take drives again that are in quarantine, because two of their runs failed.
+def release(*serials: str, library: Library = None, json: bool = False) -> None:
+    """Let plans take drives again that are in quarantine, because two of their runs failed; or list them.
 
     Parameters
     ----------
-    serial, more
-        Serial numbers of the drives.
+    serials
+        Serial numbers of the drives [default: none, and list what has failed].
     json
         Print what had failed as JSON, schema ssdlab.fleet-release/1.
     """
+    from ssdlab.fleet.quarantine import known_failures
     from ssdlab.fleet.quarantine import release as let_go
 
-    released = let_go(library_of(library), (serial, *more))
+    shared = library_of(library)
+    found = let_go(shared, serials) if serials else list(known_failures(shared).values())
     if json:
-        drives = [each.model_dump(mode="json") for each in released]
-        print_json({"schema": RELEASE_SCHEMA, "drives": drives})
-        return
-    for each in released:
-        say(f"released: {each.serial}, of which {counted(len(each.failures), 'run')} had failed")
+        drives = [each.model_dump(mode="json") for each in found]
+        print_json({"schema": RELEASE_SCHEMA, "released": bool(serials), "drives": drives})
+    elif serials:
+        for each in found:
+            say(f"released: {each.serial}, of which {counted(len(each.failures), 'run')} had failed")
+    else:
+        for each in found:
+            print_line(each.words, "warn" if each.quarantined else None)
+        say(f"{counted(sum(each.quarantined for each in found), 'drive')} in quarantine")

@@ -16,6 +16,7 @@ from ssdlab.drives import list_drives
 from ssdlab.fleet.drive_faults import drive_fault
 from ssdlab.fleet.fleet_plan import cap_words
 from ssdlab.fleet.inventory import (
+    FLEET,
     SHARED_WITHIN_S,
     TOKEN,
     check_ahead,
@@ -98,7 +99,7 @@ def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Loo
         Another version of ssdlab, another library, a clock that is off, or another drive.
     """
     check_version(folder.plan)
-    check_shared(folder)
+    check_shared(folder.plan)
     check_clock(folder.library)
     return check_drive(job, drives, _slot_here(folder, job))
 
@@ -120,7 +121,7 @@ def check_version(plan: FleetPlan) -> None:
         )
 
 
-def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None:
+def check_shared(plan: FleetPlan, within_s: float = SHARED_WITHIN_S) -> None:
     """Refuse a library that is not the one of the plan; a file just made may take its time to be seen.
 
     Raises
@@ -128,11 +129,11 @@ def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None
     Refused
         What the plan's library holds is not seen from here.
     """
-    token = folder.path.parent / TOKEN
+    token = Path(plan.library) / FLEET / TOKEN
     until = time.monotonic() + within_s
     while True:
-        seen = _token(folder.path.parent)
-        if seen == folder.plan.library_token:
+        seen = _token(token.parent)
+        if seen == plan.library_token:
             return
         if time.monotonic() >= until:
             raise Refused(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ssdlab.fleet.fleet_folder import FleetFolder
-    from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
     from ssdlab.fleet.trusted_files import BackendName
 
 
@@ -37,7 +37,7 @@ class Backend(Protocol):
 
     name: BackendName
 
-    def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
+    def check(self, plan: FleetPlan, jobs: Sequence[FleetJob]) -> None:
         """Refuse a plan that it cannot run, before anything starts.
 
         Raises

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.fleet.attendance import check_clock, check_shared, check_version
 from ssdlab.fleet.fleet_consent import check_consent, record_consent, standing_consent
 from ssdlab.fleet.fleet_folder import FleetFolder
+from ssdlab.fleet.quarantine import quarantined, release_command
 from ssdlab.fleet.status import find_backend, status_of, unfinished, usual_backend
 from ssdlab.model.errors import Refused
 
@@ -29,18 +31,28 @@ def begin(
     check_consent(plan, destroy_all, wipe_signatures=wipe_signatures)
     chosen = find_backend(backend or usual_backend())
     check_version(plan)
-    folder = FleetFolder.make(plan)
+    library = Path(plan.library)
+    check_shared(plan)
+    check_clock(library)
+    _check_quarantine(plan, library)
+    chosen.check(plan, plan.jobs)
+    folder = FleetFolder.make(plan)  # a plan that is refused leaves nothing behind
     if folder.submitted() is not None:
         raise Refused(
             f"plan {plan.plan_id} was started before",
             f"resume it: {folder.command('resume')}; to repeat all of it, make a new plan",
         )
-    check_shared(folder)
-    check_clock(folder.library)
-    chosen.check(folder, plan.jobs)
     folder.consent = record_consent(folder.path, plan, wipe_signatures=wipe_signatures)
     chosen.submit(folder, plan.jobs)
     return folder
+
+
+def _check_quarantine(plan: FleetPlan, library: Path) -> None:
+    bad = quarantined(library)
+    for job in plan.jobs:
+        if job.serial in bad:
+            release = release_command(job.serial, library)
+            raise Refused(bad[job.serial].words, f"make the plan again without it, or release it: {release}")
 
 
 def resume(
@@ -66,8 +78,9 @@ def resume(
     chosen = find_backend(backend or (given.backend if given is not None else usual_backend()))
     check_version(folder.plan)
     folder.cancel(again=True)
-    left = unfinished(status_of(folder))
-    chosen.check(folder, left)
+    bad = quarantined(folder.library)
+    left = [job for job in unfinished(status_of(folder)) if job.serial not in bad]
+    chosen.check(plan, left)
     if left:
         chosen.submit(folder, left)
     return len(left)

@@ -45,7 +45,7 @@ from ssdlab.results.seal import Broken, read_document, seal_document
 from ssdlab.runs.provenance import slot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from ssdlab.drives.opening import Look
 
@@ -148,13 +148,7 @@ def take(
     HostError
         The library cannot be written.
     """
-    name = host or host_name()
-    try:
-        _HOST.validate_python(name)
-    except ValidationError as error:
-        raise UsageError(
-            f"{excerpt(name)!r} is not a host name", "give one with --host: letters, digits, dots, hyphens"
-        ) from error
+    name = checked_host(host)
     looks = [each for each in list_drives() if each.identity is not None]
     refused = {each.identity.path: why for each in looks if each.identity and (why := _guarded(each))}
     drives: list[FleetDrive] = []
@@ -174,7 +168,8 @@ def take(
     kept = [each for each in known if each.simulated and each.serial not in {*named, *drop}]
     drives += [*kept, *given]
     _check_serials(drives)
-    _check_kept(name, known, drives, drop)
+    attached = {serial_on(name, each.identity) for each in looks if each.identity is not None}
+    _check_kept(name, known, drives, drop, attached)
     folder = fleet_folder(library)
     taken = Inventory(
         host=name,
@@ -193,16 +188,40 @@ def take(
     return taken
 
 
+def checked_host(host: str | None) -> str:
+    """Return the name of a host, by default of this one.
+
+    Raises
+    ------
+    UsageError
+        No host can be called so.
+    """
+    name = host or host_name()
+    try:
+        return _HOST.validate_python(name)
+    except ValidationError as error:
+        raise UsageError(
+            f"{excerpt(name)!r} is not a host name", "give one with --host: letters, digits, dots, hyphens"
+        ) from error
+
+
 def _check_kept(
-    host: str, known: Sequence[FleetDrive], drives: Sequence[FleetDrive], drop: Sequence[str]
+    host: str,
+    known: Sequence[FleetDrive],
+    drives: Sequence[FleetDrive],
+    drop: Sequence[str],
+    attached: Set[str],
 ) -> None:
-    """Refuse that a drive is gone which is not to be dropped, and to drop one that there is not."""
+    """Refuse that a drive is gone which is not to be dropped, and to drop one that there is not.
+
+    One that is attached and may not be written now is left out with its reason.
+    """
     here, were = {each.serial for each in drives}, {each.serial for each in known}
     for serial in drop:
         if serial in here or serial not in were:
             wrong = "is attached" if serial in here else "is not in the inventory"
             raise UsageError(f"{serial} cannot be dropped: it {wrong}", f"leave out --drop {serial}")
-    gone = [each.serial for each in known if each.serial not in {*here, *drop}]
+    gone = [each.serial for each in known if each.serial not in {*here, *drop, *attached}]
     if gone:
         words = "".join(f" --drop {shlex.quote(serial)}" for serial in gone)
         raise Refused(
@@ -216,7 +235,7 @@ def changes(before: Inventory, now: Inventory) -> list[str]:
     """Say what differs between two inventories of a host: drives that came, went or moved, and its rack."""
     old, new = ({each.serial: each for each in one.drives} for one in (before, now))
     came = [f"new: {serial}" for serial in new if serial not in old]
-    gone = [f"dropped: {serial}" for serial in old if serial not in new]
+    gone = [f"not kept: {serial}" for serial in old if serial not in new]
     moved = [
         f"moved: {serial} from {old[serial].slot} to {each.slot}"
         for serial, each in new.items()
@@ -466,6 +485,6 @@ def _read(folder: HeldFolder, name: str, *, private: bool) -> Inventory:
         raise Refused(
             f"the inventory {path} cannot be read: {why}",
             "give rack and simulated drives anew when you take it again on that host: "
-            f"ssdlab fleet inventory{library_words(path.parents[2])}",
+            f"ssdlab fleet inventory --host {path.stem}{library_words(path.parents[2])}",
             path=str(path),
         ) from error

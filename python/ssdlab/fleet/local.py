@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
-    from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
     from ssdlab.fleet.trusted_files import BackendName
 
 # What no two jobs of a host may have at once, of whatever plan or library: a lock for each thing.
@@ -143,7 +143,7 @@ class Local:
     def __init__(self) -> None:
         self._running: dict[str, tuple[FleetJob, subprocess.Popen[bytes]]] = {}
 
-    def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
+    def check(self, plan: FleetPlan, jobs: Sequence[FleetJob]) -> None:
         """Refuse jobs of other hosts."""
         away = sorted({job.host for job in jobs} - {host_name()})
         if away:
@@ -152,7 +152,7 @@ class Local:
                 "use --backend slurm, or plan only with this host's drives",
                 hosts=away,
             )
-        del folder
+        del plan
 
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
         """Run jobs until all have ended.
@@ -184,9 +184,9 @@ class Local:
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
         """Return the running jobs; while a command works on the plan, the others wait."""
-        found = {job.name: Queued("waiting", reason=_why(folder, job)) for job in _waiting(folder)}
         attempts = folder.attempts()
         at_work = [job for job in folder.plan.jobs if _goes_on(folder, job, attempts)]
+        found = {job.name: Queued("waiting", reason=_why(folder, job, at_work)) for job in _waiting(folder)}
         return {**found, **{job.name: Queued("running", job.host) for job in at_work}}
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
@@ -303,13 +303,19 @@ def _waiting(folder: FleetFolder) -> list[FleetJob]:
     return []
 
 
-def _why(folder: FleetFolder, job: FleetJob) -> str:
-    """Say what a job waits for that another plan has; nothing of its own plan's order."""
+def _why(folder: FleetFolder, job: FleetJob, at_work: Sequence[FleetJob]) -> str:
+    """Say what a job waits for: a thing that another has, or its turn."""
     if job.host != host_name():
         return ""
-    own = f" of plan {folder.plan.plan_id}"
+    for other in at_work:
+        for thing in job.holds:
+            if thing in other.holds:
+                return f"waits for {thing}, used by job {other.name} ({other.serial})"
     found = ((thing, holder(thing)) for thing in job.holds)
-    return "; ".join(f"waits for {thing}, used by {who}" for thing, who in found if who and own not in who)
+    if held := "; ".join(f"waits for {thing}, used by {who}" for thing, who in found if who):
+        return held
+    limit = folder.plan.at_once
+    return "waits for a CPU" if limit is None else f"at_once = {limit}: begins when a job ends"
 
 
 def _at_work(library: Path, job: FleetJob) -> bool:

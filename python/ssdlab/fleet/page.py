@@ -481,7 +481,7 @@ def _rule(found: Sequence[Population]) -> str:
     chance, lowest = fixed_share_text(FALSE_ALARMS), fixed_share_text(MIN_SIGMA)
     return (
         "A drive is an outlier if the logarithm of a figure is far from the median, in median absolute "
-        "deviations, or if its runs gave no figure. If drives vary only by chance (normally distributed), "
+        "deviations, or if its runs gave no figure. If drives vary only by chance (lognormally), "
         f"at most {chance} of pages name an outlier, over all {len(found)} figures. "
         "Drift over repeats has the same chance. "
         f"At least {VALUES_MIN} drives are needed; a spread below {lowest} counts as {lowest}. "

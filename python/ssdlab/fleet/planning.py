@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 from ssdlab.drives.opening import Look
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, Task, holds_of
 from ssdlab.fleet.inventory import own_version
-from ssdlab.fleet.quarantine import quarantined
+from ssdlab.fleet.quarantine import quarantined, release_command
 from ssdlab.fleet.selection import Drives
 from ssdlab.fleet.status import status_of, unfinished
 from ssdlab.fleet.trusted_files import misfit_text
@@ -55,6 +54,7 @@ def chosen_drives(
     inventories: Sequence[Inventory],
     faults: list[LabError],
     bad: Mapping[str, Failures] | None = None,
+    release: Callable[[str], str] = str,
 ) -> tuple[Placed, ...]:
     """Return the drives that a selection means, each once, in its order; what does not exist is a fault.
 
@@ -73,8 +73,9 @@ def chosen_drives(
     for wanted in (*golden, *selection.drives):
         for serial in wanted.serials:
             if serial in bad:
-                advice = f"leave it out, or release it: ssdlab fleet release {shlex.quote(serial)}"
-                faults.append(UsageError(bad[serial].words, advice))
+                faults.append(
+                    UsageError(bad[serial].words, f"leave it out, or release it: {release(serial)}")
+                )
         wanted = wanted.model_copy(update={"serials": tuple(s for s in wanted.serials if s not in bad)})
         for find in _finders(wanted, everywhere, taken):
             try:
@@ -155,7 +156,8 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     """
     faults: list[LabError] = []
     bad = quarantined(library)
-    chosen = chosen_drives(selection, inventories, faults, bad)
+    release = partial(release_command, library=library)
+    chosen = chosen_drives(selection, inventories, faults, bad, release)
     jobs: list[FleetJob] = []
     problems = _too_many_cpus(selection, inventories, chosen)
     planner = _Planner(selection, library)
@@ -225,9 +227,11 @@ def plan_unfinished(folder: FleetFolder, inventories: Sequence[Inventory]) -> Fl
         own |= {"consent_id": drive.who.consent_id, "signatures": drive.signatures}
         own |= {"name": f"{len(jobs) + 1:04}", "run_id": new_run_id(word)}
         jobs.append(job.model_copy(update=own))
-    if not jobs:
-        raise UsageError(f"nothing of plan {old.plan_id} can be planned again", "make a plan of a selection")
     left = {job.serial: excerpt(bad[job.serial].words, 250) for job in unfinished(found) if job.serial in bad}
+    if not jobs:
+        why = f": {'; '.join(left.values())}" if left else ""
+        advice = f"release it: {release_command(min(left), folder.library)}" if left else "all jobs finished"
+        raise UsageError(f"nothing of plan {old.plan_id} can be planned again{why}", advice)
     name = old.plan_id.split("-", 2)[2]
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     own = {"plan_id": f"{stamp}-{name}", "created": now(), "version": own_version(), "key_seal": None}

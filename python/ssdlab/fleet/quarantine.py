@@ -6,6 +6,7 @@ interruption, the loss of a host and an error of the host are no failure of a dr
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from pydantic import Field, ValidationError
 
 from ssdlab.fleet.inventory import FLEET
 from ssdlab.fleet.trusted_files import HostName, JobName, Line, PlanId, Serial, private_folder, read_private
+from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.model.errors import DriveError, Refused, excerpt, unknown
 from ssdlab.model.frozen import Stored
@@ -55,8 +57,9 @@ class Failures(Stored):
     def words(self) -> str:
         """What failed, in a sentence."""
         last = self.failures[-1]
+        state = "is in quarantine" if self.quarantined else "is not in quarantine"
         count = counted(len(self.failures), "run")
-        return f"{self.serial} is in quarantine: {count} failed, the last in plan {last.plan}: {last.what}"
+        return f"{self.serial} {state}: {count} failed, the last in plan {last.plan}: {last.what}"
 
 
 def failure_of(run: Path) -> Failure | None:
@@ -139,3 +142,8 @@ def release(library: Path, serials: Sequence[str]) -> list[Failures]:
 def _name(serial: str) -> str:
     """Return the name of a drive's file: a serial may have characters that no name has."""
     return serial.encode().hex() + ".json"
+
+
+def release_command(serial: str, library: Path) -> str:
+    """Return the command that releases a drive."""
+    return f"ssdlab fleet release {shlex.quote(serial)}{library_words(library)}"

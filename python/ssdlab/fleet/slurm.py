@@ -44,7 +44,7 @@ _REASONS = {
     "None": "",
     "Resources": "waits for CPUs",
     "Priority": "Slurm has jobs of higher priority",
-    "Licenses": "waits for a licence",
+    "Licenses": "waits until Slurm gives it its licence",
     "Dependency": "waits for another job",
     "BeginTime": "was requeued and will start again",
     "JobHeldUser": "held by its user: release it with scontrol release",
@@ -78,16 +78,18 @@ class Slurm:
 
     name: BackendName = "slurm"
 
-    def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
+    def check(self, plan: FleetPlan, jobs: Sequence[FleetJob]) -> None:
         """Refuse a plan whose drives or licences differ from Slurm's configuration."""
         nodes = _nodes(ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
         known = _licences()
         wanted = {shared: licence(shared) for job in jobs for shared in job.shared}
         problems += [
-            f"there is no licence {name} for {shared}" for shared, name in wanted.items() if name not in known
+            f"there is no licence {name} for {shared}: add Licenses={name}:1 to slurm.conf"
+            for shared, name in wanted.items()
+            if name not in known
         ]
-        at_once, hosts = folder.plan.at_once, {job.host for job in jobs}
+        at_once, hosts = plan.at_once, {job.host for job in jobs}
         if at_once is not None and at_once < len(hosts) and known.get(SLOTS, 0) < at_once:
             problems.append(
                 f"at_once = {at_once} of {len(hosts)} hosts needs a licence: Licenses={SLOTS}:{SLOTS_TOTAL}"
@@ -97,7 +99,7 @@ class Slurm:
             raise Refused(
                 f"Slurm lacks what the plan needs: {'; '.join(problems[:8])}{more}",
                 "record the hosts' inventories again and put their lines into slurm.conf and gres.conf "
-                f"(`ssdlab fleet inventory --slurm{library_words(folder.library)}` prints them), "
+                f"(`ssdlab fleet inventory --slurm{library_words(Path(plan.library))}` prints them), "
                 "then make the plan again",
                 problems=problems,
             )
@@ -107,7 +109,7 @@ class Slurm:
         given: dict[str, str] = {}
         limit = _Limit.of(folder.plan.at_once, jobs)
         of_host: dict[str, list[str]] = {}
-        for number, job in enumerate(jobs):
+        for number, job in enumerate(_in_turns(jobs)):
             others = of_host.setdefault(job.host, [])
             slots = limit.of_host.get(job.host, len(jobs))
             before = given[others[-slots]] if len(others) >= slots else None
@@ -128,7 +130,7 @@ class Slurm:
             return {}
         rows = _rows(ask("squeue", "--noheader", "--all", f"--format={_COLUMNS}"))
         bad, used = {}, frozenset[str]()
-        if any(row.kind == "waiting" for row in rows):
+        if any(row.kind in {"waiting", "running"} for row in rows):
             bad = _bad_nodes(ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E"))
         if any(row.reason in {"Resources", "Priority"} for row in rows):
             used = _used(ask("scontrol", "show", "node", "--details", "--oneliner"))
@@ -140,6 +142,15 @@ class Slurm:
         numbers = [] if given is None else [given.jobs[job.name] for job in jobs if given.jobs.get(job.name)]
         for at in range(0, len(numbers), 200):
             ask("scancel", *numbers[at : at + 200])
+
+
+def _in_turns(jobs: Sequence[FleetJob]) -> list[FleetJob]:
+    """Return jobs host by host in turns, so that no host takes all slots of a limit."""
+    places, counts = {}, Counter[str]()
+    for job in jobs:
+        places[job.name] = counts[job.host]
+        counts[job.host] += 1
+    return sorted(jobs, key=lambda job: places[job.name])
 
 
 @dataclass(frozen=True)
@@ -246,7 +257,7 @@ def requeue(number: str) -> None:
     ask("scontrol", "requeue", number)
 
 
-_COLUMNS = "%i|%T|%N|%r|%W|%b|%E|%u|%j"
+_COLUMNS = "%i|%T|%N|%r|%W|%b|%E|%S|%u|%j"
 
 
 @dataclass(frozen=True)
@@ -267,6 +278,10 @@ class Row:
         What it has or wants, by the names of Slurm.
     after
         Numbers of the jobs that it waits for.
+    begins
+        When it begins or began, as Slurm has it.
+    ending
+        Whether its processes have ended, and Slurm clears up after it.
     """
 
     number: str
@@ -276,6 +291,8 @@ class Row:
     licences: frozenset[str] = frozenset()
     drives: frozenset[str] = frozenset()
     after: tuple[str, ...] = ()
+    begins: str = ""
+    ending: bool = False
     user: str = ""
     name: str = ""
 
@@ -284,7 +301,9 @@ def _rows(text: str) -> list[Row]:
     """Read the lines of squeue in `_COLUMNS`."""
     found = []
     for line in text.splitlines():
-        number, state, node, reason, licences, gres, after, user, name = (line.split("|", 8) + [""] * 8)[:9]
+        number, state, node, reason, licences, gres, after, begins, user, name = (
+            line.split("|", 9) + [""] * 9
+        )[:10]
         found.append(
             Row(
                 number,
@@ -294,6 +313,8 @@ def _rows(text: str) -> list[Row]:
                 frozenset(re.findall(r"([^,:()\s]+)(?::\d+)?", licences)) - {"null"},
                 frozenset(kind.lower() for kind in re.findall(rf"\b{GRES}[:/]([^:,()]+)", gres)),
                 tuple(re.findall(r"after\w*:(\d+)", after)),
+                begins,
+                state == "COMPLETING",
                 user,
                 name,
             )
@@ -316,9 +337,11 @@ def _bad_nodes(text: str) -> dict[str, str]:
     bad: dict[str, str] = {}
     for line in text.splitlines():
         node, state, why = (*line.split("|", 2), "", "")[:3]
+        reason = "" if why in {"", "none", "None"} else f": {why}"
         if any(word in state for word in _BAD_NODE):
-            reason = "" if why in {"", "none", "None"} else f": {why}"
             bad[node] = f"node {node} is {state.rstrip('*')}{reason}"
+        elif state.endswith("*"):
+            bad[node] = f"node {node} does not respond to Slurm{reason}"
     return bad
 
 
@@ -351,12 +374,12 @@ def explained(
 
     def who(row: Row) -> str:
         job = of_number.get(row.number)
-        return f"job {row.number} of {row.user}" if job is None else _named(job)
+        return f"Slurm's job {row.number} of {row.user}" if job is None else _named(job)
 
     def ends(of: Sequence[Row]) -> str:
         named = [who(row) for row in of]
         some = " or ".join(filter(None, (", ".join(named[:-1][:_NAMED]), named[-1])))
-        return f"begins when {some} ends"
+        return f"begins when {some} ends" + (", which Slurm clears up after" if of[-1].ending else "")
 
     def why(row: Row, job: FleetJob) -> str:
         limit = f"at_once = {plan.at_once}: "
@@ -372,6 +395,8 @@ def explained(
             return (
                 f"{ends(same)}: both use {', '.join(e for e in job.holds if e.startswith(('link', 'host')))}"
             )
+        if row.reason == "BeginTime" and row.begins:
+            return f"was requeued and will start again at {row.begins.replace('T', ' ')}"
         if row.reason == "Licenses":
             for name in map(licence, job.shared):
                 if having := [each for each in running if name in each.licences]:
@@ -389,8 +414,8 @@ def explained(
     for row in rows:
         job = of_number.get(row.number)
         if job is not None and row.kind is not None:
-            waits = "" if row.kind == "running" else why(row, job)
-            found[job.name] = Queued(row.kind, row.node or (job.host if job.host in bad else ""), waits)
+            reason = bad.get(row.node, "") if row.kind == "running" else why(row, job)
+            found[job.name] = Queued(row.kind, row.node or (job.host if job.host in bad else ""), reason)
     return found
 
 

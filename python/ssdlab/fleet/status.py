@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
 from ssdlab.fleet.local import Local
-from ssdlab.fleet.quarantine import quarantined
+from ssdlab.fleet.quarantine import quarantined, release_command
 from ssdlab.fleet.slurm import Slurm, is_set_up
 from ssdlab.model.errors import HostError, unknown
 from ssdlab.results.progress import Progress, read_live
@@ -133,21 +132,22 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
     ]
-    if silent:
+    if silent:  # what the back end may have still, waits
+        known = {"finished", "running", "refused"}
         return tuple(
-            each if each.state in {"finished", "running"} else replace(each, reason=silent) for each in found
+            each if each.state in known else replace(each, state="waiting", reason=silent) for each in found
         )
     heard = (_with_silence(folder, each, given) for each in found)
     bad = quarantined(folder.library)
-    return tuple(_with_quarantine(_with_fault(each, faults), bad) for each in heard)
+    return tuple(_with_quarantine(folder, _with_fault(each, faults), bad) for each in heard)
 
 
-def _with_quarantine(found: JobStatus, bad: Mapping[str, Failures]) -> JobStatus:
+def _with_quarantine(folder: FleetFolder, found: JobStatus, bad: Mapping[str, Failures]) -> JobStatus:
     """Say of a job that is not finished that its drive is in quarantine, and how it is released."""
     if found.state == "finished" or found.job.serial not in bad:
         return found
-    command = f"ssdlab fleet release {shlex.quote(found.job.serial)}"
-    return replace(found, reason=f"{bad[found.job.serial].words}; to release it: {command}")
+    release = release_command(found.job.serial, folder.library)
+    return replace(found, reason=f"{bad[found.job.serial].words}; to release it: {release}")
 
 
 def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None) -> JobStatus:
@@ -160,7 +160,9 @@ def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None
     if given is None or not number or found.state != "not begun" or found.attempts:
         return found
     if time.time() - given.given.get(name, 0.0) < SHARED_WITHIN_S:  # what it wrote may only be late
-        return found
+        return replace(
+            found, state="waiting", reason=f"{given.backend} no longer has it; its host may be late"
+        )
     why = f"job {number} of {given.backend} ended without a record in the library"
     return replace(
         found, state="failed", reason=f"{why}: check that {found.host} has {folder.library} mounted"
@@ -207,6 +209,8 @@ def _why_ended(state: State, last: Attempt | None) -> str:
     """Say why a job that no back end has is not finished, where its last attempt gave no sentence."""
     if state == "cancelled":
         return "the plan was cancelled"
+    if state == "not begun":
+        return "no command is working on the plan: ssdlab fleet resume"
     if state not in {"interrupted", "failed"} or last is None:
         return ""
     if last.ended is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import shlex
+import shutil
 import subprocess
 import urllib.error
 import urllib.request
@@ -83,6 +84,9 @@ def check_receiver(receiver: str) -> None:
         raise UsageError(f"--notify {receiver!r} is no command: {error}", "close its quotes") from error
     if not words:
         raise UsageError("--notify is empty", "name a command, or a URL that begins with http")
+    if not receiver.startswith(_URLS) and shutil.which(words[0]) is None:
+        advice = "name a program; what needs a shell is written as: sh -c '...'"
+        raise UsageError(f"--notify: there is no program {words[0]}", advice)
 
 
 def tell(receiver: str, document: Mapping[str, object]) -> None:
