@@ -9,6 +9,7 @@ import pytest
 
 from machine import mounts
 from ssdlab.drives import open_drive
+from ssdlab.drives.environment import environment_facts
 from ssdlab.host.block_queue import read_conditions
 from ssdlab.host.environment import (
     CgroupLimits,
@@ -19,7 +20,6 @@ from ssdlab.host.environment import (
     read_queues,
 )
 from ssdlab.host.identity import block_identity
-from ssdlab.runs.provenance import environment_facts
 
 MIB = 1 << 20
 

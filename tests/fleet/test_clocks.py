@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ssdlab.fleet.attendance import check_clock
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.fleet_plan import read_plan
+from ssdlab.fleet.host_checks import check_clock
 from ssdlab.model.errors import Refused
 
 pytestmark = pytest.mark.long

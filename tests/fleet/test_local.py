@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from ssdlab.drives.opening import Look
-from ssdlab.fleet.attendance import check_drive, check_shared, check_version
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.fleet_plan import FleetPlan, read_plan
+from ssdlab.fleet.host_checks import check_drive, check_shared, check_version
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Refused
 from ssdlab.results.run_folder import RunFolder, read_manifest

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ssdlab.fleet.drive_faults import host_faults
 from ssdlab.fleet.fleet_consent import CONSENT, record_consent, standing_consent
 from ssdlab.fleet.fleet_plan import read_plan
+from ssdlab.fleet.host_checks import host_faults
 from ssdlab.fleet.inventory import FleetDrive, Inventory, changes, plain_identity, read_inventories, take
 from ssdlab.fleet.planning import plan_fleet
 from ssdlab.fleet.selection import parse_selection

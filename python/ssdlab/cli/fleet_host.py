@@ -30,7 +30,7 @@ def check(*, host: Host = None, job: Name | None = None, library: Library = None
     json
         Print JSON, schema ssdlab.fleet-check/1: `faults` by serial, and why the job was `ended`.
     """
-    from ssdlab.fleet.drive_faults import host_faults, note_health
+    from ssdlab.fleet.host_checks import host_faults, note_health
     from ssdlab.fleet.slurm_files import end_job, script_faults
     from ssdlab.model.errors import HostError
     from ssdlab.results.lease import host_name
@@ -171,8 +171,8 @@ def job(
     """
     from ssdlab.cli import dispatch
     from ssdlab.cli.failures import as_lab_error
-    from ssdlab.fleet.attendance import attend, command_of, consent_words
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+    from ssdlab.fleet.host_checks import attend, command_of, consent_words
     from ssdlab.fleet.inventory import inventory_of
     from ssdlab.fleet.quarantine import DriveFailure, failure_of, note_failure, of_drive
     from ssdlab.fleet.slurm import requeue

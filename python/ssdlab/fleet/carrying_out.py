@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.fleet.attendance import check_clock, check_shared, check_version
 from ssdlab.fleet.fleet_consent import check_consent, record_consent, standing_consent
 from ssdlab.fleet.fleet_folder import FleetFolder
+from ssdlab.fleet.host_checks import check_clock, check_shared, check_version
 from ssdlab.fleet.quarantine import quarantined, release_command
 from ssdlab.fleet.status import find_backend, status_of, unfinished, usual_backend
 from ssdlab.model.errors import Refused

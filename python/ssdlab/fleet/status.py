@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.fleet.drive_faults import known_faults
+from ssdlab.fleet.host_checks import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
 from ssdlab.fleet.local import Local
 from ssdlab.fleet.quarantine import quarantined, release_command

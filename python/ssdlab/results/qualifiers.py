@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 CATALOGUE: dict[str, Kind] = {
     "failed-io": Kind(
         "failed I/O",
-        "I/O failed while it was measured, or the drive or its link reported errors.",
+        "I/O failed during the measurement, or the drive or its link reported errors.",
         "check the kernel log and the drive's health; ssdlab show names the steps",
     ),
     "state-moved": Kind(
@@ -48,7 +48,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "state-unproven": Kind(
         "state unproven",
-        "The figure is named after a drive state that the run does not prove.",
+        "The run does not prove the drive state in the figure's name.",
         "precondition for longer: without --quick, with a cool drive and an idle host",
     ),
     "not-judged": Kind(
@@ -93,7 +93,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "imported": Kind(
         "imported, state unproven",
-        "Another program measured it: the drive's state is unproven, and it is ranked only among imports.",
+        "Another program measured it, in an unproven drive state; it is ranked only among imports.",
         "measure it with ssdlab: ssdlab methods",
         frozenset({"ratings", "claims"}),
     ),
@@ -105,12 +105,12 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "written-once": Kind(
         "written once",
-        "The drive had been written once, and not preconditioned to steady state.",
+        "The drive was written once, not preconditioned to steady state.",
         forbids=_NONE,
     ),
     "one-pass": Kind(
         "one random pass",
-        "One random pass prepared the drive, not SNIA's preconditioning.",
+        "One random pass prepared the drive, instead of SNIA's preconditioning.",
         forbids=_NONE,
     ),
     "placed": Kind(
@@ -120,7 +120,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "modelled": Kind(
         "modelled",
-        "The tail follows the profile's assumptions, and is not evidence about any real drive.",
+        "The tail follows the profile's assumptions; it is no evidence about a real drive.",
         forbids=_NONE,
     ),
     "example": Kind(

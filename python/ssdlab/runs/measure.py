@@ -132,7 +132,7 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         with _metering(meter, options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)
         if not options.save:
-            from ssdlab.runs.provenance import environment_facts
+            from ssdlab.drives.environment import environment_facts
 
             return measurement.with_facts(environment=environment_facts(held))
         assert log is not None

@@ -6,11 +6,10 @@ import os
 import secrets
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives.ratings import rated_values
 from ssdlab.host.consent import has_own_name
-from ssdlab.host.environment import read_environment
 from ssdlab.host.held_folder import hold
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.lease import host_name
@@ -196,22 +195,10 @@ def tool_of(drive: DriveInfo, package: str | None = None) -> dict[str, JsonValue
     return {**found, **({"plugin": package} if package else {})}
 
 
-def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON: host, rig file and drive record."""
-    from ssdlab.drives.drive_record import find_record
-    from ssdlab.host.platform import read_platform
-
-    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
-    record = find_record(drive.identity.model, drive.identity.serial)
-    return {
-        **read_environment(drive.identity).as_dict(),
-        "platform": platform_facts,
-        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
-    }
-
-
 def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
+    from ssdlab.drives.environment import environment_facts
+
     return {**environment_facts(drive, rig), "place": place_of(drive)}
 
 
