@@ -301,7 +301,7 @@ class _Job:
             given.wrong("with a queue, fio flushes during the writes, ssdlab after them", "write iodepth=1")
         if len(self.directions) > 1:
             given.wrong("in a mix, fio flushes after reads too", "make two jobs of it, one that writes")
-        self.remarks.append(f"{name}={every} (line {given.line}): ssdlab also flushes after the last write")
+        self.remarks.append(f"{name}={every} (line {given.line}): a flush follows the last write as well")
         return {"flush": name, "flush_every": every}
 
     def _ops(self) -> object:
