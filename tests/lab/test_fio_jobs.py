@@ -344,7 +344,7 @@ def test_variables_and_includes(tmp_path: Path) -> None:
         (job("size=1m\nrw=randread\nrandom_distribution=zoned:50/10:50/80"), 7, "zones"),
         (job("size=1m\nfilename=/dev/a:/dev/b"), 6, "each drive"),
         (job("size=1m\n[b]\nfilename=/dev/b\nsize=1m"), 7, "each drive"),
-        (job("size=1m\nwait_for=b"), 6, "no job 'b'"),
+        (job("size=1m\nwait_for=b"), 6, "no job named 'b'"),
         (job("size=1m\nruntime=1\nexitall\n[b]\nsize=2m"), 7, "end the others"),
         (job("size=1m\nnumjobs=300"), 6, "256"),
         (job("size=1m\ncpus_allowed=0-3"), 6, "split"),
