@@ -2,10 +2,10 @@
 
 **Giving up**: a thread too far behind its schedule, or a queue too long; on closed rows. ACT 6 stops when a
 thread is later than max-lag-sec (10 s); versions before 6 stopped when more than 100,000 small I/Os were
-queued, and the large-block threads at 10 s as ever. Both bounds are here times: so many I/Os are as old as
-their number over their rate. What is still due when the test ends was never that late and stops nothing. A
-search need not wait for the end of a slice that has failed: so many reads were slow that it fails even if all
-that are still due are fast. That a load falls behind is no reason: what a stall left undone may be caught up.
+queued, and the large-block threads at 10 s as ever. Both bounds are times here: n waiting I/Os at a rate r
+are n / r seconds old. What is still due when the test ends was never that late and stops nothing. A search
+need not wait for the end of a slice that has failed: so many reads were slow that it fails even if all that
+are still due are fast. A load that falls behind is not given up: what a stall left undone may be caught up.
 
 **Verdict**: a drive passes at a load when in every slice of an hour fewer than 5 % of the reads take 1 ms or
 longer, fewer than 1 % 8 ms, and fewer than 0.1 % 64 ms. The limits never changed; what is counted did. Up to

@@ -154,7 +154,7 @@ def command_of(words: Sequence[str]) -> str | None:
 
 
 def in_own_words(words: Sequence[str], advice: str) -> str:
-    """Return advice in terms that fit the called command.
+    """Reword advice for the command that was called.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ class PlanLine:
 
 
 def lines_of(steps: Sequence[PlannedStep]) -> list[PlanLine]:
-    """Return a line per step, per kind of step in rounds, and per search."""
+    """Return a line for each step and search; steps of rounds have one line for each kind."""
     first = next((at for at, step in enumerate(steps) if step.verb == Stretch.verb), len(steps))
     rounds = (line for stretch in _stretches(steps[first:]) for line in _round(stretch))
     return [*_searched(steps[:first]), *rounds]

@@ -119,7 +119,7 @@ class OutputFile(Closing):
 
     @contextmanager
     def replacing(self) -> Iterator[int]:
-        """Give the descriptor of a new file; after the block it has the name, all of it or nothing."""
+        """Give the descriptor of a new file, which replaces the old one when the block succeeds."""
         with self._errors():
             self.check()
             with self.folder.replacing(self.name, durable=False) as descriptor:

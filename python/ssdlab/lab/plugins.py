@@ -371,7 +371,7 @@ class _Guard:
     def named(
         self, call: Callable[_P, _T], *, pure: bool = False, quiet: bool = False, of: object = None
     ) -> Callable[_P, _T]:
-        """Return a function whose failures name the package.
+        """Wrap a function so that its failures name its package.
 
         Parameters
         ----------

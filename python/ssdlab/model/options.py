@@ -62,7 +62,7 @@ Share = Annotated[float, BeforeValidator(parse_share), Metavar("PERCENT")]
 
 
 def endurance_cap(text: str) -> float:
-    """Return the meaning of ``--endurance-cap``: a share, possibly above 1, or whole bytes.
+    """Read ``--endurance-cap``: a share, possibly above 1, or whole bytes.
 
     >>> endurance_cap("150%"), endurance_cap("40TB")
     (1.5, 40000000000000)

@@ -67,7 +67,7 @@ def forbidding(found: Iterable[Qualifier], use: Use) -> tuple[Qualifier, ...]:
 
 
 def labels(found: Iterable[Qualifier]) -> str:
-    """Return the labels in one line; empty without qualifiers."""
+    """Return the labels in one line; an empty text if there are none."""
     return ", ".join(dict.fromkeys(each.label for each in found))
 
 

@@ -78,7 +78,7 @@ class Observer(Protocol):
         """Note that a step is finished, or was read back from the journal."""
 
     def ended(self, status: Status) -> None:
-        """Note that the run ended, finally or for now."""
+        """Note that the run ended, for good or until it is resumed."""
 
 
 # `live.json`: what `ssdlab watch` reads while a run goes on; renamed into place about once a second.

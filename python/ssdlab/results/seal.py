@@ -75,7 +75,7 @@ class Chain:
         return body + f',"seal":"{self.seal}"}}\n'.encode()
 
     def read(self, line: bytes) -> bytes:
-        """Return the JSON of the next line (without newline), without its seal.
+        """Read the next line, and return its JSON without newline and seal.
 
         Raises
         ------

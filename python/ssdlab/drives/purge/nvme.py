@@ -1,4 +1,4 @@
-"""NVMe: Sanitize, which goes on in the drive by itself, and Format with secure erase, which is waited for.
+"""NVMe: Sanitize, which continues in the drive, and Format with secure erase, which blocks until it is done.
 
 Source: NVM Express Base Specification 2.0c, 5.14 (Format NVM), 5.24 (Sanitize), 8.21 (Sanitize Operations),
 figure 247 (Sanitize Status log), figure 275 (SANICAP, FNA).

@@ -178,7 +178,7 @@ class Governor:
         return wanted
 
     def write(self, value: str) -> None:
-        """Set it for every policy, or each as named."""
+        """Write one value to every policy, or a value to each policy by its name."""
         each = dict(part.split("=", 1) for part in value.split(",")) if "=" in value else {}
         for path in self._paths():
             write_file(path, each.get(path.parent.name, value), self.name)

@@ -4,7 +4,7 @@ A log has a line for each I/O or, with `log_avg_msec`, for each interval of each
 did nothing there is no line, so empty intervals are put back here. Columns are time in ms, value, direction,
 block size, and others that are not needed. Values are IOPS, KiB/s, or the unit of the version's latencies;
 of a log of single I/Os those of bw and iops mean nothing, and its lines are counted. A line of a histogram
-log has the counts of one interval, `log_hist_coarseness` times two buckets in one.
+log has the counts of one interval; each of its buckets is 2^`log_hist_coarseness` of fio's.
 
 A job's options name its logs and define their meaning, so a log without a result is refused.
 

@@ -230,7 +230,7 @@ class MedianInterval:
 
 
 def median_interval(values: Sequence[float], wanted: float = CONFIDENCE) -> MedianInterval:
-    """Return the median of runs and its confidence interval, which assumes nothing of their spread.
+    """Return the median of runs and its distribution-free confidence interval.
 
     The chance that exactly k of n independent runs lie below the median is binomial with probability one
     half, whatever the distribution is. So the interval from the k-th smallest to the k-th largest value holds
