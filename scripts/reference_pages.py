@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/reference from the code: methods, suites, commands, warnings, and options of fio's job files.
+"""Write docs/reference from the code: methods, suites, commands, warnings, qualifiers, fio's job options.
 
 Run by `make reference`. Nothing in these pages is typed twice: prose is the docstring that `ssdlab methods`
 prints, parameters are those that a run takes, options those that the command line takes.
@@ -26,6 +26,7 @@ from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import SUITES, find_method
 from ssdlab.lab.suites import all_suites
 from ssdlab.model.warning_texts import CATALOGUE
+from ssdlab.results import qualifiers
 
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method, Params
@@ -74,7 +75,8 @@ def pages() -> dict[str, str]:
     made |= {f"methods/{name}.md": _method_page(method) for name, method in methods.items()}
     made["commands/README.md"] = _commands_list()
     made |= {f"commands/{word}.md": _command_page(word) for word in _words()}
-    made |= {"warnings.md": _warnings_page(), "fio-options.md": _fio_options_page()}
+    made |= {"warnings.md": _warnings_page(), "qualifiers.md": _qualifiers_page()}
+    made["fio-options.md"] = _fio_options_page()
     return {path: MARK + text for path, text in made.items()}
 
 
@@ -314,6 +316,29 @@ def _warnings_page() -> str:
         "| code | level | because |",
         "|---|---|---|",
         *(_row(f"`{code}`", entry.level, entry.cause) for code, entry in CATALOGUE.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _qualifiers_page() -> str:
+    uses = {qualifiers.ALL_USES: "anything", frozenset(): ""}
+    lines = [
+        "# Figure qualifiers",
+        "",
+        "What limits a figure, by code: [runs](../runs.md#figure-qualifiers) says where each is kept.",
+        "",
+        "| code | label | what it means | not used for | what to do |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        _row(
+            f"`{code}`",
+            kind.label,
+            kind.sentence,
+            uses.get(kind.forbids, ", ".join(sorted(kind.forbids))),
+            kind.advice,
+        )
+        for code, kind in qualifiers.CATALOGUE.items()
     ]
     return "\n".join(lines) + "\n"
 
