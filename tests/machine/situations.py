@@ -90,7 +90,7 @@ MESSAGES = {
     "unused-bcache": "{target} carries a bcache device",
     "unused-luks": "{target} carries a LUKS volume",
     "signatures-not-readable": (
-        "what is on {target} is unknown: wipefs is not installed, and is needed here"
+        "the content of {target} is unknown: wipefs is not installed, and is needed here"
     ),
     # Files.
     "foreign-file": "{target} would be overwritten, and it was not made by ssdlab",
