@@ -131,7 +131,7 @@ def test_slurm_is_asked_to_begin_a_job_again_that_failed(
 
 
 def test_what_failed_is_kept_of_each_drive_and_damage_is_named(library: Path) -> None:
-    serial = 'S/64 "x"'
+    serial = 'S/64 "x"' + 118 * "y"  # as long as a serial may be
     note_failure(library, serial, FAILURE)
     assert not quarantined(library)
     note_failure(library, serial, FAILURE)

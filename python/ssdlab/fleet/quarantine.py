@@ -1,11 +1,12 @@
-"""Drives that failed twice: no plan takes them again until somebody releases them.
+"""Drives that failed twice: no plan takes them again until a user releases them.
 
-Why runs failed is kept in the library, a file for each drive in `.fleet/quarantine`. A refusal, an
-interruption, the loss of a host and an error of the host are no failure of a drive.
+The library has a file for each drive in `.fleet/quarantine`, with the reasons. A drive does not fail by a
+refusal, an interruption, or the loss or an error of its host.
 """
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 FOLDER = "quarantine"
 FAILURES = 2
-"""So many put a drive into quarantine."""
+"""Number of failed runs that put a drive into quarantine."""
 
 
 class DriveFailure(Stored):
@@ -121,7 +122,7 @@ def quarantined(library: Path) -> dict[str, Failures]:
 
 
 def release(library: Path, serials: Sequence[str]) -> list[Failures]:
-    """Forget what failed on drives, so that plans take them again; returns what that was.
+    """Delete the failures of drives, so that plans take them again; returns the failures.
 
     Raises
     ------
@@ -134,14 +135,14 @@ def release(library: Path, serials: Sequence[str]) -> list[Failures]:
             raise unknown("drive with failures", excerpt(serial), known)
     path = library / FLEET / FOLDER
     with library_errors(path), private_folder(path) as folder:
-        for serial in serials:
+        for serial in set(serials):
             folder.remove(_name(serial))
     return [known[serial] for serial in dict.fromkeys(serials)]
 
 
 def _name(serial: str) -> str:
-    """Return the name of a drive's file: a serial may have characters that no name has."""
-    return serial.encode().hex() + ".json"
+    """Return the name of a drive's file: a serial may have characters and a length that no name has."""
+    return hashlib.sha256(serial.encode()).hexdigest() + ".json"
 
 
 def release_command(serial: str, library: Path) -> str:
