@@ -55,7 +55,13 @@ def test_all_is_done_when_the_last_job_ends(
     plan: FleetPlan, at_once: int | None, holds: tuple[str, ...], lower: float
 ) -> None:
     made = timed(plan, 10.0, 20.0, 30.0, 40.0, at_once=at_once, holds=holds)
-    assert all_done_s(made) == (lower, 2 * lower)
+    assert all_done_s(made, "slurm") == (lower, 2 * lower)
+
+
+def test_the_local_back_end_runs_a_job_for_each_cpu(plan: FleetPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    made = timed(plan, 10.0, 20.0, 30.0, 40.0, at_once=None)
+    assert [all_done_s(made, name)[0] for name in ("local", "slurm")] == [60.0, 40.0]
 
 
 def test_what_has_ended_takes_no_more_time(plan: FleetPlan) -> None:
@@ -63,7 +69,7 @@ def test_what_has_ended_takes_no_more_time(plan: FleetPlan) -> None:
     found = [JobStatus(job, "waiting", job.host, 0) for job in made.jobs]
     found[3] = replace(found[3], state="finished")
     found[2] = replace(found[2], state="failed")
-    assert all_done_s(made, found) == (30.0, 60.0)
+    assert all_done_s(made, "slurm", found) == (30.0, 60.0)
 
 
 def test_the_table_has_problems_first(plan: FleetPlan) -> None:

@@ -218,6 +218,7 @@ def print_plan(made: FleetPlan) -> None:
         for job in made.jobs
     ]
     print_table(rows, ("job", "host", "serial", "model", "work", *times, "writes", "of endurance"))
+    from ssdlab.fleet.status import usual_backend
     from ssdlab.fleet.watching import all_done_s
 
     lower, upper = (sum(job.seconds[end] for job in made.jobs) for end in (0, 1))
@@ -228,7 +229,7 @@ def print_plan(made: FleetPlan) -> None:
             (f"{list(times)[-1]} of all jobs together", range_text(lower, upper)),
             ("writes", bytes_text(*written) or "nothing"),
             ("at once", made.at_once or "as many as the back end allows"),
-            ("all done after", range_text(*all_done_s(made))),
+            ("all done after", range_text(*all_done_s(made, usual_backend()))),
         ]
     )
     for why in made.left_out.values():
@@ -367,7 +368,8 @@ def _outlook(folder: FleetFolder, found: Sequence[JobStatus]) -> str:
     """Return the counts, and when all will be done."""
     from ssdlab.fleet.watching import all_done_s
 
-    lower, upper = all_done_s(folder.plan, found)
+    given = folder.submitted()
+    lower, upper = all_done_s(folder.plan, "slurm" if given is None else given.backend, found)
     if not math.isfinite(upper):
         return _counts(found)
     ends = [time.strftime("%a %H:%M", time.localtime(time.time() + left)) for left in (lower, upper)]

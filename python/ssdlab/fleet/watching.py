@@ -1,9 +1,10 @@
-"""What who follows a plan wants: when all its jobs will have ended, and to be told that they have."""
+"""Following a plan: when all its jobs will have ended, and who is notified when they have."""
 
 from __future__ import annotations
 
 import heapq
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -21,25 +22,30 @@ if TYPE_CHECKING:
     from ssdlab.fleet.status import JobStatus
 
 
-def all_done_s(plan: FleetPlan, found: Sequence[JobStatus] | None = None) -> tuple[float, float]:
+def all_done_s(
+    plan: FleetPlan, backend: str, found: Sequence[JobStatus] | None = None
+) -> tuple[float, float]:
     """Return in how many seconds all jobs will have ended: bounds by the host's clock.
 
-    Jobs begin in order, as many at once as the plan has it, and none while another holds what it needs.
-    Waits that no plan knows of (a node that is down, jobs of others) come on top.
+    Jobs begin in order, up to the limit of the plan, and none while another holds what it needs. A node that
+    is down and jobs of other users delay them further.
 
     Parameters
     ----------
     plan
         The plan.
+    backend
+        Its name: without a limit in the plan, the local one runs a job for each CPU, and Slurm has no limit.
     found
-        Where its jobs are; None: none has begun.
+        The states of its jobs; None: none has begun.
     """
+    limit = plan.at_once or (len(os.sched_getaffinity(0)) if backend == "local" else None)
     if found is None:
         left = [(job, job.seconds) for job in plan.jobs]
     else:
         going = sorted(found, key=lambda each: each.state != "running")
         left = [(each.job, _left_s(each)) for each in going if each.state not in ENDED]
-    lower, upper = (_makespan(((job, seconds[end]) for job, seconds in left), plan.at_once) for end in (0, 1))
+    lower, upper = (_makespan(((job, seconds[end]) for job, seconds in left), limit) for end in (0, 1))
     return lower, upper
 
 
@@ -51,7 +57,7 @@ def _left_s(found: JobStatus) -> tuple[float, float]:
 
 
 def _makespan(jobs: Iterable[tuple[FleetJob, float]], at_once: int | None) -> float:
-    """Return when the last job ends if each begins as soon as it may, in order."""
+    """Return when the last job ends, in seconds, if each begins as soon as possible, in order."""
     free: dict[str, float] = {}
     ends: list[float] = []
     last = 0.0
@@ -71,7 +77,7 @@ _URLS = ("http://", "https://")
 
 
 def check_receiver(receiver: str) -> None:
-    """Refuse a receiver that is neither a URL nor the words of a command.
+    """Refuse a receiver that is neither a URL nor a command.
 
     Raises
     ------
@@ -90,12 +96,12 @@ def check_receiver(receiver: str) -> None:
 
 
 def tell(receiver: str, document: Mapping[str, object]) -> None:
-    """Give a document to a command on its standard input, or send it to a URL as JSON.
+    """Pass a document to a command on its standard input, or send it to a URL, as JSON.
 
     Raises
     ------
     HostError
-        The command cannot be run or fails, or the URL does not answer well.
+        The command fails, or the URL does not accept it.
     """
     data = json.dumps(document).encode()
     if receiver.startswith(_URLS):
