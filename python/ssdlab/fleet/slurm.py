@@ -1,10 +1,10 @@
 """The Slurm back end: one `sbatch` job for each job of a plan.
 
 A job is pinned to its drive by a GRES whose type is the serial, so Slurm never gives a drive to two jobs.
-What it must not share besides is in Slurm's own words: meters are licences, and drives of one link or host
-follow one another as `singleton`. A limit of jobs at once is a share of a pool of licences that each job
-takes; without that pool it is divided among the hosts, and jobs of one host wait for each other. No job waits
-for one of another host: a node that is down holds up its own drives alone.
+Meters are licences, and drives of one link or host follow one another as `singleton`. To limit jobs at once,
+each takes its share of a pool of licences. Without that pool, the limit is divided among the hosts, and jobs
+of one host wait for each other. No job waits for another host: once Slurm knows that a node is down, only
+that node's drives wait.
 Sources: slurm.conf(5), gres.conf(5), sbatch(1), squeue(1) of Slurm 22.05.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 GRES = "drive"
 SLOTS, SLOTS_TOTAL = "ssdlab_slots", 1_000_000
-"""Licence of which each job of a plan with a limit takes its share; so many make every limit exact."""
+"""Licence that limits jobs: each takes total / at_once of it. This total makes limits up to 1,000 exact."""
 CONF = "/etc/slurm/slurm.conf"
 _ANSWERS_WITHIN_S = 60.0
 _TIME_FACTOR, _TIME_MORE_S = 2.0, 1800.0
@@ -212,7 +212,7 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int)
 
 
 def _one_at_a_time(job: FleetJob) -> list[str]:
-    """Return what of its way to the host no other job may use meanwhile; the last covers the others."""
+    """Return the link and host that no other job may use meanwhile; the last one covers the others."""
     return [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
 
 
@@ -392,9 +392,7 @@ def explained(
         if row.reason == "Dependency" and before:
             return limit + ends(before)
         if row.reason == "Dependency" and same:
-            return (
-                f"{ends(same)}: both use {', '.join(e for e in job.holds if e.startswith(('link', 'host')))}"
-            )
+            return f"{ends(same)}: both use {_one_at_a_time(job)[-1]}"
         if row.reason == "BeginTime" and row.begins:
             return f"was requeued and will start again at {row.begins.replace('T', ' ')}"
         if row.reason == "Licenses":

@@ -31,7 +31,7 @@ State = Literal[
     "finished", "running", "waiting", "held", "interrupted", "failed", "refused", "cancelled", "not begun"
 ]
 ENDED: frozenset[State] = frozenset(("finished", "interrupted", "failed", "refused", "cancelled"))
-"""States in which nothing goes on by itself."""
+"""States that only a command changes."""
 REFUSED_STATUS = 2
 _WELL = (0, 1, 130)
 """Exit statuses of a run that ended, or that a signal stopped."""
@@ -109,7 +109,7 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
     folder
         The plan's.
     strict
-        Whether the back end must answer. Else what the library has is all that is known, and each job that
+        Whether the back end must answer. If not, the library alone is read, and the reason of each job that
         the back end may still have says so.
 
     Raises
@@ -132,7 +132,7 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
     ]
-    if silent:  # what the back end may have still, waits
+    if silent:  # the back end may still have all but these
         known = {"finished", "running", "refused"}
         return tuple(
             each if each.state in known else replace(each, state="waiting", reason=silent) for each in found
@@ -200,17 +200,17 @@ def _status(
     if known is not None and actual_status(run, known) == "finished":
         return replace(found, state="finished", reason="")
     state = _at_rest(run, known, last, cancelled=cancelled) if queued is None else queued.state
-    reason = found.reason or _why_ended(state, last) if queued is None else queued.reason
+    reason = found.reason or _why_ended(folder, state, last) if queued is None else queued.reason
     live = read_live(run) if state == "running" and known is not None else None
     return replace(found, state=state, reason=reason, live=None if live is None else Progress.of(live))
 
 
-def _why_ended(state: State, last: Attempt | None) -> str:
-    """Say why a job that no back end has is not finished, where its last attempt gave no sentence."""
+def _why_ended(folder: FleetFolder, state: State, last: Attempt | None) -> str:
+    """Return why a job that no back end has is not finished, if its last attempt gave no reason."""
     if state == "cancelled":
         return "the plan was cancelled"
     if state == "not begun":
-        return "no command is working on the plan: ssdlab fleet resume"
+        return f"no command is working on the plan: {folder.command('resume')}"
     if state not in {"interrupted", "failed"} or last is None:
         return ""
     if last.ended is None:

@@ -217,8 +217,8 @@ def place_of(drive: Drive) -> dict[str, JsonValue]:
 def slot_of(node: Path, who: Identity) -> str:
     """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
 
-    One without a device that has only a name of the kernel's (loop, zram) is told from the next of that name
-    by the kernel's count of attachments since the host started.
+    A drive without a device and with only a kernel name (loop, zram) has the kernel's count of attachments
+    since the host started, which the next drive of that name has not.
     """
     device = node / "device"
     if device.exists():
