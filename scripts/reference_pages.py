@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/reference from the code: methods, suites, commands, warnings, qualifiers, fio's job options.
+"""Write docs/reference from the code: methods, suites, commands, warnings, qualifiers, fio, plug-in names.
 
 Run by `make reference`. Nothing in these pages is typed twice: prose is the docstring that `ssdlab methods`
 prints, parameters are those that a run takes, options those that the command line takes.
@@ -7,17 +7,21 @@ prints, parameters are those that a run takes, options those that the command li
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group
 from cyclopts.help import create_parameter_help_panel
 
+from ssdlab import plugin
 from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS, build_app
 from ssdlab.cli.methods import value_text
 from ssdlab.drives.ratings import METRICS
@@ -41,6 +45,24 @@ GROUPED = (
     ("Aerospike's certification test (ACT)", "ssdlab.methods.act"),
 )
 """Headings of the list of methods, and the folder whose methods stand under each; empty: all others."""
+PLUGIN = (
+    ("A method and its parameters", "lab.lab lab.method lab.declared model.frozen"),
+    ("Verbs, and what they found", "lab.verbs"),
+    ("Workloads", "lab.parts.workloads model.arrival model.pattern model.workload"),
+    ("Steady state and searches", "lab.parts lab.presented.steady results.drive_states"),
+    ("Traces", "lab.traces"),
+    (
+        "Results and figures",
+        "lab.kinds results.metric results.evidence results.qualifiers results.kind results.points",
+    ),
+    ("Findings and tables", "results.claim results.cells lab.presented results.remarks"),
+    ("Sections and charts of the page", "report"),
+    ("Drives and what a run has stored", "drives model.power_features model.summary results model.warnings"),
+    ("Meters", "power model.meter_text"),
+    ("Errors", "model.errors"),
+    ("Units", "model"),
+)
+"""Headings of the plug-in interface, and the modules whose names stand under each; the first that fits."""
 UNITS = (
     ("*_kiops_per_w", "kIOPS/W", "higher"),
     ("*_mb_s_per_w", "MB/s/W", "higher"),
@@ -76,7 +98,7 @@ def pages() -> dict[str, str]:
     made["commands/README.md"] = _commands_list()
     made |= {f"commands/{word}.md": _command_page(word) for word in _words()}
     made |= {"warnings.md": _warnings_page(), "qualifiers.md": _qualifiers_page()}
-    made["fio-options.md"] = _fio_options_page()
+    made |= {"fio-options.md": _fio_options_page(), "plugin.md": _plugin_page()}
     return {path: MARK + text for path, text in made.items()}
 
 
@@ -365,6 +387,61 @@ def _fio_options_page() -> str:
 def _fio_option(entry: str) -> str:
     name, _, harmless = entry.partition("=")
     return f"`{name}`" + (f" ({harmless})" if harmless else "")
+
+
+def _plugin_page() -> str:
+    groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading, _ in PLUGIN}
+    listed = Path(plugin.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    for module, own, name in re.findall(r"^from (\S+) import (\w+) as (\w+)$", listed, re.MULTILINE):
+        place = module.removeprefix("ssdlab.")
+        heading = next(
+            heading
+            for heading, modules in PLUGIN
+            if any(f"{place}.".startswith(f"{each}.") for each in modules.split())
+        )
+        groups[heading].append((name, _headline(module, own)))
+    lines = [
+        "# The plug-in interface",
+        "",
+        "Every name of `ssdlab.plugin`. `help(ssdlab.plugin.NAME)` prints arguments, units and errors.",
+        "[Writing a method](../writing-a-method.md) shows the usual ones at work.",
+    ]
+    for heading, names in groups.items():
+        lines += ["", f"## {heading}", "", "| name | meaning |", "|---|---|"]
+        lines += [_row(f"`{name}`", meaning.replace("``", "`")) for name, meaning in sorted(names)]
+    return "\n".join(lines) + "\n"
+
+
+def _headline(module: str, name: str) -> str:
+    """Return the first line of what documents a name; of an alias or constant without it, its value."""
+    within = find_spec(f"{module}.{name}") if find_spec(module).submodule_search_locations else None  # type: ignore[union-attr]
+    tree = _parsed(f"{module}.{name}" if within else module)
+    if within:
+        return (ast.get_docstring(tree) or "").partition("\n")[0]
+    for node, after in pairwise([*tree.body, ast.Pass()]):
+        match node:
+            case ast.ClassDef(name=own) | ast.FunctionDef(name=own) if own == name:
+                return (ast.get_docstring(node) or "").partition("\n")[0]
+            case ast.ImportFrom(module=str(source)) if name in (
+                each.asname or each.name for each in node.names
+            ):
+                return _headline(source, name)
+            case ast.Assign(targets=[ast.Name(id=own)]) | ast.AnnAssign(target=ast.Name(id=own)) if (
+                own == name
+            ):
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                    return str(after.value.value).partition("\n")[0]
+                assert node.value is not None
+                return f"`{ast.unparse(node.value)}`"
+            case _:
+                pass
+    return f"`{getattr(plugin, name)!r}`"
+
+
+def _parsed(module: str) -> ast.Module:
+    found = find_spec(module)
+    assert found is not None
+    return ast.parse(Path(str(found.origin)).read_text(encoding="utf-8"))
 
 
 def _described(docstring: str) -> str:

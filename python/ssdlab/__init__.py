@@ -4,8 +4,8 @@
     >>> result = ssdlab.measure("/tmp/scratch.bin", rw="randread", bs="4k", threads=4, seconds=2, size="1GiB")
     >>> result.summary()["iops"]
 
-Names are loaded when they are first used, so that ``import ssdlab`` costs next to nothing. What a method of
-another package needs is in `ssdlab.plugin`; no other path is promised.
+Names are loaded when they are first used, so that ``import ssdlab`` is fast. Methods in other packages import
+what they need from `ssdlab.plugin`; all other paths may change.
 """
 
 from __future__ import annotations

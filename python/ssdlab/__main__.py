@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def main() -> int:
-    """Run the command line of this process and return its exit status; signals are taken before all else."""
+    """Run the command line of this process and return its exit status; take over signals first."""
     from ssdlab.host.ending_signals import EndingSignals
 
     signals = EndingSignals().take()
@@ -17,25 +17,25 @@ def main() -> int:
 
 
 def command() -> NoReturn:
-    """Be the command `ssdlab`: run the command line as this process, and end with its exit status."""
+    """Run the command line of this process, and end the process with its exit status."""
     statuses: list[int] = []
-    atexit.register(_leave, statuses)  # the first that is registered is the last that is called
+    atexit.register(_leave, statuses)  # registered first, so it is called last
     statuses.append(main())
     sys.exit(statuses[0])
 
 
 def _leave(statuses: list[int]) -> None:
-    """End the process when all is done that is done at its end.
+    """End the process at once, after all other exit handlers.
 
-    What is left is memory. Python would look through all of it for garbage and take modules apart: as long as
-    it takes to read a run.
+    Python would still search all memory for garbage and take modules apart, which takes as long as reading a
+    run.
     """
     if not statuses:
         return
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except Exception:  # whatever it is, Python's own end tells it
+    except Exception:  # Python reports it when it ends
         return
     os._exit(statuses[0])
 

@@ -95,3 +95,21 @@ def test_a_page_tells_what_was_done_before_the_method_in_full(tmp_path: Path) ->
     text = page.render([source.read_run(folder.path)])
     first = text.index('<ul class="done">')
     assert first < text.index("The method in full") < text.index(find_method("qd1").prose.partition("\n")[0])
+
+
+def test_rounds_are_told_together(tmp_path: Path) -> None:
+    """SNIA's rounds repeat the same kinds of work: a line for each kind, whatever the number of rounds."""
+    step = '[[step]]\ndo = "run"\nseconds = "50ms"\n'
+    kinds = ('rw = "randread"', 'rw = "randwrite"', 'rw = "randwrite"\nbs = "8k"')
+    rounds = [
+        f'{step}label = "round {n}, {at}"\n{kind}\n' for n in range(1, 6) for at, kind in enumerate(kinds)
+    ]
+    last = f'{step}label = "at the end"\nrw = "randread"\n'
+    job = read_job("\n".join([f'{step}label = "before"\nrw = "write"\n', *rounds, last]), "j")
+    lines = told(RunFolder(start(Order(find_method("job"), job, SMALL), tmp_path)))
+    assert [re.findall(r"\((?:(\d+) steps in (\d+) cycles, )?“([^”]+)”", line)[0] for line in lines] == [
+        ("", "", "before"),
+        ("5", "5", "round 1, 0"),
+        ("10", "5", "round 1, 1"),
+        ("", "", "at the end"),
+    ]

@@ -100,6 +100,20 @@ def test_what_is_closed_is_printed_from_a_browser_too(web_browser: Browser, buil
     assert web_browser.run(closed) == before
 
 
+@pytest.mark.outside
+@pytest.mark.long
+def test_tables_of_hundreds_of_rows_are_not_printed_from_a_browser(
+    web_browser: Browser, make_run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_paper, "MAX_ROWS", 3)
+    (tmp_path / "page.html").write_text(page.render([source.read_run(make_run())]))
+    web_browser.open(tmp_path / "page.html")
+    web_browser.drawn()
+    web_browser.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert web_browser.run("document.querySelectorAll('details.vast').length") > 0
+    assert web_browser.run("document.querySelectorAll('details.vast[open]').length") == 0
+
+
 @pytest.mark.parametrize(
     ("words", "name", "advice"),
     [(["--pdf"], "page.html", "page.pdf, or leave out --pdf"), ([], "page.PDF", "page.html, or add --pdf")],

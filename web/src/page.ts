@@ -58,10 +58,10 @@ async function start(): Promise<void> {
     redraw();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw());
-  // On paper nothing can be opened: what is closed is shown, but for the workload of each step, which takes hundreds of sheets.
+  // On paper nothing can be opened: what is closed is shown, except tables of hundreds of rows and the workload of each step.
   let opened: HTMLDetailsElement[] = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open]):not(.step, .steps, .points, .rest)")];
+    opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open]):not(.step, .steps, .points, .rest, .vast)")];
     for (const part of opened) part.open = true;
     document.documentElement.dataset["theme"] = "light";
     redraw(PRINTED);

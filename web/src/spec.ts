@@ -5,32 +5,30 @@ export type Scale = "linear" | "log" | "nines";
 export type Shape = "circle" | "rect" | "triangle" | "diamond";
 export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineChart | HeatChart;
 
-/** How one run looks in every chart: the colour belongs to the drive, never to its rank. */
+/** Appearance of a run in every chart. The colour belongs to the drive and does not depend on its rank. */
 export interface RunStyle {
   label: string;
-  /** The label without what all labels of the page share; still unique. */
+  /** The label without the words that all labels of the page share; different labels stay different. */
   short: string;
   /** Index into the palette. */
   colour: number;
   shape: Shape;
-  /** Drawn hollow and dotted: a second run of a drive that already has the filled marker. */
+  /** Whether the marker is hollow and the line dotted: a second run of a drive that already has the filled marker. */
   hollow: boolean;
-  /** Interface of the drive, in words. */
   interface?: string;
   /** Throughput of the interface in one direction. */
   link_mb_s?: number;
 }
 
-/** One axis; without `ticks` the front end sets 1-2-5 steps (log) or round ones (linear). */
+/** One axis; without `ticks` the front end chooses 1-2-5 steps (log) or round steps (linear). */
 export interface Axis {
   title: string;
   quantity: Quantity;
   scale: Scale;
-  /** Positions and labels. */
   ticks?: [number, string][];
   /**
-   * First and last value in every view, so that views compare; None: of the drawn values. A linear axis starts at zero unless the
-   * first value is greater.
+   * First and last value in every view, so that views can be compared; None: the range of the drawn values. A linear axis starts
+   * at zero unless the first value is greater.
    */
   range?: [number, number];
 }
@@ -39,35 +37,35 @@ export interface Axis {
 export interface Dot {
   x: number;
   y: number;
-  /** Slowest interval; `high` is the fastest. Both are drawn as a band. */
+  /** Value of the slowest interval; `high` is that of the fastest. Both bound a band. */
   low?: number;
   high?: number;
   label?: string;
-  /** Ringed: the point that the method reports. */
+  /** Whether it is the point that the method reports; drawn with a ring. */
   chosen?: boolean;
-  /** Crossed: the host, not the drive, was the limit here. */
+  /** Whether the host, not the drive, limited this point; drawn with a cross. */
   host?: boolean;
-  /** On the line, but without a marker. */
+  /** Whether the point is on the line but has no marker. */
   quiet?: boolean;
-  /** Its figure is not ranked: its marker is hollow. */
+  /** Whether its figure is not ranked; the marker is hollow. */
   unproven?: boolean;
 }
 
-/** A line of one run: solid for reads, dashed for writes, with its name, if any, at the end. */
+/** A line of one run: solid for reads, dashed for writes. Its name, if any, is printed at its end. */
 export interface Line {
   run: number;
   name: string;
   dashed: boolean;
   points: Dot[];
-  /** Secondary to another line of the same run, such as service time to response time. */
+  /** Whether it is secondary to another line of the same run, such as service time to response time. */
   faint?: boolean;
-  /** Drawn in the text colour: the reference for the other lines of the run. */
+  /** Whether it is drawn in the text colour, as the reference for the run's other lines. */
   plain?: boolean;
-  /** For a line without markers: its figure is not ranked. It is drawn thin, as is a line with only hollow markers. */
+  /** For a line without markers: whether its figure is not ranked. It is drawn thin, as is a line with only hollow markers. */
   unproven?: boolean;
 }
 
-/** A level across the plot, such as 95 % of the best. */
+/** A horizontal line across the plot, such as 95 % of the best. */
 export interface Rule {
   run: number;
   y: number;
@@ -96,18 +94,18 @@ export interface XyChart {
   kind: "xy";
 }
 
-/** One bar; `note` is printed behind the value. */
+/** One bar; `note` is printed after the value. */
 export interface Bar {
   run: number;
   value: number;
   note: string;
   low?: number;
   high?: number;
-  /** The drive's rating: a tick across the bar. */
+  /** The drive's rating, drawn as a tick across the bar. */
   rated?: number;
-  /** Drawn grey, after the ranked ones. */
+  /** Whether the bar is not ranked; it is grey and follows the ranked bars. */
   unranked?: boolean;
-  /** It has no value: its row shows only the note. */
+  /** Whether its value is not shown; the row has only the note. */
   withheld?: boolean;
 }
 
@@ -151,7 +149,7 @@ export interface MarksView {
   rows: MarksRow[];
 }
 
-/** Several figures of each run on one axis: mean, p99 and p99.99. */
+/** Several figures of each run on one axis, such as mean, p99 and p99.99. */
 export interface MarksChart {
   axis: Axis;
   views: MarksView[];
@@ -160,20 +158,20 @@ export interface MarksChart {
 
 /** A column of a time series, packed by `pack`. */
 export interface PackedColumn {
-  /** `end_s` (of each row), or the key of a measure. */
+  /** `end_s` (end of each row), or the key of a measure. */
   key: string;
   packed: string;
-  /** Unit of a stored whole number. */
+  /** Value of 1 in the stored whole numbers. */
   unit: number;
 }
 
-/** Where the rows of a step start in a track of several steps. */
+/** First row of a step in a track of several steps. */
 export interface Part {
   row: number;
   name: string;
 }
 
-/** The interval rows of one step, stream and direction; on a time line, one figure over all steps. */
+/** The interval rows of one step, stream and direction; in a time line, one figure over all steps. */
 export interface Track {
   run: number;
   name: string;
@@ -183,20 +181,20 @@ export interface Track {
   parts?: Part[];
 }
 
-/** A quantity that a time series can show, by the key of its column. */
+/** A quantity that a time series can show, with the key of its column. */
 export interface Measure {
   key: string;
   label: string;
   axis: Axis;
-  /** Intervals of zero are intended, and not marked as stalls. */
+  /** Whether intervals of zero are intended; they are then not marked as stalls. */
   pauses?: boolean;
 }
 
-/** An event on a time line: a period is shaded, a moment is a line. */
+/** An event in a time line: a period is drawn as a shaded area, a moment as a line. */
 export interface Spell {
   from_s: number;
   text: string;
-  /** None: a moment. */
+  /** End of the period; None for a moment. */
   until_s?: number;
 }
 
@@ -204,13 +202,13 @@ export interface Spell {
 export interface Choice {
   label: string;
   tracks: Track[];
-  /** Why there is none. */
+  /** Why there are no tracks. */
   absent?: string;
-  /** Events of the drive meanwhile. */
+  /** Events of the drive during the tracks. */
   spells?: Spell[];
-  /** Indexes of other choices whose tracks it shows together; the page holds each track once. */
+  /** Indices of other choices whose tracks this one also shows; the page stores each track once. */
   of?: number[];
-  /** Each run has its own plot, all with the same axes. */
+  /** Whether each run has its own plot, all with the same axes. */
   beside?: boolean;
 }
 
@@ -218,17 +216,17 @@ export interface Choice {
 export interface SeriesChart {
   measures: Measure[];
   choices: Choice[];
-  /** Choices of each view where a second group of buttons selects one: by view, then by variant. */
+  /** Number of variants of each view, chosen by a second group of buttons. Choices are ordered by view, then by variant. */
   variants: number;
   /** Seconds shown, the same for every choice; None: from 0 to the end of the tracks. */
   window_s?: [number, number];
   kind: "series";
 }
 
-/** One run on its time line; a button chooses among runs. */
+/** The time line of one run; a button chooses the run. */
 export interface TimelineView {
   label: string;
-  /** One for each figure, in the panel with its column. */
+  /** One track for each figure; a track is drawn in the panel with the key of its column. */
   tracks: Track[];
   spells: Spell[];
 }
@@ -246,16 +244,16 @@ export interface HeatView {
   run: number;
   title: string;
   quantity: Quantity;
-  /** By row, then by column; None where it was not measured. */
+  /** Values by row, then by column; None if not measured. */
   values: ((number | null)[])[];
-  /** Ends of the colour scale, the same in all views of one quantity, so that views compare. */
+  /** Ends of the colour scale, the same in all views of one quantity, so that views can be compared. */
   range: [number, number];
   better: "higher" | "lower";
   /** Why cells have no value. */
   absent?: string;
 }
 
-/** Cells in rows and columns, each with its value; the colour follows the logarithm. */
+/** Cells in rows and columns, each with its value; the colour depends on the logarithm of the value. */
 export interface HeatChart {
   rows: string[];
   columns: string[];
@@ -267,7 +265,10 @@ export interface HeatChart {
 
 /** A note on a picture. */
 export interface HeadNote {
-  /** Runs that it is about: their names get its mark, and a view without them omits it. Empty: it is about the whole picture. */
+  /**
+   * Runs that the note is about: their names get its mark, and a view without these runs omits it. Empty: the note is about the
+   * whole picture.
+   */
   runs: number[];
   text: string;
 }
@@ -279,17 +280,17 @@ export interface HeadPart {
   footer: string;
 }
 
-/** The text that makes a picture self-contained. */
+/** The text that makes a picture understandable without its page. */
 export interface Head {
   /** A title that needs no context: what was measured, and what is shown. */
   title: string;
-  /** Method, blocks, depth, and whether quick or simulated. */
+  /** Method, block sizes and depth, and whether runs are quick or simulated. */
   facts: string[];
   /** Version, dates and runs. */
   footer: string;
-  /** The page's qualifiers of the drawn figures, and which runs are left out and why. */
+  /** Qualifiers of the drawn figures, and which runs are left out and why. */
   notes: HeadNote[];
-  /** Own facts and footer of views that draw only some of the runs. */
+  /** Facts and footer of views that draw only some of the runs. */
   parts: HeadPart[];
 }
 
@@ -297,9 +298,9 @@ export interface Head {
 export interface Page {
   title: string;
   runs: RunStyle[];
-  /** By the id of their figure. */
+  /** Heads by the id of their figure. */
   heads: Record<string, Head>;
-  /** By the id of their figure. */
+  /** Charts by the id of their figure. */
   charts: Record<string, Chart>;
   /** Width and height of a saved picture, in pixels. */
   saved: [number, number];

@@ -1,19 +1,20 @@
-"""When ACT aborts a test, and its verdict: how many I/Os of each slice took too long.
+"""ACT's rules: when a test is aborted, and whether a drive passes by its share of slow reads.
 
-**Giving up**: a thread too far behind its schedule, or a queue too long; on closed rows. ACT 6 stops when a
-thread is later than max-lag-sec (10 s); versions before 6 stopped when more than 100,000 small I/Os were
-queued, and the large-block threads at 10 s as ever. Both bounds are times here: n waiting I/Os at a rate r
-are n / r seconds old. What is still due when the test ends was never that late and stops nothing. A search
-need not wait for the end of a slice that has failed: so many reads were slow that it fails even if all that
-are still due are fast. A load that falls behind is not given up: what a stall left undone may be caught up.
+**Abort**: a test is aborted when a thread is too far behind its schedule, or a queue is too long. Both are
+judged on closed rows. ACT 6 stops when a thread is later than max-lag-sec (10 s). Versions before 6 stopped
+when more than 100,000 small I/Os were queued, or when the large-block threads were 10 s late. Here both
+bounds are times: n waiting I/Os at a rate r are n / r seconds old. I/Os still due when the test ends were
+never late enough to abort it. A search also stops within a slice that is certain to fail: its slow reads are
+too many even if all reads still due are fast. A load that falls behind is not aborted for that alone, since
+it may catch up after a stall.
 
-**Verdict**: a drive passes at a load when in every slice of an hour fewer than 5 % of the reads take 1 ms or
-longer, fewer than 1 % 8 ms, and fewer than 0.1 % 64 ms. The limits never changed; what is counted did. Up to
-version 5 a read counted from when it was queued (here: `response`), since 6.0 from when a thread issues it
-(`service`), so that ratings of the two are not comparable.
+**Verdict**: a drive passes at a load if each slice of an hour keeps three limits. Fewer than 5 % of the reads
+take 1 ms or longer, fewer than 1 % take 8 ms, and fewer than 0.1 % take 64 ms. The limits never changed, but
+the latency did. Up to version 5 it began when a read was queued (here: `response`). Since 6.0 it begins when
+a thread issues the read (`service`). Ratings of the two are therefore not comparable.
 
-**Delivered load**: our own test, beside ACT's rules and no part of them: of every slice, at least 99.5 % of
-what was asked of each stream was done. ACT loses what it is late with when a test ends, and says nothing.
+**Delivered load**: a test of our own, in addition to ACT's rules. In every slice each stream must complete at
+least 99.5 % of the I/Os that were due. ACT drops late I/Os at the end of a test without reporting them.
 
 Source: Aerospike ACT 6.6, src/storage/act_storage.c, and 5.2 (max-reqs-queued). README (verdict) and
 analysis/act_latency.py (slices, thresholds and table).
@@ -34,31 +35,29 @@ if TYPE_CHECKING:
 
 NS_PER_MS = 1_000_000
 LIMITS = {1: 0.05, 8: 0.01, 64: 0.001}
-"""Shares of reads that must take less than so many ms: fewer than this share may be slower."""
+"""By threshold in ms: the share of reads that may take so long or longer must stay below this."""
 THRESHOLDS_MS = (1, 2, 4, 8, 16, 32, 64)
 """Columns of ACT's table."""
 MIN_DONE = 0.995
-"""Share of what is due in a slice that must be done. An hour that ends 10 s late has 99.7 %, so that in a
-test of full length ACT's own rule is the stricter."""
+"""Minimum share of the due I/Os that must complete in a slice. An hour that ends 10 s late has 99.7 %, so in
+a test of full length ACT's own rule is stricter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paced:
-    """A stream that is due at a rate.
+    """A stream whose I/Os are due at a fixed rate.
 
     Attributes
     ----------
-    name
-        Of the stream.
     rate
         I/Os a second.
     allowed_s
-        How far behind it may be.
+        How late an I/O may be before the test is aborted.
     burst_s
-        Time from one burst to the next; its I/Os are all due at once, but late only by what lies beyond. 0
-        for a stream without bursts.
+        Time from one burst to the next; 0 for a stream without bursts. All I/Os of a burst are due at once,
+        but only the time beyond this period counts as late.
     overrun
-        What it did when it is further behind, in words.
+        Phrase that says what the stream did if it was later than allowed.
     """
 
     name: str
@@ -70,22 +69,22 @@ class Paced:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One closed row: what each stream did until its end, in order.
+    """What each stream did in one closed row. All mappings but `slow` are by stream name.
 
     Attributes
     ----------
     end_s
-        Since the start.
+        End of the row, since the start of the test.
     done
-        I/Os by stream; the failed among them.
+        I/Os completed, including failed ones.
     dropped
-        I/Os that were due for longer than allowed, and given up.
+        I/Os that were given up because they were late for longer than allowed.
     slowest_s
-        Longest response.
+        Longest response time.
     reads
-        By stream, those that were counted by the rule of the test.
+        Reads that the rule of the test counts.
     slow
-        By threshold in ms, how many of these took so long or longer, at least.
+        By threshold in ms: the minimum number of these reads that took so long or longer.
     """
 
     end_s: float
@@ -98,16 +97,16 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """Why a test ended before its time.
+    """Why a test ended early.
 
     Attributes
     ----------
     after_s
-        When that was known.
+        Time since the start at which the reason was known.
     why
-        A phrase.
+        A phrase for users.
     certain
-        Whether ACT would have gone on: the verdict is certain, by its own limits.
+        Whether ACT itself would have gone on, to a verdict that its limits already make certain.
     """
 
     after_s: float
@@ -117,21 +116,19 @@ class GivenUp:
 
 @dataclass(slots=True)
 class Backlog:
-    """Looks at the rows of one test as they close.
+    """Checks the rows of a test, as they close, for a stream that is too late.
 
     Attributes
     ----------
-    streams
-        Those that are due at a rate.
     ends_s
-        When the test ends by itself; rows beyond are no longer its load.
+        Planned end of the test; later rows are ignored.
     """
 
     streams: Sequence[Paced]
     ends_s: float
 
     def add(self, row: Interval) -> GivenUp | None:
-        """Take the next row; returns why the test is given up after it, or None."""
+        """Check the next row. Return why the test is aborted after it, or None."""
         if row.end_s > self.ends_s + 1e-6:
             return None
         for stream in self.streams:
@@ -143,17 +140,17 @@ class Backlog:
 
 @dataclass(slots=True)
 class SlowReads:
-    """Looks at the rows of one test for a slice that has failed before its end.
+    """Checks the rows of a test, as they close, for a slice that is certain to fail.
 
     Attributes
     ----------
     due
-        Of each stream whose reads count, how many I/Os may be due until a time, in seconds since the start:
-        no fewer than are.
+        For each stream whose reads count: a function from a time, in seconds since the start, to the number
+        of I/Os due by then. It may return too many, but never too few.
     slice_s
         Length of a slice.
     ends_s
-        When the test ends by itself.
+        Planned end of the test.
     """
 
     due: Mapping[str, Callable[[float], float]]
@@ -165,7 +162,7 @@ class SlowReads:
     _slow: dict[int, int] = field(default_factory=dict)
 
     def add(self, row: Interval) -> GivenUp | None:
-        """Take the next row; returns why the slice that it lies in has failed, or None."""
+        """Check the next row. Return why its slice is certain to fail, or None."""
         number = int((row.end_s - 1e-6) / self.slice_s)
         if number != self._slice:
             self._slice, self._reads, self._slow = number, 0, {}
@@ -181,7 +178,7 @@ class SlowReads:
         for ms, limit in LIMITS.items():
             if (slow := self._slow.get(ms, 0)) and slow >= limit * (self._reads + to_come):
                 share = slow / (self._reads + to_come)
-                # Counted by the quantiles of rows: that many, and perhaps more.
+                # The count comes from the quantiles of rows, so it is a lower bound.
                 share_read = f"at least {share_text(share)} of all its reads"
                 why = f"slice {number + 1}: {share_read} took {ms} ms or longer already"
                 return GivenUp(row.end_s, f"{why}, not under {fixed_share_text(limit)}", certain=True)
@@ -189,20 +186,18 @@ class SlowReads:
 
 
 QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.01, "p99_9_ns": 0.001}
-"""Shares of I/Os that took as long as a row's figure, or longer."""
+"""Shares of a row's I/Os that took at least as long as each of its figures."""
 BUCKET = 1 / 32
-"""More than the width of a histogram's bucket beside its edge: what a figure may be too high by."""
+"""Upper bound on the relative width of a histogram bucket: a figure may be too high by this share."""
 
 
 def slow_by_quantiles(count: int, figures_ns: Mapping[str, float]) -> dict[int, int]:
-    """Return how many I/Os of a row took as long as each of the limits, at least, by the row's quantiles.
+    """Return the minimum number of a row's I/Os that took as long as each limit, by the row's quantiles.
 
     Parameters
     ----------
-    count
-        I/Os of the row.
     figures_ns
-        Their quantiles, by the names of `QUANTILES`.
+        Quantiles of the row, by the names of `QUANTILES`.
     """
     slow: dict[int, int] = {}
     for ms in LIMITS:
@@ -216,19 +211,19 @@ def slow_by_quantiles(count: int, figures_ns: Mapping[str, float]) -> dict[int, 
 
 
 def min_done(rate: float, seconds: float, workers: int, burst: int, share: float) -> int:
-    """Return how many I/Os of a slice must be done for its load to count as given.
+    """Return how many I/Os must complete in a slice for its load to count as delivered.
 
-    A slice may begin and end between two ticks and with I/Os in flight: one burst, or one tick of all
-    workers, and one I/O of each may fall to its neighbour.
+    Some I/Os may be counted in the neighbouring slice, because a slice can begin or end between two ticks or
+    with I/Os in flight. The tolerance is one burst, or one tick of all workers, and one I/O of each worker.
 
     Parameters
     ----------
     rate, seconds
         I/Os a second that are due, and length of the slice.
     workers, burst
-        Threads of the stream; I/Os that are due together, beyond one of each.
+        Threads of the stream, and I/Os of a burst beyond one for each thread.
     share
-        Of what is due.
+        Minimum share of the due I/Os.
     """
     return max(0, ceil(share * rate * seconds) - 2 * workers - burst)
 
@@ -240,13 +235,13 @@ class Slice:
     Attributes
     ----------
     number
-        From 1.
+        Number of the slice, from 1.
     ios
-        I/Os that it is judged by.
+        I/Os that the slice is judged by.
     rate
-        Of them, per second.
+        These I/Os per second.
     over
-        Share of them that took so many ms or longer, by threshold.
+        By threshold in ms: share of these I/Os that took so long or longer.
     """
 
     number: int
@@ -256,17 +251,16 @@ class Slice:
 
     @property
     def passes(self) -> bool:
-        """Whether all limits hold."""
         return all(self.over[ms] < limit for ms, limit in LIMITS.items())
 
 
 def share_over(
     low_ns: npt.NDArray[Any], high_ns: npt.NDArray[Any], count: npt.NDArray[Any], limit_ns: int
 ) -> float:
-    """Return the share of latencies of at least `limit_ns`, of histogram buckets.
+    """Return the share of latencies of at least `limit_ns`, from histogram buckets.
 
-    The bucket that the limit cuts counts by the part of it that lies above: latencies within a bucket, which
-    is at most 1.6 % wide, are taken as evenly spread.
+    The bucket that contains the limit counts by its part above the limit. Latencies are taken as evenly
+    spread within a bucket, which is at most 1.6 % wide.
     """
     import numpy as np
 
@@ -285,16 +279,16 @@ def slices(
     rows_a_slice: int,
     slice_s: float,
 ) -> list[Slice]:
-    """Cut a test into slices of equal length; as in ACT, what is left at the end is no slice.
+    """Cut a test into slices of equal length; as in ACT, an incomplete slice at the end is left out.
 
     Parameters
     ----------
     row
         Interval row of each bucket, from 0.
     buckets
-        Their low and high edges in ns, and their counts.
+        Low and high edges of the buckets in ns, and their counts.
     rows, rows_a_slice
-        Rows of the test, and of a slice.
+        Rows of the test, and rows of a slice.
     slice_s
         Length of a slice in seconds.
     """

@@ -1,10 +1,12 @@
-"""Where a series changed: the divisive energy method, E-divisive.
+"""Change points of a series, by the divisive energy method (E-divisive).
 
-Matteson and James, A nonparametric approach for multiple change point analysis of multivariate data, Journal
-of the American Statistical Association 109 (2014). Two segments differ by their energy distance (Szekely and
-Rizzo, 2005), with exponent 1: how far their values are from each other, compared with distances within a
-segment. The best split of a series is tested by permutations; if significant, both sides are split again. As
-latencies have outliers, values are logarithms, and distances are not squared.
+Source: Matteson and James, A nonparametric approach for multiple change point analysis of multivariate data,
+Journal of the American Statistical Association 109 (2014).
+
+Two segments differ by their energy distance (Szekely and Rizzo, 2005) with exponent 1: distances between
+values of both segments, compared with distances within each segment. A permutation test judges the best split
+of a series. If the split is significant, both parts are split again. Latencies have outliers, therefore
+values are logarithms and distances are not squared.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 STRETCH_MIN = 5
-"""Minimum values of a segment: one or three slow nights are not a change."""
+"""Minimum number of values in a segment: one or three slow nights are not a change."""
 SIGNIFICANCE = 0.05
-"""Accepted probability of a false change; a change is only shown, not a failure."""
+"""Accepted probability of a false change. It may be this high, as a change is only shown and fails
+nothing."""
 PERMUTATIONS = 199
-"""The smallest p is then 1/200, a tenth of `SIGNIFICANCE`."""
+"""With so many permutations the smallest p is 1/200, a tenth of `SIGNIFICANCE`."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,11 @@ class Change:
     Attributes
     ----------
     at
-        Index of the first value after it.
+        Index of the first value after the change.
     before, after
         Medians of the segments on both sides.
     p
-        Permutation p-value of no change.
+        p-value of the permutation test against no change.
     """
 
     at: int
@@ -45,7 +48,7 @@ class Change:
 
     @property
     def share(self) -> float:
-        """Change of the median, as a share of what was before."""
+        """Relative change of the median; 0.05 is 5 % more."""
         return self.after / self.before - 1
 
 
@@ -77,7 +80,10 @@ def change_points(values: Sequence[float], seed: int = 0) -> tuple[Change, ...]:
 def _part(
     series: npt.NDArray[np.float64], first: int, random: np.random.Generator, found: dict[int, float]
 ) -> None:
-    """Part a stretch where it differs most, if that is more than chance, and then both of its sides."""
+    """Split a segment at its best place if that is significant, then split both parts again.
+
+    `first` is the index of the segment in the whole series; `found` receives places and their p-values.
+    """
     if len(series) < 2 * STRETCH_MIN:
         return
     distances = np.abs(np.subtract.outer(series, series))
@@ -88,19 +94,19 @@ def _part(
         order = random.permutation(len(series))
         beyond += _best_place(distances[np.ix_(order, order)])[0] >= best
         if beyond > SIGNIFICANCE * (PERMUTATIONS + 1):
-            return  # whatever the rest are
+            return  # the remaining permutations cannot make p smaller
     found[first + place] = beyond / (PERMUTATIONS + 1)
     _part(series[:place], first, random, found)
     _part(series[place:], first + place, random, found)
 
 
 def _best_place(distances: npt.NDArray[np.float64]) -> tuple[float, int]:
-    """Return the greatest scaled energy distance over all places and ends of the right side, and the place.
+    """Return the greatest scaled energy distance, and the place where the left part ends.
 
-    The right side may end before the stretch does: a later change would otherwise hide an earlier one.
+    The right part may end before the segment does; a later change would otherwise hide an earlier one.
     """
     n = len(distances)
-    # sums[i, j]: of distances within the first i rows and the first j columns.
+    # sums[i, j]: sum of the distances within the first i rows and the first j columns.
     sums = np.zeros((n + 1, n + 1))
     sums[1:, 1:] = distances.cumsum(0).cumsum(1)
     place, end = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")

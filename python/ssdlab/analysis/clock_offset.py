@@ -1,9 +1,9 @@
-"""How far a meter's clock is off a run's, found by load steps: pure.
+"""Offset between a power meter's clock and the run's clock, found by load steps: pure.
 
-The tool issues pseudo-random load steps at both ends of a run, and knows when each began and ended. The
-meter's trace holds the same steps at other times. Their cross-correlation has its greatest value at the
-offset; two ends give two offsets, and so the drift. Method: matched filter with a two-level pseudo-random
-sequence, whose autocorrelation has one peak (Golomb, Shift Register Sequences, 1967).
+The tool issues pseudo-random load steps at both ends of a run, and records when each began and ended. The
+meter's trace holds the same steps at other times. The cross-correlation of both is greatest at the offset.
+The offsets of the two ends give the drift. Method: matched filter with a two-level pseudo-random sequence,
+whose autocorrelation has one peak (Golomb, Shift Register Sequences, 1967).
 """
 
 from __future__ import annotations
@@ -21,46 +21,47 @@ if TYPE_CHECKING:
 
 
 MIN_CORRELATION = 0.6
-"""Of marks and trace at the offset: 1 where the marks are all that is drawn; noise alone stays under 0.4."""
+"""Minimum correlation of marks and trace at the offset. It is 1 if the marks are the only load; noise alone
+stays under 0.4."""
 MIN_LEAD = 1.15
-"""How much greater the peak must be than the next one elsewhere: else two offsets fit as well."""
+"""Minimum ratio of the peak to the next peak elsewhere; below it, two offsets fit equally well."""
 MAX_DRIFT = 1e-3
-"""1000 ppm: ten times what a cheap quartz does; beyond it the two ends were not found both."""
+"""1000 ppm, ten times the drift of a cheap quartz. With more, one of the two ends was not found correctly."""
 _UNKNOWN_DRIFT = 1e-4
-"""With marks at one end alone nothing is known of it: 100 ppm, as cheap quartzes have."""
+"""Assumed bound of the drift if only one end has marks: 100 ppm, as cheap quartzes have."""
 _BOUND_PERIODS = 1.0
-"""Of the meter: planted offsets are found to a fifth of its period at 10 Hz and below."""
+"""Error bound in periods of the meter. Planted offsets are found to a fifth of a period at 10 Hz and
+below."""
 _MIN_BOUND_NS = 20_000_000
-"""And to 3 ms at 100 Hz; but the load itself begins and ends within some ms of when it is asked to."""
+"""Minimum error bound. Offsets are found to 3 ms at 100 Hz, but the load itself begins and ends some ms
+late."""
 _STEPS_A_PERIOD = 8
-"""Fine search, in parts of the meter's period; a parabola through the best three goes beyond that."""
+"""Steps of the fine search in a period of the meter; a parabola through the best three values refines it."""
 
 
 class NotFound(ValueError):
-    """The marks are not in the trace, or at more than one place."""
+    """The marks are not in the trace, or they fit at more than one place."""
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Load steps of one end of a run: when load was on, in ns of the run's clock, in order."""
+    """Load steps at one end of a run: start and end of each period with load, in ns of the run's clock."""
 
     on_ns: tuple[tuple[int, int], ...]
 
     @property
     def start_ns(self) -> int:
-        """When the first step began."""
         return self.on_ns[0][0]
 
     @property
     def end_ns(self) -> int:
-        """When the last step ended."""
         return self.on_ns[-1][1]
 
 
 def plan_steps(seed: int, *, unit_s: float = 0.5, count: int = 16) -> tuple[tuple[float, float], ...]:
-    """Return load steps of an end: each its length and the rest after it, in s, of one to three units.
+    """Return `count` load steps: length of the load and of the pause after it, each of 1 to 3 units, in s.
 
-    A unit is to be two periods of the meter at least: 0.5 s does for 4 Hz and more.
+    A unit must be at least two periods of the meter: 0.5 s suffices for 4 Hz and more.
     """
     draw = random.Random(seed)
     return tuple((unit_s * draw.randint(1, 3), unit_s * draw.randint(1, 3)) for _ in range(count))
@@ -73,15 +74,15 @@ class Alignment:
     Attributes
     ----------
     offset_ns
-        At `pivot_ns` of the meter's clock.
+        Offset at `pivot_ns`.
     drift_ppm
-        How much faster the run's clock goes.
+        How much faster the run's clock runs.
     bound_ns
-        How far a time may still be off.
+        Maximum error of a converted time.
     pivot_ns
-        Time of the meter's clock that the offset is of.
+        Time on the meter's clock for which the offset holds.
     correlation
-        The lower of both ends.
+        The lower correlation of both ends.
     """
 
     offset_ns: int
@@ -91,19 +92,19 @@ class Alignment:
     correlation: float
 
     def times(self, meter_ns: Array) -> Array:
-        """Return times of the run's clock."""
+        """Convert times of the meter's clock to times of the run's clock, in ns."""
         passed = np.asarray(meter_ns, dtype=np.int64) - self.pivot_ns
         drifted: Array = np.rint(passed * (1 + self.drift_ppm / 1e6)).astype(np.int64)
         return drifted + self.pivot_ns + self.offset_ns
 
 
 def aligned(trace: PowerTrace, ends: Sequence[Marks]) -> Alignment:
-    """Return how a trace fits the marks of one end of a run, or of both.
+    """Return how the clock of a trace fits the marks of one end of a run, or of both ends.
 
     Raises
     ------
     NotFound
-        It does not, or at more than one place.
+        The marks do not fit, or they fit at more than one place.
     """
     found = [_end(trace, marks) for marks in ends]
     offsets = [offset for offset, _ in found]
@@ -127,7 +128,7 @@ def aligned(trace: PowerTrace, ends: Sequence[Marks]) -> Alignment:
 
 
 def _end(trace: PowerTrace, marks: Marks) -> tuple[int, float]:
-    """Return offset and correlation of one end."""
+    """Return the offset in ns and the correlation for the marks of one end."""
     period_ns = max(int(np.median(trace.end_ns - trace.start_ns)), 1)
     coarse_ns = max(period_ns, 10_000_000)
     power = _Sampled(trace)
@@ -144,7 +145,7 @@ def _end(trace: PowerTrace, marks: Marks) -> tuple[int, float]:
 
 
 class _Sampled:
-    """Energy up to any time, so that the mean over any window is two look-ups."""
+    """Cumulative energy of a trace, so that the mean power of any window takes two look-ups."""
 
     def __init__(self, trace: PowerTrace) -> None:
         widths = trace.end_ns - trace.start_ns
@@ -152,13 +153,12 @@ class _Sampled:
         self.energy = np.concatenate([[0.0], np.cumsum(trace.watts.sum(axis=1) * widths)])
 
     def means(self, edges: Array) -> Array:
-        """Return the mean power between each two edges."""
         means: Array = np.diff(np.interp(edges, self.edges, self.energy)) / np.diff(edges)
         return means
 
 
 def _load(marks: Marks, edges: Array) -> Array:
-    """Return the share of each window in which load was on."""
+    """Return the share of each window during which load was on."""
     on, off = np.array(marks.on_ns, dtype=np.float64).T
     times = np.stack([on, off], axis=1).ravel()
     passed = np.concatenate([[0.0], np.cumsum(np.stack([off - on, np.zeros(len(on))], axis=1).ravel()[:-1])])
@@ -168,7 +168,7 @@ def _load(marks: Marks, edges: Array) -> Array:
 
 
 def _coarse(power: _Sampled, marks: Marks, step_ns: int) -> tuple[int, float, float]:
-    """Return the best offset on a grid, its correlation, and the best one elsewhere."""
+    """Return the best offset on a grid, its correlation, and the best correlation away from it."""
     lead_ns = step_ns * 4
     pattern_edges = np.arange(marks.start_ns - lead_ns, marks.end_ns + lead_ns, step_ns)
     pattern = _load(marks, pattern_edges.astype(np.float64))
@@ -202,7 +202,7 @@ def _correlations(watts: Array, pattern: Array) -> Array:
 
 
 def _fit(power: _Sampled, marks: Marks, offset_ns: int, window_ns: int) -> float:
-    """Return the correlation at one offset, over windows of one period of the meter."""
+    """Return the correlation at one offset, over windows of one meter period."""
     edges = np.arange(marks.start_ns - 4 * window_ns, marks.end_ns + 4 * window_ns, window_ns).astype(
         np.float64
     )
@@ -214,7 +214,7 @@ def _fit(power: _Sampled, marks: Marks, offset_ns: int, window_ns: int) -> float
 
 
 def _vertex(fits: Array, at: int) -> float:
-    """Return where between its neighbours the peak of a parabola through three values lies, in steps."""
+    """Return the peak of a parabola through a value and its two neighbours, in steps from that value."""
     if not 0 < at < len(fits) - 1:
         return 0.0
     left, middle, right = fits[at - 1 : at + 2]

@@ -1,8 +1,8 @@
-"""Energy over a period from a meter's samples, and how much of the period they cover: pure.
+"""Energy over a window from a meter's samples, and the share of the window that samples cover: pure.
 
-Each sample stands for the time half-way to its neighbours, so that a series of means over equal bins, taken
-at their middles, is integrated exactly. Where the next sample is further off than `GAP_PERIODS` periods the
-meter said nothing: that time is left out, and counted.
+Each sample covers the time half-way to its neighbours. A series of means over equal bins, timed at the
+middles of the bins, is thus integrated exactly. If the next sample is more than `GAP_PERIODS` periods away,
+the time between is a gap. Gaps are left out of the mean, and reduce the covered share.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 GAP_PERIODS = 5.0
-"""Median periods without a sample from which on time is not covered: more than a poller is ever late by."""
+"""Median periods without a sample beyond which the time is a gap: a poller is never that late."""
 MIN_COVERED = 0.99
-"""Share of a window that must be covered for a figure: what is missing then shifts the mean by about 1 %."""
+"""Minimum covered share of a window for a figure. The uncovered time then shifts the mean by about 1 %."""
 MIN_BOUNDS = 10
-"""Bounds of the clock's error that a window must have: with fewer, its edges alone are over 10 % of it."""
+"""Minimum length of a window, in bounds of the clock's error. In a shorter one the edges are over 10 % of
+it."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was drawn in a window.
+    """Power and energy drawn in a window.
 
     Attributes
     ----------
     mean_w
-        Mean over the time that is covered, in W.
+        Mean power over the covered time, in W.
     energy_j
-        That mean over the whole window, in J.
+        Mean power times the whole window, in J.
     covered
-        Share of the window that samples stand for, 0 to 1.
+        Share of the window that samples cover, 0 to 1.
     """
 
     mean_w: float
@@ -46,7 +47,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class PowerTrace:
-    """Power over time: sample i is the mean from `start_ns[i]` to `end_ns[i]`, in W, a column a rail."""
+    """Power over time: sample i is the mean in W from `start_ns[i]` to `end_ns[i]`, a column per rail."""
 
     start_ns: Array
     end_ns: Array
@@ -54,7 +55,10 @@ class PowerTrace:
 
     @classmethod
     def of_points(cls, time_ns: Array, watts: Array) -> Self:
-        """Return the trace of samples at rising times, shape (n,) and (n,) or (n, rails)."""
+        """Return the trace of samples at rising times.
+
+        `watts` has the shape (n,) or (n, rails). Fewer than two samples give an empty trace.
+        """
         times = np.asarray(time_ns, dtype=np.int64)
         shaped = np.asarray(watts, dtype=np.float64)
         shaped = shaped[:, None] if shaped.ndim == 1 else shaped
@@ -71,13 +75,13 @@ class PowerTrace:
         return cls(start, end, shaped)
 
     def window(self, start_ns: int, end_ns: int) -> Self:
-        """Return the samples that a window touches, whole."""
+        """Return the samples that overlap a window, uncut."""
         first = int(np.searchsorted(self.end_ns, start_ns, side="right"))
         last = int(np.searchsorted(self.start_ns, end_ns, side="left"))
         return type(self)(self.start_ns[first:last], self.end_ns[first:last], self.watts[first:last])
 
     def drawn(self, start_ns: int, end_ns: int) -> Drawn | None:
-        """Return what was drawn in a window, all rails together; None where no sample stands for any of it.
+        """Return power and energy of a window, all rails together; None if no sample covers any of it.
 
         >>> trace = PowerTrace.of_points(np.arange(10) * 100, np.full(10, 3.0))
         >>> trace.drawn(0, 900).mean_w

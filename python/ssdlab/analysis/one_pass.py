@@ -1,10 +1,13 @@
-"""What one random pass over a purged drive shows of its spare, and what random writing costs by theory.
+"""The spare area that one random pass over a purged drive reveals, and write amplification by theory.
 
-A pass fills the flash without garbage collection, at the speed of fresh flash until none is left; then each
-write waits for collection. At the drop, the flash is full: its spare share is the part beyond the user data.
-A pass for the wrong spare leaves a state that looks steady for one turn of the flash; the drop reveals it at
-once. With over half of the flash spare, collection finds almost empty blocks, and hardly any drop shows. That
-is sufficient then: less spare would have shown a drop within the pass, and more is no slower.
+A random pass fills the flash without garbage collection, at the speed of fresh flash, until no fresh flash is
+left. From then on each write waits for garbage collection. At the drop in speed the flash is full, and its
+spare share is the part beyond the user data.
+
+A pass made for the wrong spare leaves a state that looks steady for one turn of the flash. The drop reveals
+the error at once. With more than half of the flash spare, garbage collection finds almost empty blocks and
+hardly any drop shows. A pass without a drop is then sufficient: less spare would have shown a drop, and more
+spare is no slower.
 
 Source: the valid shares after such a pass are derived in `crates/workload/src/pattern/one_pass.rs`.
 """
@@ -24,20 +27,21 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-# What random writing costs the flash, by theory.
+# Write amplification of random writes, by theory.
 #
 # Source: P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012: uniform random writes, the
 # oldest of many superblocks collected first.
 
 _MAX_AGE = 700.0
-"""Of a superblock when it is collected, in user capacities written: nothing in it is valid long before."""
+"""Upper bound of a superblock's age when it is collected, in user capacities written. At that age nothing in
+it is valid any more."""
 
 
 def steady_amplification(spare: float) -> float:
-    """Return how often uniform random writing writes each unit to the flash, once it is steady.
+    """Return the write amplification of uniform random writes in steady state.
 
-    A superblock is collected at an age `a`, in user capacities written, and the share exp(-a) of it is still
-    valid then; over all ages up to `a` the shares make up the user data. In closed form it is
+    A superblock is collected at an age `a`, in user capacities written; the share exp(-a) of it is still
+    valid then. The shares over all ages up to `a` make up the user data. In closed form the amplification is
     alpha / (alpha + W0(-alpha exp(-alpha))) with alpha = 1 / (1 - spare).
 
     Parameters
@@ -56,23 +60,24 @@ def steady_amplification(spare: float) -> float:
 
 
 PIECES = 1000
-"""Of a pass, the pieces whose speeds are looked at: the fall is found to a thousandth of the flash."""
+"""Pieces of a pass whose speeds are compared: the drop is found to a thousandth of the flash."""
 MIN_FALL = 1.2
-"""Fresh speed over steady speed, from which on the fall stands out: below that the flash is not the limit,
-and the spare cannot be told."""
+"""Minimum ratio of fresh speed to steady speed for a drop. Below it flash does not limit the speed, and the
+spare cannot be found."""
 SPARE_TOLERANCE = 0.08
-"""Of the spare share: write amplification goes about inversely with it, and the rate is to be within 10 %."""
+"""Relative error allowed for the spare share. Write amplification is about inverse to the spare, and the
+speed must be right to 10 %."""
 
 
 def speeds_over_bytes(
     ends_ns: npt.NDArray[np.float64], moved: npt.NDArray[np.float64], piece: float
 ) -> list[float]:
-    """Return the speed of each whole piece of so many bytes, in MB/s.
+    """Return the speed of each whole piece of `piece` bytes, in MB/s.
 
     Parameters
     ----------
     ends_ns, moved
-        End of each interval row, and the bytes done in it.
+        End of each interval row, and the bytes completed in it.
     """
     written = np.concatenate(([0.0], np.cumsum(moved, dtype=np.float64)))
     times = np.concatenate(([0.0], np.asarray(ends_ns, np.float64)))
@@ -84,16 +89,18 @@ def speeds_over_bytes(
 def fall_bytes(
     speeds: Sequence[float], piece: float, steady: float, *, fresh_pieces: int = PIECES // 2
 ) -> float | None:
-    """Return how much had been written where the speed fell for good; None where it did not fall.
+    """Return how many bytes were written when the speed fell for good; None if it did not fall.
 
     Parameters
     ----------
     speeds
-        Of each piece since the purge.
+        Speed of each piece since the purge, in any one unit.
+    piece
+        Bytes of a piece.
     steady
-        Speed that was reached in the end.
+        Speed reached at the end, in the same unit.
     fresh_pieces
-        Of the first so many it is certain that they went to fresh flash.
+        The first pieces, which are certain to lie on fresh flash.
     """
     fresh = median(speeds[:fresh_pieces])
     if steady <= 0 or fresh < MIN_FALL * steady:
@@ -103,7 +110,7 @@ def fall_bytes(
 
 
 def spare_of_fall(data_bytes: int, fell_at: float | None) -> float | None:
-    """Return the share of the flash that is spare, by where the speed fell; None where that is not known.
+    """Return the spare share of the flash from the bytes written at the drop; None if that is not known.
 
     >>> spare_of_fall(875, 1000.0)
     0.125
@@ -112,10 +119,9 @@ def spare_of_fall(data_bytes: int, fell_at: float | None) -> float | None:
 
 
 def may_show_no_fall(spare: float) -> bool:
-    """Return whether with so much spare the speed need not fall as far as stands out."""
+    """Return whether, with this spare share, the speed may fall by less than `MIN_FALL`."""
     return steady_amplification(spare) < MIN_FALL
 
 
 def agrees(asked: float, found: float | None) -> bool:
-    """Return whether the spare found is the one that the pass was made for."""
     return found is not None and abs(found - asked) <= SPARE_TOLERANCE * asked

@@ -1,14 +1,16 @@
 """Outliers among comparable values, with a stated probability of a false alarm.
 
-A value is far when it is further from the median than `g` times the median absolute deviation (Hampel's
-identifier). Both stay what they are while fewer than half of the values are bad, so outliers do not hide
-each other, as they do from mean and standard deviation. `g` is chosen so that of `n` values of one normal
-distribution any is named with the probability `alpha` at most: for all of them together, not for each.
+A value is an outlier if it is further from the median than `g` times the median absolute deviation (Hampel's
+identifier). Median and deviation change little while fewer than half of the values are bad. Outliers thus do
+not hide each other, as they do with mean and standard deviation. `g` is chosen so that among `n` values of
+one normal distribution any is called an outlier with a probability of at most `alpha`: all values together,
+not each.
 
 Sources: F. R. Hampel, "The influence curve and its role in robust estimation", JASA 69 (1974); L. Davies and
-U. Gather, "The identification of multiple outliers", JASA 88 (1993), for a bound on all values together;
-P. J. Rousseeuw and C. Croux, "Alternatives to the median absolute deviation", JASA 88 (1993), for how much
-the deviation itself varies: as a standard deviation of 0.37 as many values, hence Student's t below.
+U. Gather, "The identification of multiple outliers", JASA 88 (1993), for a bound on all values together; P.
+J. Rousseeuw and C. Croux, "Alternatives to the median absolute deviation", JASA 88 (1993), for the variation
+of the deviation itself. It varies as a standard deviation of 0.37 times as many values does, hence Student's
+t below.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VALUES_MIN = 8
-"""Of fewer values the deviation says too little for any to be called far."""
+"""With fewer values the deviation is too uncertain to call any value an outlier."""
 MAD_OF_SIGMA = 0.6744897501960817
 """Median absolute deviation of a normal distribution with standard deviation 1."""
 EFFICIENCY = 0.37
@@ -32,16 +34,16 @@ _DECAYS = 40.0
 
 @dataclass(frozen=True)
 class Spread:
-    """Where values lie, and how far from there one is an outlier.
+    """Middle and spread of values, and the limit for outliers.
 
     Attributes
     ----------
     middle
         The median.
     sigma
-        Robust standard deviation: the median absolute deviation, scaled.
+        Robust standard deviation: the scaled median absolute deviation.
     judged_sigma
-        What the limit is a multiple of: sigma, or the least that the values are judged by where that is more.
+        Sigma, or the minimum given to `spread_of` if that is greater. The limit is a multiple of it.
     limit
         Distance from the middle beyond which a value is an outlier; infinite with too few values.
     """
@@ -53,25 +55,25 @@ class Spread:
 
     @property
     def judged(self) -> bool:
-        """Whether there are values enough for any to be called an outlier."""
+        """Whether there are enough values to call any an outlier."""
         return math.isfinite(self.limit)
 
     def is_far(self, value: float) -> bool:
-        """Whether a value is an outlier."""
         return abs(value - self.middle) > self.limit
 
 
 def spread_of(values: Sequence[float], alpha: float, *, min_sigma: float = 0.0) -> Spread:
-    """Return where values lie, and the limit beyond which one is an outlier.
+    """Return middle and spread of values, and the limit for outliers.
 
     Parameters
     ----------
     values
-        One or more, in any unit; of times and rates their logarithms, whose spread is the same both ways.
+        At least one value, in any unit. Give times and rates as logarithms, whose spread is symmetric.
     alpha
-        Bound on the probability that any of them is named, if all are of one normal distribution.
+        Maximum probability that any value is called an outlier, if all come from one normal distribution.
     min_sigma
-        What they are known to at best: values that agree better than that are no reason to call the next far.
+        Precision of the values, as a standard deviation. Values that agree better by chance do not make the
+        next one an outlier.
     """
     middle = median(values)
     sigma = median(abs(each - middle) for each in values) / MAD_OF_SIGMA
@@ -81,7 +83,7 @@ def spread_of(values: Sequence[float], alpha: float, *, min_sigma: float = 0.0) 
 
 
 def far(count: int, alpha: float) -> float:
-    """Return how many robust standard deviations off a value is far, of `count` values.
+    """Return the limit for outliers among `count` values, in robust standard deviations.
 
     >>> round(far(200, 0.01), 1)
     4.3
@@ -98,10 +100,10 @@ def far(count: int, alpha: float) -> float:
 
 
 def _tail(t: float, freedom: float) -> float:
-    """Return the probability that Student's t is greater, by Simpson's rule.
+    """Return the probability that Student's t is greater than `t`, by Simpson's rule.
 
-    With t = sqrt(freedom) tan(u) the density is a power of cos(u), on a finite range. Where there are many
-    values it is followed until it has fallen by e^40.
+    With t = sqrt(freedom) tan(u) the density is a power of cos(u), on a finite range. With many values the
+    integration ends where the density has fallen by e^40.
     """
     if t <= 0:
         return 0.5
@@ -110,7 +112,7 @@ def _tail(t: float, freedom: float) -> float:
     width = (end - begin) / _STEPS
     power = freedom - 1
     total: float = math.cos(begin) ** power
-    for step in range(1, _STEPS):  # the last term is nothing
+    for step in range(1, _STEPS):  # the last term is zero
         total += (4 if step % 2 else 2) * math.cos(begin + step * width) ** power
     log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - 0.5 * math.log(math.pi)
     return math.exp(log_scale) * total * width / 3

@@ -1,7 +1,8 @@
-"""Speed over the position on a drive that was written from its first block on, and where it drops for good.
+"""Speed over the position on a drive that is written in order, and where the speed drops for good.
 
-Rows tell how much was written by when; the position is what was written. A curve of equal parts gives each
-place the same weight, whatever its speed: the time of a part is interpolated between the ends of rows.
+Interval rows give the bytes written over time. On a drive that is written from its first block on, the bytes
+written are the position. A curve of equal parts gives each position the same weight, whatever its speed. The
+time of a part is interpolated between the ends of rows.
 
 Source: throughput over the logical block address as HD Tach and h2benchw plotted it; AnandTech's whole-drive
 fill has a value for each gigabyte.
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
 PART_BYTES = 10**9
 MIN_PARTS = 50
 BESIDE = 3
-"""Parts that tell the speed just before and just behind a drop."""
+"""Number of parts that give the speed just before and just after a drop."""
 
 
 def written_over_time(
     tables: Sequence[Mapping[str, npt.NDArray[Any]]],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return bytes written by the end of each row, and these ends in s, both from 0 on.
+    """Return cumulative bytes written, and the end of each row in s; both arrays begin with 0.
 
     Parameters
     ----------
     tables
-        Rows of steps that followed one another: `end_ns` and `bytes` of each.
+        Rows of consecutive steps, with columns `end_ns` and `bytes`.
     """
     import numpy as np
 
@@ -53,12 +54,12 @@ def written_over_time(
 def speeds_over(
     rows: Mapping[str, npt.NDArray[Any]], max_parts: int, min_parts: int = MIN_PARTS
 ) -> tuple[list[float], float]:
-    """Return the speed over each equal part of what was written in MB/s, and the bytes of a part."""
+    """Return the speed of each equal part of the bytes written, in MB/s, and the bytes of a part."""
     import numpy as np
 
     written, ends_s = written_over_time([rows])
     total = float(written[-1])
-    # A part needs several rows, or its speed would be that of the rows' edges.
+    # A part needs several rows; otherwise the edges of rows would decide its speed.
     parts = int(max(min_parts, min(max_parts, total / PART_BYTES)))
     parts = max(1, min(parts, (written.size - 1) // 2))
     edges = np.linspace(0.0, total, parts + 1)
@@ -68,7 +69,7 @@ def speeds_over(
 
 
 def written_ns(rows: Mapping[str, npt.NDArray[Any]], position_bytes: float) -> int:
-    """Return by when so much of what one step wrote was written, in ns since it began."""
+    """Return when a step had written `position_bytes`, in ns since the step began."""
     import numpy as np
 
     written, ends_s = written_over_time([rows])
@@ -76,17 +77,17 @@ def written_ns(rows: Mapping[str, npt.NDArray[Any]], position_bytes: float) -> i
 
 
 def drop_bytes(speeds: Sequence[float], part_bytes: float, at: int) -> float:
-    """Return after how many bytes the speed drops, finer than a part.
+    """Return after how many bytes the speed drops, to a fraction of a part.
 
-    The parts on both sides of the drop hold the end of the one speed and the beginning of the other: their
-    time tells how much was written at each, by the speeds of the parts next to them.
+    The two parts beside the drop hold the end of the first speed and the beginning of the second. Their total
+    time shows how much was written at each speed, by the speeds of the parts next to them.
 
     Parameters
     ----------
     speeds, part_bytes
-        Of equal parts, as `speeds_over` returns them.
+        Speeds of equal parts and the bytes of a part, as `speeds_over` returns them.
     at
-        First part behind the drop; two parts at least on either side.
+        First part after the drop; at least two parts must lie on either side.
     """
     before = mean_speed(speeds[max(0, at - 1 - BESIDE) : at - 1])
     after = mean_speed(speeds[at + 1 : at + 1 + BESIDE])
@@ -98,17 +99,17 @@ def drop_bytes(speeds: Sequence[float], part_bytes: float, at: int) -> float:
 
 
 def beside_drop(speeds: Sequence[float], at: int) -> tuple[float, float]:
-    """Return the mean speeds before a drop and behind it, in the unit of the speeds.
+    """Return the mean speeds before and after a drop, in the unit of `speeds`.
 
-    The drop lies in one of the parts on both sides of `at`, as `drop_bytes` has it: neither counts, or of a
-    cache of few parts the speed would be told too low.
+    The drop lies in one of the two parts beside `at` (see `drop_bytes`). Neither part counts, since it would
+    lower the speed of a cache of few parts.
 
     Parameters
     ----------
     speeds
-        Of equal parts.
+        Speeds of equal parts.
     at
-        First part behind the drop; two parts at least on either side.
+        First part after the drop; at least two parts must lie on either side.
 
     >>> beside_drop([500.0, 500.0, 300.0, 100.0, 100.0], 3)
     (500.0, 100.0)
@@ -117,12 +118,12 @@ def beside_drop(speeds: Sequence[float], at: int) -> tuple[float, float]:
 
 
 def mean_speed(speeds: Sequence[float]) -> float:
-    """Return the speed over parts of equal bytes: their times add up, not their speeds."""
+    """Return the mean speed over parts of equal bytes: their harmonic mean, as their times add up."""
     return len(speeds) / sum(1 / speed for speed in speeds)
 
 
 def speed_until(tables: Sequence[Mapping[str, npt.NDArray[Any]]], seconds: float) -> float:
-    """Return the mean speed in MB/s over the first seconds of steps that followed one another."""
+    """Return the mean speed in MB/s over the first seconds of consecutive steps."""
     import numpy as np
 
     written, ends_s = written_over_time(tables)
@@ -131,16 +132,16 @@ def speed_until(tables: Sequence[Mapping[str, npt.NDArray[Any]]], seconds: float
 
 
 MIN_DROP = 1.25
-"""First plateau divided by the second from which on it is one."""
+"""Minimum ratio of the first plateau to the second for a drop."""
 OWN_SIDE = 0.9
-"""Share of the values of a plateau that must lie on its side of the geometric middle of both."""
+"""Minimum share of a plateau's values on its side of the geometric middle of both plateaus."""
 MIN_POINTS = 3
-"""Points of each plateau."""
+"""Minimum number of values of each plateau."""
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A drop: `at` is the position of the first slow value; `before` and `after` are the means."""
+    """A drop: `at` is the index of the first slow value; `before` and `after` are means of the plateaus."""
 
     at: int
     before: float
@@ -148,14 +149,15 @@ class Drop:
 
 
 def find_drop(values: Sequence[float], min_drop: float = MIN_DROP) -> Drop | None:
-    """Find where the values drop for good: the end of a cache, or the beginning of collection; None: nowhere.
+    """Find where the values drop for good: the end of a cache, or the start of collection; None if nowhere.
 
     A drive that writes into a fast part of its flash first shows two plateaus over the bytes written. The
-    split between them is the one that leaves the least squared deviation from the two means, in logarithms,
-    so that a drop to a half weighs the same at every speed. It counts as a drop if the later plateau is
-    slower by a quarter at least: less than that is the unevenness of an ordinary drive. And both must be
-    plateaus, nine tenths of each on its own side of the middle: a drive that throttles again and again is
-    slow in between, and no cache of it has ended.
+    split between them leaves the least squared deviation from the two means. It is computed in logarithms, so
+    that a drop to a half weighs the same at every speed.
+
+    The split counts as a drop if the first plateau is at least a quarter faster; an ordinary drive is uneven
+    by less. Also, nine tenths of each plateau must lie on its own side of the middle. A drive that throttles
+    repeatedly fails this test: it is slow in between, and no cache has ended.
 
     Source: the two-segment case of least-squares change-point estimation (Bai, "Estimating multiple breaks
     one at a time", Econometric Theory 13, 1997); the quarter and the nine tenths are ours.
@@ -163,14 +165,14 @@ def find_drop(values: Sequence[float], min_drop: float = MIN_DROP) -> Drop | Non
     Parameters
     ----------
     values
-        Speeds in any one unit, all above 0, at even distances.
+        Speeds in any one unit, all above 0, at equal distances.
     min_drop
         How many times faster the first plateau must be.
 
     Raises
     ------
     ValueError
-        A value that is not above 0.
+        A value is not above 0.
     """
     if any(value <= 0 for value in values):
         raise ValueError("speeds must be above 0")

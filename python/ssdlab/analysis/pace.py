@@ -1,16 +1,17 @@
 """Bounds of a drive's speed, from its link and from measured or rated loads.
 
-Of a load that was not itself measured the nearest ones speak, by block and by I/Os in flight: throughput does
-not fall with either by more than its share, and does not rise by more. Several figures of one load, such as
-of a fresh drive and of one that was overwritten for long, span the range between them. Nothing moves more
-than the link. Where nothing is known the bounds are those of the fastest and the slowest drive that anybody
-would test.
+The bounds of a load that was not itself measured come from the nearest known loads, by block size and by I/Os
+in flight. With a smaller block or depth, throughput falls at most in proportion; with a larger one, it rises
+at most in proportion. Several figures of one load, such as fresh and after long writing, give the range
+between them. No load moves more than the link. If nothing is known, the bounds are those of the fastest and
+the slowest drive that anybody would test.
 
 Sources of the interpolation: the bounds of a closed network of one queue, E. D. Lazowska et al.,
-"Quantitative System Performance" (1984), chapter 5: throughput lies below both its value times the customers
-and the capacity of the slowest centre. It is concave in the customers (J. G. Shanthikumar, D. D. Yao,
-"Second-order properties of the throughput of a closed queueing network", Mathematics of Operations Research
-13 (1988)): beyond two depths that were measured it rises no faster than between them.
+"Quantitative System Performance" (1984), chapter 5. Throughput lies below the throughput of one customer
+times the number of customers, and below the capacity of the slowest centre. It is concave in the customers
+(J. G. Shanthikumar, D. D. Yao, "Second-order properties of the throughput of a closed queueing network",
+Mathematics of Operations Research 13 (1988)). Beyond two measured depths it thus rises no faster than between
+them.
 """
 
 from __future__ import annotations
@@ -24,24 +25,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FASTEST_BYTES_S = 32e9
-"""Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
+"""The speed of two PCIe 5.0 x4 links; a stream cannot copy faster in the memory of such a host."""
 SLOWEST_SEQUENTIAL_BYTES_S = 20e6
-"""A QLC drive with its cache exhausted still writes faster."""
+"""Even a QLC drive with its cache exhausted writes faster."""
 SLOWEST_RANDOM_IOPS = 50.0
-"""A hard disk."""
+"""The speed of a hard disk."""
 SHORTEST_LATENCY_S = 1e-6
-"""A file in memory."""
+"""The latency of a file in memory."""
 SHORTEST = {False: SHORTEST_LATENCY_S, True: SHORTEST_LATENCY_S}
-"""By whether it writes: what a command takes at least."""
+"""Minimum time of a command, by whether it writes."""
 MIXED_MIN, MIXED_MAX = 0.4, 2.0
-"""Of a mix, against its parts one after the other: they get in each other's way, or work side by side."""
+"""Bounds of a mix, as factors of the speed of its parts one after the other. Reads and writes may slow each
+other, or overlap."""
 NEAR = 0.5
-"""Loads count as equally near if they are no further apart than that, in doublings of block and depth."""
+"""Loads within this distance of the nearest one count as equally near; in doublings of block and depth."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a drive is asked for: one direction."""
+    """Sequential or random I/O in one direction, with its block size and number of I/Os in flight."""
 
     writes: bool
     random: bool
@@ -49,19 +51,19 @@ class Load:
     in_flight: float
 
     def distance(self, other: Load) -> float:
-        """Return how far apart two loads of one kind are, in doublings of block and of I/Os in flight."""
+        """Return the distance of two loads of one kind, in doublings of block size and of I/Os in flight."""
         return abs(log2(self.block_bytes / other.block_bytes)) + abs(log2(self.in_flight / other.in_flight))
 
     def covers(self, other: Load) -> bool:
-        """Whether its blocks are as large, and as many I/Os in flight, or more."""
+        """Whether both the block size and the I/Os in flight are at least those of `other`."""
         return self.block_bytes >= other.block_bytes and self.in_flight >= other.in_flight
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a load: a throughput, and between what shares of it others of its kind will lie.
+    """The known throughput of a load, and the factors that bound the throughput of similar loads.
 
-    `settled`: it is of a drive that was written for long, where a fresh one is faster.
+    `settled` says that the drive had been written for long; a fresh drive is faster.
     """
 
     load: Load
@@ -73,11 +75,10 @@ class Known:
 
     @property
     def max_bytes_s(self) -> float:
-        """What the load itself moves at most."""
         return self.bytes_s * self.max_share
 
     def at(self, load: Load) -> tuple[float, float]:
-        """Return bounds for another load of the kind."""
+        """Return lower and upper bound, in bytes a second, for another load of the same kind."""
         block = load.block_bytes / self.load.block_bytes
         depth = load.in_flight / self.load.in_flight
         low = self.bytes_s * self.min_share * min(1.0, block) * min(1.0, depth)
@@ -87,34 +88,37 @@ class Known:
 
 @dataclass(frozen=True)
 class Speed:
-    """Bounds of a throughput in bytes a second; `settled` is the upper one of a drive written for long."""
+    """Bounds of a throughput in bytes a second; `settled` is the upper bound after long writing."""
 
     low: float
     high: float
     settled: float
     ahead_bytes: float = 0.0
-    """Of writes: what a buffer takes in beside."""
+    """Bytes that a buffer takes in addition, if the load writes."""
 
 
 @dataclass(frozen=True)
 class Filling:
-    """Writing a drive full in order, one I/O at a time: of at least so many bytes, between these speeds."""
+    """Bounds of the mean speed when a drive is written full in order, one I/O at a time.
+
+    They hold for writes of at least `min_bytes`.
+    """
 
     min_bytes: float
     low: float
     high: float | None
-    """None: as fast as any load of the kind may be."""
+    """None if any load of the kind may be as fast."""
     block_bytes: float
-    """What it is known of; in smaller ones it may be slower by their share."""
+    """Block size that the bounds hold for; with smaller blocks the lower bound falls in proportion."""
     cool_low: float | None = None
-    """While heat does not slow it, where that is known to be another; `low` is of a warm drive."""
+    """Lower bound before heat slows the drive, if it differs from `low`, the bound for a warm drive."""
     cool_s: float = inf
-    """So long it stays cool, from rest on."""
+    """How long the drive stays cool after rest."""
     disordered_low: float | None = None
-    """Of a drive that was written at random since it was purged, where that is known to be another."""
+    """Lower bound after random writes since the last purge; None if it is not known to differ."""
 
     def low_of(self, target_bytes: float) -> float:
-        """Return its mean speed at least over so many bytes."""
+        """Return the lower bound of the mean speed over `target_bytes`."""
         if self.cool_low is None or not self.cool_s:
             return self.low
         cool_bytes = min(target_bytes, self.cool_low * self.cool_s)
@@ -128,25 +132,26 @@ class Pace:
     Attributes
     ----------
     link_bytes_s
-        More than this it moves in neither direction.
+        Speed of the link in one direction, which no load exceeds.
     known
         Loads that were measured or rated.
     fresh_bytes
-        So much a drive may write as if it were fresh before it writes as one written for long.
+        Bytes that may be written at the speed of a fresh drive before the speed after long writing applies.
     sources
-        In words, what the bounds come from.
+        Where the bounds come from, in words.
     filling
-        What is known of writing it full in order, where a cache makes a short look a poor guide.
+        Bounds for writing the drive full in order, if a cache makes short measurements misleading.
     command_s
-        By whether it writes: the seconds that a command takes at least.
+        Minimum seconds of a command, by whether it writes.
     ceilings
-        What is surely not gone beyond, of loads of as large blocks and as many in flight, or less ...
+        Upper bounds that hold for all loads with at most that block size and at most that many I/Os in
+        flight.
     ahead_bytes
-        ... but by what a buffer takes in.
+        Bytes that a buffer may take in addition to these upper bounds.
     lasting
-        Whether a load goes on as it began: writes leave no other state behind, and no heat builds up.
+        Whether a load continues at its first speed: neither earlier writes nor heat change it.
     discard_bytes_s
-        Discards take no longer than so many bytes a second; None where it is not known that they work.
+        Minimum speed of discards; None if it is not known whether they work.
     """
 
     link_bytes_s: float = FASTEST_BYTES_S
@@ -161,7 +166,7 @@ class Pace:
     discard_bytes_s: float | None = None
 
     def of(self, load: Load) -> Speed:
-        """Return the drive's speed for a load."""
+        """Return bounds of the drive's speed for a load in one direction."""
         kind = [each for each in self.known if self._is_kind(each.load, load)]
         above = [each for each in self.ceilings if self._is_kind(each.load, load)]
         shortest = load.in_flight * load.block_bytes / self.command_s[load.writes]
@@ -178,7 +183,7 @@ class Pace:
             ceiling = min(ceiling, max(most, _upper_in_order(self._in_order(load), load)))
         long_written = [each for each in kind if each.settled]
         settled = [each.at(load)[1] for each in _nearest(long_written, load)] or highs
-        # A figure of a drive that was written for long bounds no fresh one.
+        # A figure after long writing does not bound the speed of a fresh drive.
         high = min(ceiling, max(highs), _upper_by_others([each for each in kind if not each.settled], load))
         most = min(high, max(settled), _upper_by_others(long_written, load))
         low = max(floor, min(lows), self._low_of_larger(kind, load))
@@ -189,10 +194,10 @@ class Pace:
         return [each for each in self.known if self._is_kind(each.load, ordered)]
 
     def _low_of_larger(self, kind: Sequence[Known], load: Load) -> float:
-        """Return what random reads move at least by figures of smaller blocks.
+        """Return a lower bound for random reads, from figures of smaller blocks.
 
-        One takes no longer than that of a smaller block, and the rest of its bytes in order. Of writes that
-        is not so: larger ones fill a cache, or move more data that is still valid.
+        A read takes no longer than a read of a smaller block and its remaining bytes in order. This does not
+        hold for writes: larger ones fill a cache, or move more valid data.
         """
         smaller = [each for each in kind if each.load.block_bytes < load.block_bytes]
         if load.writes or not load.random or not smaller or not self._in_order(load):
@@ -206,7 +211,7 @@ class Pace:
         return min(lows)
 
     def of_mix(self, read_share: float, load: Load) -> Speed:
-        """Return how fast it does a mix, both directions together; `read_share` is that of the bytes."""
+        """Return bounds for a mix, both directions together; `read_share` is a share of the bytes."""
         if read_share in (0.0, 1.0):
             return self.of(replace(load, writes=read_share == 0.0))
         read, write = (self.of(replace(load, writes=writes)) for writes in (False, True))
@@ -215,7 +220,7 @@ class Pace:
             return 1 / (read_share / ends[0] + (1 - read_share) / ends[1])
 
         def side_by_side(write_bytes_s: float) -> float:
-            # Work that goes on side by side still is, in each direction, no more than that direction alone.
+            # Overlapping reads and writes are, in each direction, no faster than that direction alone.
             alone = min(read.high / read_share, write_bytes_s / (1 - read_share))
             return min(2 * self.link_bytes_s, alone, MIXED_MAX * joined((read.high, write_bytes_s)))
 
@@ -224,7 +229,7 @@ class Pace:
         return Speed(min(low, settled), high, settled, self.ahead_bytes)
 
     def of_target(self, speed: Speed, target_bytes: float, load: Load) -> Speed:
-        """Return how fast a load of so many bytes goes: one that fills the drive as filling it does."""
+        """Return the bounds for writing `target_bytes`; those of `filling` if the load fills the drive."""
         fill = self.filling
         if fill is None or not load.writes or load.random or target_bytes < fill.min_bytes:
             return speed
@@ -236,7 +241,7 @@ class Pace:
         return replace(speed, low=min(low, high), high=high, settled=high)
 
     def after(self, *, work: bool, disorder: bool) -> Pace:
-        """Return it for a drive that was at work before, or was written at random since it was purged."""
+        """Return the pace of a drive after other work, or after random writes since the last purge."""
         fill = self.filling
         if fill is None or not (work or disorder):
             return self
@@ -244,7 +249,6 @@ class Pace:
         return replace(self, filling=replace(fill, low=low, cool_low=None))
 
     def with_known(self, *more: Known, source: str = "") -> Pace:
-        """Return it with further knowledge."""
         sources = (*self.sources, source) if source and source not in self.sources else self.sources
         return replace(self, known=(*self.known, *more), sources=sources)
 
@@ -254,10 +258,10 @@ class Pace:
 
 
 def _upper_by_others(kind: Sequence[Known], load: Load) -> float:
-    """Return what a load moves at most by figures of others, of one state of the drive.
+    """Return an upper bound for a load, from figures of other loads in one state of the drive.
 
-    One of larger blocks and more in flight moves no less; and beyond two depths throughput rises no faster
-    than between them.
+    A load of larger blocks and more I/Os in flight moves at least as much. Beyond two depths throughput rises
+    no faster than between them.
     """
     highest: dict[Load, Known] = {}
     for known in kind:
@@ -273,7 +277,7 @@ def _upper_by_others(kind: Sequence[Known], load: Load) -> float:
 
 
 def _upper_in_order(in_order: Sequence[Known], load: Load) -> float:
-    """Return what random I/O moves at most: in order, as many bytes in flight move no less."""
+    """Return an upper bound for random I/O: sequential I/O with as many bytes in flight moves no less."""
     blocks: dict[float, list[Known]] = {}
     for known in in_order:
         if not known.settled:
@@ -287,17 +291,17 @@ def _upper_in_order(in_order: Sequence[Known], load: Load) -> float:
 
 
 def _beyond(fewer: Known, more: Known, in_flight: float) -> float:
-    """Return what is moved at most with more in flight than in two figures, by the slope between them."""
+    """Return an upper bound at a greater depth than two figures have, by the slope between them."""
     slope = (more.bytes_s - fewer.bytes_s) / (more.load.in_flight - fewer.load.in_flight)
     share = max(fewer.max_share, more.max_share)
     return share * (more.bytes_s + max(0.0, slope) * (in_flight - more.load.in_flight))
 
 
 def _nearest(known: Sequence[Known], load: Load) -> list[Known]:
-    """Return those of the loads that are nearest to one, and as good as that."""
+    """Return the nearest known loads, and those at most `NEAR` further away."""
     nearest = min((each.load.distance(load) for each in known), default=0.0)
     return [each for each in known if each.load.distance(load) <= nearest + NEAR]
 
 
 ANY_DRIVE = Pace()
-"""The bounds if nothing is known."""
+"""The bounds if nothing is known about a drive."""

@@ -1,16 +1,16 @@
-"""Percentiles of latency, from samples and histogram buckets, and how many samples each needs.
+"""Percentiles of latency from histogram buckets, and how many samples each needs.
 
-The definition is the nearest rank: the p-th percentile is the smallest sample that at least p per cent of
-the samples do not exceed. It is always a latency that occurred, and at a bucket it is off by no more than
-the bucket's width. A percentile is worth printing only while several samples lie beyond it: with fewer than
-10 its own error (that of a binomial count, about 1/sqrt(n)) is over 30 %.
+The definition is the nearest rank: the p-th percentile is the smallest sample that at least p per cent of the
+samples do not exceed. It is always a latency that occurred; from buckets, its error is at most the width of a
+bucket. A percentile is worth printing only if several samples lie beyond it. With fewer than 10, its own
+error (of a binomial count, about 1/sqrt(n)) is over 30 %.
 
-Where a standard asks for a percentile whatever the count, it is given with bounds instead: the number of
-samples below the true value is binomial, so that two order statistics enclose it with 95 % confidence. With
-few samples nothing encloses it from above.
+If a standard requires a percentile whatever the count, it is given with bounds. The number of samples below
+the true value is binomial, so two order statistics enclose the value with 95 % confidence. With few samples
+there is no upper bound.
 
-Weighted by time a percentile is the latency up to which that share of all waiting was spent: rare slow I/Os
-weigh by their length, F(t) = sum of latencies up to t / sum of all.
+A percentile weighted by time is the latency up to which that share of all waiting time was spent. Rare slow
+I/Os weigh by their length: F(t) = sum of latencies up to t / sum of all.
 
 Sources: R. J. Hyndman, Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50
 (1996), definition 1; for the count beyond, W. J. Conover, "Practical Nonparametric Statistics" (1999),
@@ -30,24 +30,25 @@ if TYPE_CHECKING:
 
 SAMPLES_BEYOND = 10
 CONFIDENCE = 0.95
-"""That the bounds of an estimate enclose the true percentile."""
+"""Probability that the bounds of an estimate enclose the true percentile."""
 _REACH = 12
-"""Standard deviations around the mean of a binomial count outside which nothing is added up: 1e-32."""
+"""Range of a binomial count that is summed, in standard deviations around its mean: the rest is below
+1e-32."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A percentile of few samples or many: the order statistic, and what it stands on.
+    """A percentile with the number of samples and the bounds of its true value.
 
     Attributes
     ----------
     value_ns
-        The nearest rank.
+        The percentile by nearest rank.
     samples
-        How many it is of.
+        Number of samples that it is computed from.
     low_ns, high_ns
-        Order statistics between which the true percentile lies, with `CONFIDENCE`; None: the samples are too
-        few to bound it on that side.
+        Order statistics that enclose the true percentile with `CONFIDENCE`; None if there are too few samples
+        to bound it on that side.
     """
 
     value_ns: float
@@ -57,12 +58,12 @@ class Estimate:
 
 
 def rank(percent: Fraction | str, samples: int) -> int:
-    """Return the rank, from 1, of a percentile among so many samples; exact, as `percent` is a fraction.
+    """Return the rank of a percentile among `samples` samples, from 1; exact, as `percent` is a fraction.
 
     Raises
     ------
     ValueError
-        No samples, or a percentile outside 0 to 100.
+        There are no samples, or the percentile is outside 0 to 100.
     """
     exact = Fraction(percent)
     if samples < 1 or not 0 <= exact <= 100:
@@ -71,7 +72,7 @@ def rank(percent: Fraction | str, samples: int) -> int:
 
 
 def sayable(percent: Fraction | str, samples: int, beyond: int = SAMPLES_BEYOND) -> bool:
-    """Say whether enough samples lie beyond a percentile for it to be printed."""
+    """Return whether enough samples lie beyond a percentile for it to be printed."""
     return samples >= 1 and samples - rank(percent, samples) >= beyond
 
 
@@ -85,7 +86,7 @@ def of_buckets(
     low_ns, high_ns
         Edges of the buckets, rising; the high edge does not belong to the bucket.
     count
-        Samples in each.
+        Samples in each bucket.
     percent
         The percentile, as text or a fraction so that 99.9 is exact.
     """
@@ -99,7 +100,7 @@ def bounding_ranks(
 ) -> tuple[int | None, int | None]:
     """Return the ranks, from 1, of the order statistics that enclose the true percentile.
 
-    Each side errs with at most half of what is left of the confidence. None where no rank does.
+    Each side has at most half of the allowed error. A rank is None if no order statistic bounds that side.
     """
     beyond = float(1 - Fraction(percent) / 100)
     error = (1 - confidence) / 2
@@ -108,7 +109,7 @@ def bounding_ranks(
     for count in range(max(0, int(mean - reach)), min(samples, int(mean + reach)) + 1):
         total += _binomial(count, samples, beyond)
         if total <= error:
-            below = count  # at most so many lie beyond in so few cases that it can be left out
+            below = count  # fewer samples beyond are improbable enough to leave out
         if above is None and 1 - total <= error:
             above = count
     low = None if above is None or above >= samples else samples - above
@@ -116,7 +117,6 @@ def bounding_ranks(
 
 
 def _binomial(count: int, samples: int, share: float) -> float:
-    """Probability of that many of so many, each with a chance of `share`, above 0 and below 1."""
     ways = lgamma(samples + 1) - lgamma(count + 1) - lgamma(samples - count + 1)
     return exp(ways + count * log(share) + (samples - count) * log(1 - share))
 
@@ -130,7 +130,7 @@ def estimate(
 ) -> Estimate | None:
     """Return a percentile of buckets with its count and bounds; None without samples.
 
-    `max_ns` is the greatest sample, where it is known: the middle of a bucket may lie beyond it.
+    `max_ns` is the greatest sample, if known: the middle of a bucket may lie above it.
     """
     total = int(count.sum())
     if not total:
@@ -152,9 +152,9 @@ def estimate(
 def of_time(
     low_ns: npt.NDArray[Any], high_ns: npt.NDArray[Any], count: npt.NDArray[Any], percent: Fraction | str
 ) -> float | None:
-    """Return the latency up to which a share of all time waited was spent; of buckets as in `of_buckets`.
+    """Return the latency up to which a share of all waiting time was spent; buckets as in `of_buckets`.
 
-    None without samples, and where fewer than 10 lie beyond it.
+    None without samples, or if fewer than 10 samples lie beyond it.
     """
     if not count.size:
         return None

@@ -1,7 +1,7 @@
-"""Places of drives in one figure: tied drives share one.
+"""Places of drives in a ranking of one figure; tied drives share a place.
 
-Two figures are level where they lie closer than two samples of a model do, or closer than either of them
-varies by its own evidence: rounds that differ by 4 % do not show which of two drives is 1 % ahead.
+Two figures are tied if they differ by less than two samples of one model do, or by less than either figure
+varies. Rounds that vary by 4 % do not show which of two drives is 1 % ahead.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEVEL = 0.01
-"""Closer than this, two figures are called level: less than what two samples of a model differ by."""
+"""Relative difference below which two figures are tied: two samples of a model differ by more."""
 
 
 def places(ordered: Sequence[float], varied: Sequence[float | None] = ()) -> list[int]:
-    """Return the place of each value, from 1; those that are level with the best of their place share it.
+    """Return the place of each value, from 1. Values tied with the best of a place share it.
 
     Parameters
     ----------
     ordered
-        Values from the best to the worst, whichever way that is.
+        Values from the best to the worst, in either direction.
     varied
-        How far each of them varies, in their unit; empty: nothing shows that.
+        Variation of each value, in its unit; empty if it is not known.
     """
     found: list[int] = []
     best, best_varies = 0, 0.0
@@ -36,6 +36,6 @@ def places(ordered: Sequence[float], varied: Sequence[float | None] = ()) -> lis
 
 
 def level(value: float, best: float, varies: float | None = None) -> bool:
-    """Whether a value differs from the best of a place by less than what counts."""
+    """Return whether a value is tied with the best value of a place."""
     counts = max(LEVEL * abs(best), varies or 0.0)
     return value == best or abs(value - best) < counts

@@ -1,13 +1,14 @@
-"""Two ratios of a window: work for each watt, and concurrency by Little's law.
+"""Two ratios of a measurement: work per watt, and a check of concurrency by Little's law.
 
-Work is given as throughput over the mean power of the same window: random I/O in thousands of I/Os a second
-for each watt, sequential and mixed I/O in MB/s for each watt, as the reviews do. Without a meter there is no
-figure: a guess would be a rating. Source: AnandTech, enterprise suite of 2018 to 2020, the toggles between
+Work per watt is throughput over the mean power of the same window. As in the reviews, random I/O is given in
+kIOPS per watt, sequential and mixed I/O in MB/s per watt. Without a meter there is no figure: an estimate
+would only repeat a rating. Source: AnandTech, enterprise suite of 2018 to 2020, the toggles between
 efficiency and average power.
 
-IOPS x mean service time / mean I/Os in flight is 1 when rows, counters and latencies agree, and when the
-requested depth was really there: a check of the tool on itself, for any distribution of arrivals and service
-times. Source: J. D. C. Little, "A Proof for the Queuing Formula L = lambda W", Operations Research 9 (1961).
+IOPS x mean service time / mean I/Os in flight is 1 if rows, counters and latencies agree and the requested
+depth was reached. The tool checks itself by this ratio, which holds for any distribution of arrivals and
+service times. Source: J. D. C. Little, "A Proof for the Queuing Formula L = lambda W", Operations Research 9
+(1961).
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ Unit = Literal["kIOPS/W", "MB/s/W", "x/W"]
 
 @dataclass(frozen=True)
 class Efficiency:
-    """Work for each watt."""
-
     value: float
     unit: Unit
 
@@ -32,7 +31,7 @@ def efficiency(
     mb_s: float | None,
     mean_w: float | None,
 ) -> Efficiency | None:
-    """Return the work for each watt of a window; None without a meter, or where it showed nothing.
+    """Return the work per watt in a window; None without throughput or a positive mean power.
 
     >>> efficiency("random", 90_000.0, 368.6, 4.5)
     Efficiency(value=20.0, unit='kIOPS/W')
@@ -47,11 +46,11 @@ def efficiency(
 
 
 TOLERANCE = 0.05
-"""How far from 1 the ratio may be: the start and the end of a run of a second weigh so much."""
+"""Accepted distance of the ratio from 1: start and end of a run of one second have this effect."""
 
 
 def littles_ratio(iops: float, mean_service_ns: float | None, in_flight: float | None) -> float | None:
-    """Return IOPS x mean service time / I/Os in flight; None where one of them is not known or nothing ran.
+    """Return IOPS x mean service time / I/Os in flight; None if a value is unknown or no I/O completed.
 
     Parameters
     ----------
@@ -68,5 +67,5 @@ def littles_ratio(iops: float, mean_service_ns: float | None, in_flight: float |
 
 
 def consistent(ratio: float | None, tolerance: float = TOLERANCE) -> bool:
-    """Say whether a ratio is near enough to 1; one that is not known does not speak against it."""
+    """Return whether a ratio is close enough to 1, or unknown."""
     return ratio is None or abs(ratio - 1.0) <= tolerance

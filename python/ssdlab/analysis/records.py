@@ -1,10 +1,10 @@
-"""Mean and tail of the response times of each record of a long run, from its histogram buckets.
+"""Mean and tail of the response times in each record of a long run, from histogram buckets.
 
-A record is an interval row: a minute of a test of hours. Its mean is of the exact sums that are kept beside
-the buckets, where they are given, else of the middles of the buckets, exact to 0.8 %. Its percentile is the
-nearest rank, as in `percentiles`; SNIA's five nines are never left out, but given with the number of samples
-and the bounds within which the true value lies (`percentiles.estimate`). Reads and writes of a record count
-together, each by its I/Os, so that the mean of a mix is that of what was really done.
+A record is an interval row: one minute of a test of hours. Its mean comes from the exact sums stored beside
+the buckets, or else from the middles of the buckets, which are exact to 0.8 %. Its percentile is the nearest
+rank, as in `percentiles`. SNIA's five nines are never left out. They are given with the number of samples and
+the bounds of the true value (`percentiles.estimate`). Reads and writes of a record count together, each by
+its I/Os, so the mean of a mix is the mean of the I/Os performed.
 
 Source: SNIA SSS PTS 2.0.2, section 9 (average, five nines and maximum response time).
 """
@@ -30,18 +30,18 @@ FIVE_NINES = Fraction("99.999")
 
 @dataclass(frozen=True)
 class Buckets:
-    """A histogram.
+    """A histogram of latencies.
 
     Attributes
     ----------
     low_ns, high_ns
         Edges of the buckets, rising; the high edge does not belong to its bucket.
     count
-        Samples in each.
+        Samples in each bucket.
     max_ns
-        The greatest sample, exactly: no other can be above it, wherever its bucket ends.
+        The exact greatest sample; the last bucket may end above it.
     sum_ns
-        Of all samples, exact below 2**53; None where it is not known.
+        Sum of all samples, exact below 2**53; None if it is not known.
     """
 
     low_ns: npt.NDArray[Any]
@@ -52,7 +52,6 @@ class Buckets:
 
     @property
     def samples(self) -> int:
-        """All of them."""
         return int(self.count.sum())
 
     @property
@@ -64,20 +63,20 @@ class Buckets:
         return float((middle * self.count).sum()) / self.samples if self.samples else None
 
     def percentile(self, percent: Fraction) -> float | None:
-        """Return a percentile; None where too few samples lie beyond it."""
+        """Return a percentile; None if too few samples lie beyond it."""
         if not sayable(percent, self.samples):
             return None
         return min(of_buckets(self.low_ns, self.high_ns, self.count, percent), self.max_ns)
 
     def estimate(self, percent: Fraction) -> Estimate | None:
-        """Return a percentile with what it stands on, however few samples there are; None without any."""
+        """Return a percentile with its bounds, however few samples there are; None without samples."""
         return estimate(self.low_ns, self.high_ns, self.count, percent, self.max_ns)
 
 
 def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], max_ns: float = inf) -> Buckets:
-    """Return the chosen lines of a table of buckets as one histogram: equal buckets are added up.
+    """Return the chosen lines of a table of buckets as one histogram; equal buckets are added up.
 
-    `max_ns` is the greatest sample, where it is known exactly.
+    `max_ns` is the exact greatest sample, if known.
     """
     low, high, count = (columns[key][kept] for key in ("low_ns", "high_ns", "count"))
     edges, which = np.unique(low, return_inverse=True)
@@ -91,12 +90,12 @@ def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], max_
 def by_record(columns: Mapping[str, npt.NDArray[Any]], max_ns: Sequence[float]) -> list[Buckets]:
     """Return the histogram of each record: all directions together, by the service clock.
 
-    In a closed loop an I/O is due when it is submitted, so that it is the response time as well.
+    In a closed loop an I/O is due when it is submitted, so service time and response time are equal.
 
     Parameters
     ----------
     columns
-        The table of buckets of a step, with the number of its record in `row`, from 0.
+        Table of a step's buckets, with the number of the record in `row`, from 0.
     max_ns
         The greatest response time of each record.
     """

@@ -1,9 +1,9 @@
-"""The reported queue depth, the lowest that reaches 95 % of the best; and whether a sweep falls.
+"""The queue depth to report, the lowest that reaches 95 % of the best throughput; and falls in a sweep.
 
-Throughput rises with the number of I/Os in flight until the drive is busy all the time; beyond that, more
-of them only wait longer. A single fixed depth therefore favours some drives over others, and the peak itself
-may need an extreme depth for the last per cent. Enterprise drive reviews sweep the depth and report the
-lowest depth within 5 % of the best, and take throughput, latency and efficiency from that one point.
+Throughput rises with the number of I/Os in flight until the drive is always busy. Beyond that, more I/Os only
+wait longer. A fixed depth therefore favours some drives, and the peak may need an extreme depth for the last
+per cent. Reviews of enterprise drives sweep the depth and report the lowest one within 5 % of the best. They
+take throughput, latency and efficiency from that one point.
 
 Source: AnandTech, review of the Kingston DC500 series (2019), page "Peak Throughput And Steady State".
 """
@@ -17,18 +17,19 @@ from itertools import pairwise
 from ssdlab.analysis.steady_state import MAX_RANGE
 
 SHARE_OF_BEST = 0.95
-"""The reviews' share: two runs of one point differ by about 5 %, so a lower depth this close is as good."""
+"""The reviews' share: two runs of one point differ by about 5 %, so a lower depth within 5 % is as good."""
 _AS_GOOD = 0.99
-"""Of the best: what a plateau rises by from one depth to the next is noise, and no peak of its own."""
+"""Share of the best that counts as equal: smaller rises of a plateau between depths are noise."""
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """Where a curve of throughput over depth saturates. `chosen` and `best` are positions in the curve.
+    """Where a curve of throughput over depth saturates. `chosen` and `best` are indices into the curve.
 
-    `deciding` are those of the points that the choice rests on. The lowest that is as good as the best is
-    what the share is of. The next lower one is not good enough, and the next deeper one shows that the curve
-    no longer rises. What lies further on a plateau decides nothing.
+    `threshold` is the required share of the best. `deciding` are the indices of the points that decide the
+    choice: the chosen point, the lowest depth that is as good as the best, and the two neighbours of the
+    chosen point. The lower neighbour is not good enough; the deeper one shows that the curve no longer rises.
+    Deeper points on a plateau decide nothing.
     """
 
     chosen: int
@@ -49,21 +50,20 @@ def saturation(
     depths
         I/Os in flight, strictly rising.
     throughputs
-        Of each depth, in any one unit. The curve need not rise: a dip before the chosen point does not
-        matter, for the rule asks for the lowest depth that is good enough and not for the first one after
-        which all are.
+        Throughput at each depth, in any one unit. The curve need not rise. The rule asks for the lowest depth
+        that is good enough, so a dip before it does not matter.
     share
         Share of the best that is good enough, above 0 and up to 1.
 
     Returns
     -------
     Saturation
-        Of several equally good depths the lowest is `best` as well.
+        `best` is the lowest of several equally good depths.
 
     Raises
     ------
     ValueError
-        No points, depths that do not rise, or a share out of bounds.
+        There are no points, the depths do not rise, or the share is out of bounds.
     """
     if not depths or len(depths) != len(throughputs):
         raise ValueError(f"{len(depths)} depths and {len(throughputs)} throughputs make no curve")
@@ -80,34 +80,33 @@ def saturation(
     return Saturation(chosen, throughputs.index(highest), threshold, min(throughputs), highest, deciding)
 
 
-# Whether throughput falls with rising depth, which a drive in one state does not do by itself.
+# Whether throughput falls with rising depth, which does not happen while a drive stays in one state.
 #
-# More I/Os in flight can be of no use, and they can cost a little; they do not cost a fifth. A sweep of
-# writes that loses more than that has rather met a drive whose fresh blocks, or whose cache, ran out on the
-# way: its first points are then those of another state than its last. The first point taken again at the
-# end tells the two apart. That a fifth is allowed is the range that SNIA's rule allows a steady window (PTS
-# 2.0.2, 2.1.24).
+# More I/Os in flight may gain nothing or cost a little, but not a fifth. If a sweep of writes loses more, the
+# drive has probably run out of fresh blocks or of cache during the sweep. Its first points then show another
+# state than its last. Repeating the first point at the end tells the two cases apart. The fifth is the range
+# that SNIA's rule allows in a steady window (PTS 2.0.2, 2.1.24).
 
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """The deepest fall of a series: positions of the value that it fell from, and of the one it fell to."""
+    """The deepest fall of a series: `high` is the index of the value before it, `low` of the value after."""
 
     high: int
     low: int
     share: float
-    """Of the higher value that was lost, 0 to 1."""
+    """Share of the higher value that was lost, 0 to 1."""
 
 
 def deepest_fall(values: Sequence[float], by_host: Sequence[bool]) -> Fall | None:
-    """Return the deepest fall of throughput with rising depth; None where none is over the fifth allowed.
+    """Return the deepest fall of throughput with rising depth; None if no fall exceeds a fifth.
 
     Parameters
     ----------
     values
         Throughput by rising depth, in any one unit.
     by_host
-        Of each, whether the host was its limit: what the host costs says nothing of the drive's state.
+        Whether the host limited each value. Such values are skipped, as they do not show the drive's state.
     """
     found: Fall | None = None
     high = 0
@@ -123,5 +122,5 @@ def deepest_fall(values: Sequence[float], by_host: Sequence[bool]) -> Fall | Non
 
 
 def came_back(first: float, again: float) -> bool:
-    """Return whether a point that was taken again is within the fifth of what it was."""
+    """Return whether a repeated point is within a fifth of its first value."""
     return abs(again - first) <= MAX_RANGE * first

@@ -1,13 +1,14 @@
-"""By how much one set of repeats exceeds another, and whether that is significant.
+"""How much one set of repeats exceeds another, and whether the shift is significant.
 
-Latencies and rates of repeats are skewed and have outliers, so nothing here rests on means or on a normal
-distribution. The test is that of Mann and Whitney (Ann. Math. Statist. 18, 1947), with mid-ranks for ties and
-its exact conditional distribution up to `EXACT` values in all; the estimate is that of Hodges and Lehmann
-(Ann. Math. Statist. 34, 1963): the median of all pairwise differences, here of logarithms, so that a shift is
-a factor; the interval is of the same differences, those that the test would not reject (Moses, 1965).
+Latencies and rates of repeats are skewed and have outliers. Nothing here therefore relies on means or on a
+normal distribution. The test is that of Mann and Whitney (Ann. Math. Statist. 18, 1947), with mid-ranks for
+ties, and with the exact conditional distribution for up to `EXACT` values in total. The estimate is that of
+Hodges and Lehmann (Ann. Math. Statist. 34, 1963): the median of all pairwise differences. Differences are of
+logarithms, so a shift is a factor. The interval contains the differences that the test would not reject
+(Moses, 1965).
 
-The test is one-sided, since a gate asks for one direction; an interval with both its ends is then of
-confidence 1 - 2 `SIGNIFICANCE`.
+The test is one-sided, since a gate asks for one direction. The two-sided interval thus has the confidence 1 -
+2 `SIGNIFICANCE`.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ import numpy as np
 import numpy.typing as npt
 
 SIGNIFICANCE = 0.01
-"""Chance of a false alarm that is accepted of each test: with 0.05 a gate over five figures would cry wolf in
-every fourth build."""
+"""Accepted probability of a false alarm in each test. With 0.05 a gate over five figures would raise a false
+alarm in every fourth build."""
 REPEATS_MIN = 5
-"""Of each side: with four each the smallest possible p is 1/70 = 0.014, so nothing could ever be shown."""
+"""Minimum repeats on each side. With four on each, the smallest possible p is 1/70 = 0.014, which is never
+significant."""
 EXACT = 100
 
 
 @dataclass(frozen=True)
 class Shift:
-    """How much higher the new values are than the base's; 0.05 is 5 % more.
+    """How much higher the new values are than the base values; 0.05 is 5 % more.
 
     Attributes
     ----------
     base, new
-        How many values each side has.
+        Number of values on each side.
     share
-        Estimate, as a share of the base.
+        Estimated shift, as a share of the base.
     low, high
-        Interval of it with confidence 1 - 2 `SIGNIFICANCE`; None where there are too few values for one.
+        Interval of the shift with confidence 1 - 2 `SIGNIFICANCE`; None if there are too few values.
     p_higher, p_lower
-        Chance of values so much higher, or lower, if there were no shift; each one-sided.
+        One-sided p-values: probability of values at least so much higher, or lower, without a shift.
     detectable
-        Smallest shift that would have been told from none with values as spread as these; None with the
-        interval.
+        Smallest shift that values with this spread would show as significant; None if there is no interval.
     """
 
     base: int
@@ -82,9 +83,9 @@ def shift_of(base: Sequence[float], new: Sequence[float]) -> Shift:
 
 
 def p_of_higher(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Return p of the Mann-Whitney test against no shift, for `other` being higher.
+    """Return the one-sided p-value of the Mann-Whitney test that `other` is higher than `one`.
 
-    Exact up to `EXACT` values in all, else normal.
+    Exact for up to `EXACT` values in total, else by the normal approximation.
     """
     first, second = np.asarray(one, float), np.asarray(other, float)
     ranks = _doubled_ranks(np.concatenate([first, second]))
@@ -97,12 +98,12 @@ def p_of_higher(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     spread = math.sqrt(m * (total - m) / 12 * (total + 1 - ties))
     if spread == 0:
         return 1.0
-    below = (m * (total + 1) - found) / 2 - 0.5  # of the rank sum; half a unit for continuity
+    below = (m * (total + 1) - found) / 2 - 0.5  # deviation of the rank sum, with half a unit for continuity
     return math.erfc(below / spread / math.sqrt(2)) / 2
 
 
 def _doubled_ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return twice the mid-rank of each value: whole numbers."""
+    """Return twice the mid-rank of each value, a whole number."""
     ordered = np.sort(values)
     first = np.searchsorted(ordered, values, side="left")
     last = np.searchsorted(ordered, values, side="right")
@@ -111,7 +112,7 @@ def _doubled_ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=64)
 def _rank_sums(ranks: tuple[int, ...], chosen: int) -> npt.NDArray[np.float64]:
-    """Return the chance of each sum of `chosen` of the ranks, every choice as likely."""
+    """Return the probability of each sum of `chosen` of the ranks, if all choices are equally likely."""
     choices = np.zeros((chosen + 1, sum(ranks[len(ranks) - chosen :]) + 1))
     choices[0, 0] = 1
     for rank in ranks:
@@ -121,13 +122,13 @@ def _rank_sums(ranks: tuple[int, ...], chosen: int) -> npt.NDArray[np.float64]:
 
 
 def _left_out(m: int, n: int) -> int | None:
-    """Return how many of the ordered differences lie outside the interval at each end; None: all would."""
+    """Return how many ordered differences lie outside the interval at each end; None if all do."""
     if m + n <= EXACT:
         shares = _rank_sums(tuple(range(2, 2 * (m + n) + 1, 2)), m)
-        lowest = m * (m + 1)  # twice the smallest rank sum: U is half of what is above it
+        lowest = m * (m + 1)  # twice the smallest rank sum; U is half of the amount above it
         tail = np.cumsum(shares[lowest::2])
         count = int(np.searchsorted(tail, SIGNIFICANCE, side="right"))
         return count - 1 if count else None
-    quantile = 2.3263478740408  # of the normal distribution at 1 - SIGNIFICANCE
+    quantile = 2.3263478740408  # normal quantile at 1 - SIGNIFICANCE
     left = math.floor(m * n / 2 - 0.5 - quantile * math.sqrt(m * n * (m + n + 1) / 12))
     return left if left >= 0 else None

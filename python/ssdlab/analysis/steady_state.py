@@ -1,11 +1,11 @@
 """Steady state as SNIA defines it: rounds, the rule over five of them, and a forecast of when it holds.
 
-A fresh or idle drive is faster than one that has written for hours: spare blocks are used up first. Until
-its throughput has settled, a figure says how long the drive had been written, and not how fast it is. SNIA's
-rule looks at a window of five consecutive rounds: the values must lie within 20 % of their average of one
-another, and the straight line fitted to them must not rise or fall by more than 10 % of it over the window.
-Both are judged at full precision and with "at most". The lines at 90 and 110 % that reports draw are aids
-for the eye: rule one is a range, not a band around the average.
+A fresh or idle drive is faster than one that has written for hours, as spare blocks are used up first. Before
+its throughput has settled, a figure shows how long the drive had been written, not how fast it is. SNIA's
+rule judges a window of five consecutive rounds by two limits. The range of the values must be at most 20 % of
+their mean. The straight line fitted to them must rise or fall by at most 10 % of the mean over the window.
+Both are judged at full precision. Reports draw lines at 90 and 110 % only as a visual aid: the first limit is
+a range, not a band around the mean.
 
 Source: SNIA, Solid State Storage Performance Test Specification 2.0.2, section 2.1.24.
 """
@@ -24,37 +24,37 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 WINDOW = 5
-"""Values judged together."""
+"""Number of consecutive rounds that the rule judges together."""
 MAX_RANGE = 0.20
-"""Largest difference between two of them, as a share of their average."""
+"""Largest difference between two values of a window, as a share of their mean."""
 MAX_RISE = 0.10
-"""Largest rise or fall of the fitted line over the window, as a share of the average."""
+"""Largest rise or fall of the fitted line over the window, as a share of the mean."""
 ROUND_SHARE = 0.009
-"""Of the flash that a round writes after one random pass: five of them are less than a twentieth of it."""
+"""Share of the flash written by a round after one random pass: five rounds write less than a twentieth of
+it."""
 MIN_CAPACITIES = 1.0
-"""Spans to be written over before a window is believed. A drive that still has fresh blocks is fast and even:
-five values can be so long before it has to collect."""
+"""Times that the span must be overwritten before a window is accepted. A drive that still has fresh blocks is
+fast and even, so five values can be steady long before garbage collection begins."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Five consecutive values and what the rule finds in them.
+    """Five consecutive values, judged by the rule.
 
     Attributes
     ----------
     first
-        Position of the first value in the series, from 0.
+        Index of the first value in the series, from 0.
     mean
-        In the unit of the values.
+        Mean in the unit of the values.
     range_share
-        Largest minus smallest, divided by the mean.
+        Largest minus smallest value, divided by the mean.
     rise_share
-        Rise of the fitted line from the first value's place to the last's, without its sign, divided by the
-        mean.
+        Absolute rise of the fitted line from the first value to the last, divided by the mean.
     slope, intercept
-        Of the fitted line, with x = 0 at the window's first value.
+        Fitted line, with x = 0 at the window's first value.
     correlation
-        Pearson's, of value and place; None where all values are alike, which has none.
+        Pearson's correlation of value and index; None if all values are equal.
     """
 
     first: int
@@ -67,7 +67,6 @@ class Window:
 
     @property
     def steady(self) -> bool:
-        """Whether both rules hold."""
         return self.mean > 0 and self.range_share <= MAX_RANGE and self.rise_share <= MAX_RISE
 
 
@@ -79,12 +78,12 @@ def judge_window(values: Sequence[float], first: int = 0) -> Window:
     values
         Exactly `WINDOW` values in any one unit.
     first
-        Where the window begins in its series.
+        Index at which the window begins in its series.
 
     Raises
     ------
     ValueError
-        Another number of values.
+        There are more or fewer values.
     """
     if len(values) != WINDOW:
         raise ValueError(f"a window has {WINDOW} values, not {len(values)}")
@@ -113,7 +112,7 @@ def first_steady(series: Iterable[Sequence[float]]) -> int | None:
     Returns
     -------
     int or None
-        Position of that window's first round, from 0; None if there is none.
+        Index of the first round of that window, from 0; None if there is none.
     """
     tracked = [list(values) for values in series]
     rounds = min((len(values) for values in tracked), default=0)
@@ -124,14 +123,14 @@ def first_steady(series: Iterable[Sequence[float]]) -> int | None:
 
 
 def left(mean: float, later: Iterable[float]) -> bool:
-    """Return whether a later value lies further from a window's mean than two within it may."""
+    """Return whether a later value is further from a window's mean than two values in a window may differ."""
     return any(abs(value - mean) > MAX_RANGE * mean for value in later)
 
 
 def first_lasting(series: Iterable[Sequence[float]]) -> int | None:
-    """Find the first window, as `first_steady` does, that no later value leaves in any variable.
+    """Find the first steady window, as `first_steady` does, whose range no later value leaves.
 
-    What was steady once and then fell was not yet in steady state: it was fresh.
+    A series that was steady and then fell was not in steady state: the drive was still fresh.
     """
     tracked = [list(values) for values in series]
     rounds = min((len(values) for values in tracked), default=0)
@@ -143,14 +142,14 @@ def first_lasting(series: Iterable[Sequence[float]]) -> int | None:
     return None
 
 
-# Throughput summed up to rounds of equal length, which SNIA's steady-state rule judges.
+# Rounds: interval rows summed up to equal periods, which SNIA's steady-state rule judges.
 #
-# Rows are shorter than rounds and come one by one while the drive is written; afterwards all of them are
-# there. A round counts when its end was reached: the rest at the end of a run is none.
+# Rows are shorter than rounds. They come one by one while the drive is written, or all together afterwards.
+# An incomplete round at the end of a run does not count.
 
 
 class RunningRounds:
-    """Sums closed rows up to rounds of equal length, as they come; of one attempt of one step."""
+    """Sums the closed rows of one attempt of one step up to rounds of equal length, as the rows come."""
 
     def __init__(self, round_ns: int) -> None:
         self._round_ns = round_ns
@@ -161,7 +160,7 @@ class RunningRounds:
         self.mb_s: list[float] = []
 
     def take(self, rows: Sequence[Any]) -> bool:
-        """Take the rows not seen yet; returns whether a round ended with the last of them."""
+        """Add the rows that are new in `rows`; return whether a round ended with them."""
         before = len(self.mb_s)
         for row in rows[self._seen :]:
             self._bytes += row.bytes
@@ -180,7 +179,7 @@ def round_speeds(ends_ns: npt.NDArray[Any], moved: npt.NDArray[Any], round_secon
     Parameters
     ----------
     ends_ns, moved
-        End of each row, and the bytes done in it.
+        End of each row, and the bytes completed in it.
     """
     import numpy as np
 
@@ -193,37 +192,37 @@ def round_speeds(ends_ns: npt.NDArray[Any], moved: npt.NDArray[Any], round_secon
     return [float(each) / round_seconds / 1e6 for each in written[:whole]]
 
 
-# In which round steady state is likely, from the rounds so far.
+# Forecast of the round in which steady state is reached, from the rounds so far.
 #
-# A drive that settles approaches its plateau by a like share each round, so the differences of successive
-# rounds shrink geometrically: d, r d, r2 d ... The ratio r is estimated by least squares over the last
-# differences (of a line without intercept through the pairs of neighbours), the series is continued by it
-# (Aitken's extrapolation), and SNIA's own rule is asked of what has been seen and what is expected
-# together. A negative r is a series that swings; at -1 it swings for ever, and no round is named.
+# The throughput of a settling drive approaches its plateau by a constant factor each round, so the
+# differences between rounds shrink geometrically: d, r d, r2 d ... The ratio r is estimated by least squares
+# over the last differences: a line without intercept through the pairs of neighbours. The series is continued
+# with this ratio (Aitken's extrapolation). SNIA's rule is then applied to the measured and the expected
+# rounds together. If r is negative, the series oscillates; at -1 it never settles, and no round is named.
 #
-# It is a forecast for people who wait, and decides nothing.
+# The forecast is only for people who wait; nothing depends on it.
 #
 # Source: A. C. Aitken, On Bernoulli's numerical solution of algebraic equations (1926), for the
 # extrapolation; SNIA SSS PTS 2.0.2, section 2.1.24, for the rule.
 
 MIN_ROUNDS = 3
-"""Two differences, and so one ratio of them."""
+"""Three rounds give two differences, and thus one ratio."""
 DIFFERENCES = 4
-"""Last differences that the ratio is estimated from: the steps of a window."""
+"""Number of last differences from which the ratio is estimated: as many as a window has."""
 SLOWEST = 0.98
-"""Largest ratio: from 1 on a series would never settle, and what looks so may only be slow."""
+"""Largest ratio. With 1 or more a series never settles, but such an estimate may only mean slow settling."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is expected.
+    """Expected end of the wait for steady state.
 
     Attributes
     ----------
     round
-        Number of the round, from 1, after which steady state is likely to be proven; None: not by the last.
+        Number of the round, from 1, after which steady state is likely to be proven; None if not by the last.
     last
-        Place of the variable that settles last; None where no round is named, or several do at once.
+        Index of the variable that settles last; None if no round is named, or several variables settle last.
     """
 
     round: int | None
@@ -231,19 +230,19 @@ class Forecast:
 
 
 def forecast(series: Sequence[Sequence[float]], max_rounds: int) -> Forecast | None:
-    """Say in which round all tracked variables are likely to be steady at once.
+    """Return in which round all tracked variables are likely to be steady at once.
 
     Parameters
     ----------
     series
         The rounds so far of each tracked variable, all of the same number.
     max_rounds
-        After which the test ends.
+        Number of rounds after which the test ends.
 
     Returns
     -------
     Forecast or None
-        None: too few rounds to say.
+        None if there are too few rounds.
     """
     rounds = min((len(values) for values in series), default=0)
     if rounds < MIN_ROUNDS:
@@ -258,7 +257,7 @@ def forecast(series: Sequence[Sequence[float]], max_rounds: int) -> Forecast | N
 
 
 def continued(values: Sequence[float], count: int) -> list[float]:
-    """Return the values, and what is expected after them, up to that many."""
+    """Return the values, continued with expected ones up to `count`."""
     found = list(values)
     steps = [later - earlier for earlier, later in pairwise(found)][-DIFFERENCES:]
     step = steps[-1]

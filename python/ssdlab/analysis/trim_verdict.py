@@ -1,17 +1,17 @@
-"""Whether TRIM gave a drive its clean speed back.
+"""Whether TRIM restores a drive's clean speed.
 
-Of two shares of the clean speed the lesser counts, that of the first minutes and that of the whole pass: in
-ten minutes a small drive is written many times over and cleans itself. Without a contrast, a drive that the
-random writes hardly slowed, there is nothing that TRIM could give back, and no verdict.
+The drive is judged by the lower of two shares of its clean speed: over the first minutes, and over the whole
+pass. In ten minutes a small drive is written many times over and cleans itself, so its first minutes prove
+little. If random writes hardly slowed the drive, there is no contrast. TRIM then has nothing to restore, and
+there is no verdict.
 
-A verdict is given only where the passes tell it: each was long enough, the host was not its limit, and the
-share lies further from the limit than its uncertainty. That comes from the passes themselves: each tenth of
-the positions gives a share of its own, and their mean is known to within Student's t times its standard
-error; where a pass was too short for ten parts that is not known. What is slow at the same place in both
-passes, such as the end of a cache, cancels.
+A verdict also needs passes that are long enough, were not limited by the host, and give a share further from
+the limit than its uncertainty. The uncertainty comes from the passes themselves: each tenth of the positions
+gives a share, and Student's t times the standard error bounds their mean. A pass too short for ten parts has
+no known uncertainty. Effects at the same position in both passes, such as the end of a cache, cancel out.
 
-Source: AnandTech, review of the Samsung XP941 (2014), "TRIM Validation": after TRIM about as fast as clean;
-that 95 % is about the same is ours. Student's interval of a mean is textbook statistics.
+Source: AnandTech, review of the Samsung XP941 (2014), "TRIM Validation": after TRIM about as fast as clean.
+The limit of 95 % is ours. Student's interval of a mean is textbook statistics.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ from ssdlab.model.units import and_listed, counted, fixed_share_text, share_text
 PASSES_FROM = 0.95
 TENTHS = 10
 STUDENT_T = 2.262
-"""Of 95 %, for the nine degrees of freedom of ten tenths."""
+"""Student's t for 95 % and the nine degrees of freedom of ten tenths."""
 MIN_PASS_S = 10.0
-"""Of a pass in real time: a second of other work on the host is then less than what the limit allows."""
+"""Minimum real time of a pass; in a shorter one, other load on the host dominates."""
 
 _OVER_ALL = "over all blocks"
-"""Where a share of the clean speed is of the whole pass."""
 
 Verdict = Literal["works", "fails", "no contrast", "not judged"]
 
@@ -44,53 +43,50 @@ class Pass(Protocol):
 
     @property
     def name(self) -> str:
-        """In which state."""
+        """State of the drive, such as clean."""
 
     @property
     def sustained_mb_s(self) -> float:
-        """Of its first minutes."""
+        """Mean speed of the first minutes."""
 
     @property
     def mean_mb_s(self) -> float:
-        """From the first block to the last."""
+        """Mean speed from the first block to the last."""
 
     @property
     def parts_mb_s(self) -> Sequence[float]:
-        """Of parts of equal bytes, from the first block to the last."""
+        """Speed of each part of equal bytes, from the first block to the last."""
 
     @property
     def real_s(self) -> float | None:
-        """How long it took; None in virtual time, which nothing disturbs."""
+        """Duration in real time; None in virtual time, which other work cannot disturb."""
 
     @property
     def limited(self) -> str:
-        """Why the host was its limit; empty if it was not."""
+        """Why the host limited the pass; empty if it did not."""
 
     @property
-    def throttled(self) -> bool:
-        """Whether the drive's own heat slowed it."""
+    def throttled(self) -> bool: ...
 
     @property
     def failed(self) -> str | None:
-        """What of its I/O failed; None: nothing."""
+        """Which I/O failed; None if none did."""
 
 
 @dataclass(frozen=True)
 class TrimVerdict:
-    """What three passes of writes say.
+    """Result of the three passes.
 
     Attributes
     ----------
     recovered
-        Speed after TRIM as a share of clean.
+        Speed after TRIM as a share of the clean speed.
     uncertainty
-        Half the width of its 95 % interval; None where a pass has too few parts to tell.
+        Half the width of the 95 % interval of `recovered`; None if a pass has too few parts.
     regained
-        Of the speed over all blocks that was lost, the share that came back; None without a contrast.
-    verdict
-        Whether TRIM works.
+        Share of the lost speed over all blocks that TRIM brought back; None without a contrast.
     why
-        Why it is not judged.
+        Why TRIM is not judged; empty if it is.
     """
 
     recovered: float
@@ -101,10 +97,11 @@ class TrimVerdict:
 
 
 def judge_trim(clean: Pass, before: Pass, after: Pass, scale: int = 1) -> TrimVerdict:
-    """Compare the writes after TRIM with those of the clean drive, and with those without TRIM.
+    """Compare the writes after TRIM with those on the clean drive and those without TRIM.
 
-    Of a simulated drive that is `scale` times smaller than the real one, what lasts some seconds in either
-    takes so much more of a pass; a drive that is clean again by half of it has not been shown to fail.
+    A simulated drive may be `scale` times smaller than the real one. An effect of some seconds then takes
+    `scale` times more of a pass. If such a drive is clean again in the second half of the pass, it is not
+    judged to fail.
     """
     first, whole = after.sustained_mb_s / clean.sustained_mb_s, after.mean_mb_s / clean.mean_mb_s
     recovered = min(first, whole)
@@ -131,9 +128,9 @@ def judge_trim(clean: Pass, before: Pass, after: Pass, scale: int = 1) -> TrimVe
 
 
 def uncertainty(clean: Pass, other: Pass) -> float | None:
-    """Return half the width of the 95 % interval of a pass's share of the clean one, from their tenths.
+    """Return half the width of the 95 % interval of a pass's share of the clean speed, from their tenths.
 
-    None where either has fewer parts than tenths: the same part twice is no second sample.
+    None if either pass has fewer parts than tenths, since a part used twice is no second sample.
     """
     if min(len(clean.parts_mb_s), len(other.parts_mb_s)) < TENTHS:
         return None
@@ -142,13 +139,13 @@ def uncertainty(clean: Pass, other: Pass) -> float | None:
 
 
 def too_few_parts(passes: Sequence[Pass]) -> str:
-    """Return in words that no interval can be given, of passes of which one has fewer parts than tenths."""
+    """Return a phrase that says why there is no interval: a pass has fewer parts than tenths."""
     fewest = min(len(each.parts_mb_s) for each in passes)
     return f"the shortest pass has {counted(fewest, 'part')}, and a 95 % interval needs {TENTHS}"
 
 
 def tenths(one: Pass) -> list[float]:
-    """Return the speed over each tenth of the positions, of parts of equal bytes; of fewer parts those."""
+    """Return the speed of each tenth of the positions; with fewer than ten parts some parts occur twice."""
     parts = list(one.parts_mb_s)
     edges = [round(at * len(parts) / TENTHS) for at in range(TENTHS + 1)]
     return [
@@ -162,7 +159,6 @@ def _second_half(one: Pass) -> float:
 
 
 def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
-    """Yield why passes cannot be compared."""
     for each in passes:
         if each.limited:
             yield f"the host, not the drive, limited the pass {each.name!r}: {each.limited}"

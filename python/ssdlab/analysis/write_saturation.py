@@ -1,9 +1,10 @@
-"""When a write saturation test ends: the drive written four times over, six hours, or steady state.
+"""When a write saturation test ends: at a written amount, at a time limit, or at steady state.
 
-The load continues without a pause and a record is taken each minute. Steady state is judged by samples: each
-cycle is half an hour of load and the minute after it, and that minute is the sample; five of them in a row
-have to pass SNIA's rule, so that it cannot be said before five cycles, 155 minutes, are over. The test ends
-with the first record by whose end one of the three holds.
+The standard's limits are four times the capacity and six hours. The load continues without a pause, and a
+record is taken each minute. Steady state is judged by samples. A cycle is half an hour of load and one more
+minute, and the record of that minute is the sample. Five samples in a row must pass SNIA's rule, so the
+earliest steady state is after five cycles, or 155 minutes. The test ends with the first record at whose end
+one of the three conditions holds.
 
 Source: SNIA SSS PTS 2.0.2, section 10; the cycle as open implementations of 2.0 have it.
 """
@@ -22,23 +23,22 @@ REASONS: dict[Reason, str] = {
     "capacity": "what was written",
     "time": "the time limit",
 }
-"""Each in words."""
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """What ends the test.
+    """Conditions that end the test.
 
     Attributes
     ----------
     written_bytes
-        So much written.
+        Bytes written that end the test.
     records
-        So many records taken.
+        Number of records that end the test.
     cycle
-        Records of one cycle, the last of which is the sample.
+        Records of one cycle; the last one is the sample.
     steady
-        Whether steady state ends it.
+        Whether steady state ends the test.
     """
 
     written_bytes: int
@@ -49,31 +49,33 @@ class StopRule:
 
 @dataclass(frozen=True)
 class Ended:
-    """Why the test ended, and with which record: the number of records until then."""
+    """Why the test ended, and the number of records until then."""
 
     reason: Reason
     records: int
 
 
 def samples(iops: Sequence[float], rule: StopRule) -> list[float]:
-    """Return the last record of each whole cycle, as far as the test goes."""
+    """Return the last record of each whole cycle, within the records of the test."""
     return list(iops[rule.cycle - 1 : rule.records : rule.cycle])
 
 
 def ended(iops: Sequence[float], written_bytes: Sequence[int], rule: StopRule) -> Ended | None:
-    """Find the first record with which the test ends; of several reasons at once the foremost is named.
+    """Find the first record with which the test ends.
+
+    If several reasons hold at that record, the order is steady state, written amount, time.
 
     Parameters
     ----------
     iops, written_bytes
-        Of each record so far; what came after the end is of no account.
+        Values of each record so far; records after the end are ignored.
     rule
-        What ends it.
+        Conditions that end the test.
 
     Returns
     -------
     Ended or None
-        None while it goes on.
+        None while the test continues.
     """
     found: list[Ended] = []
     first = first_steady([samples(iops, rule)]) if rule.steady else None

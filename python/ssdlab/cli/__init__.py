@@ -1,13 +1,13 @@
-"""The command line: `ssdlab COMMAND ...`, a file per subject, loaded only when it is used.
+"""The command line, `ssdlab COMMAND ...`. Each subject has its module, imported only when it is used.
 
-To add a command, write a function in its subject's file or in a new one, and name it in `commands`. Type and
-document its parameters, begin its docstring with what it does, and raise `LabError` on failure. It prints
-through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an exit
-status.
+To add a command, write a function in its subject's module or in a new one, and add it to
+`commands.COMMANDS`. Type and document its parameters, begin its docstring with what it does, and raise
+`LabError` on failure. It prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data,
+and returns None or an exit status.
 
 Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed, 70
-internal error, 130 stopped by a signal. An error prints a line that says what is wrong, and a line that says
-what to do, on stderr; with ``--json`` it is also an object on stdout.
+internal error, 130 stopped by a signal. An error prints two lines on stderr: what is wrong, and what to do.
+With ``--json`` it is also an object on stdout.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
     Parameters
     ----------
     arguments
-        Without the program's name; those of this process by default.
+        The words after the program's name [default: those of this process].
     signals
-        Already installed signal handlers; by default they are installed now.
+        Signal handlers that are already installed; by default they are installed now.
     """
-    # Start-up and the page of one run make little garbage, and pydantic's search for plug-ins
-    # reads the metadata of every installed package: together a quarter of the time until the first I/O.
+    # Start-up and the report of one run make little garbage to collect. Pydantic's search for plug-ins reads
+    # the metadata of every installed package. Both took a quarter of the time until the first I/O.
     gc.set_threshold(250_000)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # numpy's linear algebra starts a thread per processor, and idle ones spin for a tenth of a second.
-    # Our work never needs two.
+    # numpy's linear algebra starts a thread per processor, and idle threads spin for 0.1 s. One is enough.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ssdlab.cli.failures import guarded
 
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
 
 
 def _check(words: Sequence[str]) -> None:
-    """Refuse arguments that are not text or too long."""
+    """Refuse words that are too long or not valid UTF-8."""
     for number, word in enumerate(words, start=1):
         if len(word) > WORD_CHARACTERS:
             raise UsageError(
@@ -69,14 +68,14 @@ def _check(words: Sequence[str]) -> None:
 
 
 def _as_options(words: list[str]) -> list[str]:
-    """Turn `help COMMAND` and `version`, which are commands in other programs, into options."""
+    """Replace `help COMMAND` and `version`, which are commands in other programs, by the options."""
     while words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     return ["--version", *words[1:]] if words[:1] == ["version"] else words
 
 
 def _name_arguments(app: App, asked: str) -> None:
-    """Let the usage line of a command name its optional arguments, not `ARGS`."""
+    """Show the name of a command's optional arguments in its usage line, instead of `ARGS`."""
     from inspect import Parameter, signature
 
     from cyclopts.help import format_usage

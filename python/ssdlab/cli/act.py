@@ -1,4 +1,4 @@
-"""`ssdlab act`: ACT's configuration files, runs as ACT logs, results in a terminal, bundles to publish."""
+"""`ssdlab act`: read and write the files of Aerospike ACT: configurations, logs and bundles to publish."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def config(
 
 
 def tell_of_no_drive(made: ActConfig) -> None:
-    """Warn that the original ACT refuses this file."""
+    """Warn if the file names no drive, because the original ACT refuses such a file."""
     if not made.device_names:
         say("the file names no drive, so ACT will refuse it: give --device, or add device-names to the file")
 
@@ -129,7 +129,7 @@ def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
 
 
 def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
-    """Return a finished run of act or act-index."""
+    """Check a finished act or act-index run against its seals, and return its folder and result."""
     from ssdlab.cli.ordering import library_of
     from ssdlab.lab.outcome import read_result
     from ssdlab.methods.act.result import ActResult
@@ -149,7 +149,7 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
 
 
 def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:
-    """Return a run's options in the original's format."""
+    """Return the ACT options that a run used."""
     options: dict[str, Any] = dict(result.config)
     return IndexConfig(**options) if result.program == "act_index" else StorageConfig(**options)
 
@@ -214,7 +214,7 @@ def log(
 
 
 def log_lines(folder: RunFolder, result: ActResult, clock: Clock) -> Iterator[str]:
-    """Yield the lines of ACT's log."""
+    """Yield an ACT log of the run, from the rows that ended within the requested time."""
     run = folder.manifest.run_id
     rows = folder.rows(result.ordinal)
     whole = rows["end_ns"] <= result.asked_s * 1e9
@@ -239,7 +239,7 @@ def log_lines(folder: RunFolder, result: ActResult, clock: Clock) -> Iterator[st
 def _counts(
     folder: RunFolder, result: ActResult, clock: Clock, rows: int
 ) -> Mapping[str, npt.NDArray[np.int64]]:
-    import numpy as np  # a tenth of a second, which the other commands need not wait for
+    import numpy as np  # takes 0.1 s to import, and other commands do not need it
 
     buckets: Mapping[str, Any] = folder.histograms(result.ordinal, by_row=True)
     drive = folder.manifest.drive
@@ -256,7 +256,7 @@ def _counts(
 
 
 BUNDLE_SCHEMA = "ssdlab.act-bundle/2"
-"""2: verdicts are words, `passed` is only for 24 h tests; adds tester and dates."""
+"""Version 2: verdicts are words, only a 24 h test can have `passed`, and tester and dates are added."""
 UNKNOWN = "unknown"
 
 
@@ -273,10 +273,11 @@ def bundle(
 ) -> None:
     """Write a run of act, act-index or act-certify for publication: a folder with ACT's own files.
 
-    A summary (summary.txt), the configuration (act.conf), the log by ACT's clock (act.log), the verdicts with
-    and without the delivery test (verdicts.json), the host and the drive (host.json), and the digests of
-    these files and of the run (SHA256SUMS, and the seal in verdicts.json). A test of less than 24 h, or with
-    an hour without reads, is a trial and cannot pass.
+    The folder holds a summary (summary.txt), the configuration (act.conf), and the log by ACT's clock
+    (act.log). It also holds the verdicts with and without the delivery test (verdicts.json), and the host and
+    the drive (host.json). SHA256SUMS has the digests of these files; verdicts.json has the seal of the run.
+
+    A test of less than 24 h, or with an hour without reads, is a trial and cannot pass.
 
     Parameters
     ----------
@@ -361,7 +362,7 @@ def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[
 
 
 def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
-    """Return when each test began and ended by the host's clock; the test at the load comes first."""
+    """Return start and end of each test by the host's clock; the test at the requested load comes first."""
     begun = {each.ordinal: each for each in journal if each.t == "begin" and each.ordinal >= first}
     ended = {each.ordinal: each.at for each in journal if each.t == "end"}
     return [
@@ -372,7 +373,7 @@ def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
 
 
 def _verdict(result: ActResult, verdict: ActVerdict) -> dict[str, object]:
-    """Return a rule's verdict in words; only a 24 h test can pass."""
+    """Return one rule's verdict as JSON; `passed` of a trial is False or None, since a trial cannot pass."""
     kept = verdict.passed
     delivered = result.delivery is None or result.delivery.delivered is not False
     return {
@@ -395,13 +396,12 @@ def _word(result: ActResult, verdict: ActVerdict) -> str:
 
 
 def _tried(tried: ActTry) -> dict[str, object]:
-    """Return a load of the search; tests of a search cannot pass."""
+    """Return one load of a search as JSON. A search test cannot pass: `passed` becomes `limits_kept`."""
     found = tried.model_dump(mode="json")
     return {("limits_kept" if name == "passed" else name): value for name, value in found.items()}
 
 
 def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> Iterator[str]:
-    """Yield the summary's lines."""
     manifest = folder.manifest
     yield f"{_title(result)}: {result.load_text}, {verdicts['program']}, {manifest.drive_names}"
     yield ""
@@ -445,7 +445,7 @@ def _title(result: ActResult) -> str:
 
 
 def _slices(result: ActResult) -> Iterator[str]:
-    """Yield the shares of slow reads in each slice under both rules, and the limits."""
+    """Yield a table with the share of slow reads in each slice, under both rules, and the limits."""
     yield f"% of reads at or above each latency, in slices of {span_text(result.slice_s)}"
     heads = ["slice", *(f"{rule}: {ms} ms" for rule in ("2019", "6.x") for ms in LIMITS), "reads/s", "done"]
     rows = [

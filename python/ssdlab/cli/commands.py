@@ -1,4 +1,4 @@
-"""Every command: its module and its line in the help; the parser of them all; the program's version."""
+"""The table of all commands, the parser made from it, and the program's version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def version() -> str:
 
 
 class Command(NamedTuple):
-    """Where a command is, and its line in the list of commands."""
+    """A command's function, as `module:function`, and its summary in the list of commands."""
 
     place: str
     summary: str
@@ -98,7 +98,7 @@ COMMANDS: dict[str, Command] = {
     "library pack": Command("ssdlab.cli.library:pack", "pack runs into one archive"),
     "library unpack": Command("ssdlab.cli.library:unpack", "unpack an archive of runs into the library"),
 }
-"""Every command. Two words make a group."""
+"""All commands by name. In a name of two words, the first is a key of `GROUPS`."""
 GROUPS = {
     "act": "read and write configurations, logs and certificates of Aerospike ACT",
     "conditions": "show and restore drive settings",
@@ -115,16 +115,16 @@ HEADINGS = {
     "Drives and workloads": "sim trace conditions meters",
     "More": "fleet act completion --help --version",
 }
-"""Groups of the list of commands, in its order."""
+"""Headings of the list of commands, and the commands below each, in order of display."""
 
 
 def build_app(asked: str = "") -> App:
-    """Return the command line with every command by name; a command's module is imported when it is used.
+    """Build the parser with all commands; it imports the module of a command when that command is used.
 
     Parameters
     ----------
     asked
-        The command about to run: its help is its own docstring, not its line in the list.
+        The command about to run: its help is its docstring, not its summary in `COMMANDS`.
     """
     from cyclopts import App, Group, Parameter
 
@@ -135,10 +135,10 @@ def build_app(asked: str = "") -> App:
             "proof."
         ),
         version=version,
-        help_format="markdown" if asked else "plaintext",  # the list alone has no markup
+        help_format="markdown" if asked else "plaintext",  # only docstrings have markup
         default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
-        suppress_keyboard_interrupt=False,  # we report a signal ourselves, also as JSON
+        suppress_keyboard_interrupt=False,  # `failures.guarded` reports signals, also as JSON
     )
     app["--help"].help, app["--version"].help = "this message", "version and build"
     for place, (heading, names) in enumerate(HEADINGS.items()):
@@ -158,12 +158,11 @@ def build_app(asked: str = "") -> App:
 
 
 def _add(home: App, name: str, asked: str, **place: Any) -> None:  # noqa: ANN401 - cyclopts' own
-    """Add a command to the command line or to its group."""
     command = COMMANDS[name]
     summary = None if name == asked else command.summary
     home.command(command.place, name=name.rpartition(" ")[2], help=summary, **place)
 
 
 def _shown_default(value: object) -> str | None:
-    """Return a default as the help prints it; empty for options without one."""
+    """Return a default as the help prints it, or None to print no default."""
     return None if value in (None, False, (), "") else str(value)

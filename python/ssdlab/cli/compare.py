@@ -1,4 +1,4 @@
-"""`ssdlab compare`: two sets of runs, and the gate; and `ssdlab run --beside`, which alternates both."""
+"""`ssdlab compare`: two sets of runs, with a gate; and `ssdlab run --beside`, which alternates both sets."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def compare(
     """Compare the figures of two sets of runs; with --fail-if, as a gate.
 
     A rule fails if a figure shifts by more than the bound, and not by chance (Mann-Whitney test at 0.01). The
-    shift is the Hodges-Lehmann estimate of logarithms. A rule is undecidable with fewer than five repeats per
-    side, incomparable runs, or unusable figures, such as throttled ones. Exit status 1 if a rule fails, else
-    2 if one is undecidable.
+    shift is the Hodges-Lehmann estimate on logarithms of the figure. A rule is undecidable with fewer than
+    five repeats per side, incomparable runs, or unusable figures, such as throttled ones. Exit status 1 if a
+    rule fails, else 2 if one is undecidable.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def compare(
             raise UsageError("--junit needs a gate", "add --fail-if")
         from ssdlab.formats import junit as reports
 
-        with reports.place(junit) as file:  # before anything is read
+        with reports.place(junit) as file:  # fail now if the file cannot be written
             found = compared(library_of(library), base, new, rules)
             file.replace(_as_junit(found))
     print_comparison(found, markdown=markdown, json=json)
@@ -100,7 +100,6 @@ def compare(
 
 
 def print_comparison(found: Comparison, *, markdown: bool = False, json: bool = False) -> None:
-    """Print a comparison and its verdicts."""
     if json:
         print_json(_as_json(found))
     elif markdown:
@@ -156,7 +155,7 @@ def _as_junit(found: Comparison) -> bytes:
 
 
 def _moved(each: Compared) -> list[str]:
-    """Return a line for each side of a figure, and one for the shift between them."""
+    """Return a line for the figure on each side, and a line for the shift between the sides."""
     lines = [
         f"{name}: {figure_text(value, each.unit)}, {counted(runs, 'run')}"
         for name, value, runs in (("base", each.base, each.n_base), ("new", each.new, each.n_new))
@@ -221,7 +220,6 @@ def _print_markdown(found: Comparison) -> None:
 
 
 def _letters(found: Comparison) -> Letters:
-    """Return marks for the qualifiers of either side's figures."""
     return Letters(code for each in found.figures for code in (*each.base_marks, *each.new_marks))
 
 
@@ -250,7 +248,7 @@ FailIf = Annotated[
 def run_beside(
     text: str, new: Order, repeats: int, library: Path, rules: Sequence[str], *, json: bool
 ) -> int:
-    """Alternate a method with an earlier run's, print the comparison, and return the exit status."""
+    """Alternate new runs with repeats of an earlier run, print the comparison, and return the exit status."""
     from ssdlab.library.comparing import compare, rule_of
     from ssdlab.runs.beside import in_turn, run_in_turn
     from ssdlab.runs.suites.ordering import check_repeat
@@ -272,13 +270,7 @@ def run_beside(
 
 
 def check_beside(beside: str | None, rules: Sequence[str], *, dry_run: bool, suite: bool) -> None:
-    """Refuse options that do not go together.
-
-    Raises
-    ------
-    UsageError
-        Two options do not go together; the error names them.
-    """
+    """Refuse --fail-if without --beside, and --beside with --dry-run or with a suite."""
     if rules and beside is None:
         raise UsageError("--fail-if needs a run to compare with", "add --beside RUN, or use ssdlab compare")
     if beside is not None and dry_run:

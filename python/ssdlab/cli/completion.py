@@ -1,6 +1,7 @@
-"""Shell completion: `ssdlab completion` prints the script; words come from the library and this installation.
+"""`ssdlab completion`, and the words that complete the names of methods, drives and runs.
 
-A shell calls `ssdlab __complete WORDS`, which cyclopts answers with `methods`, `drives` and `runs`.
+A shell calls `ssdlab __complete WORDS`; cyclopts answers it with the functions `methods`, `drives` and
+`runs`.
 """
 
 from __future__ import annotations
@@ -53,11 +54,12 @@ def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) 
 
 
 def mended(script: str) -> str:
-    """Return cyclopts' script for bash, without the parts that do not fit here.
+    """Return cyclopts' bash script with three corrections for ssdlab's arguments.
 
-    It takes a command's name for a command anywhere; but in ``ssdlab run trace sim:tiny-test``, `trace` is a
-    method and `sim` begins a drive, whose colon is a separate word to bash. Where it knows no word, file
-    names are offered: most drives and runs are files.
+    The original treats the name of a command as a command at any place. But in ``ssdlab run trace
+    sim:tiny-test``, `trace` is a method, and `sim` begins the name of a drive. Bash splits this name at its
+    colon. Where the original knows no word, the corrected script offers file names: most drives and runs are
+    files.
     """
     from ssdlab.cli.commands import GROUPS
 
@@ -86,7 +88,7 @@ def methods(_: CompletionContext) -> Mapping[str, str]:
 
 
 def drives(context: CompletionContext) -> list[str]:
-    """Offer simulated drives; bash ends words at a colon, so it gets only the part after it."""
+    """Offer simulated drives. Bash splits words at a colon, so after `sim:` offer only the part after it."""
     from ssdlab.drives.simulated.profiles import profiles
     from ssdlab.model.capabilities import SIMULATED_PREFIX
 
@@ -97,7 +99,7 @@ def drives(context: CompletionContext) -> list[str]:
 
 
 def runs(context: CompletionContext) -> list[str]:
-    """Offer runs of the library, the newest first, and `last`."""
+    """Offer `last`, then the newest runs of the library."""
     from ssdlab.host.defaults import library_folder
     from ssdlab.results.store import run_folders
 

@@ -1,4 +1,4 @@
-"""`ssdlab conditions`: the settings of a drive, and restoring what crashed runs changed."""
+"""`ssdlab conditions`: show a drive's settings, and restore those that crashed runs left changed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool
     run
         Id of the run, or its last letters [default: every run that is not running].
     destroy
-        Identifier of the drive, needed to restore an LBA format: that erases all data.
+        Identifier of the drive, needed to restore an LBA format, which erases all data.
     json
         Print JSON, schema ssdlab.conditions.restore/1.
     """

@@ -1,4 +1,4 @@
-"""`ssdlab demo`: a whole quick review, and the place of its report."""
+"""`ssdlab demo`: run a quick review and write its report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdlab.model.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"
 DRIVE = "sim:kingston-dc500r-3.84tb,scale=128"
-"""The default drive: one with known reviews, scaled so that hours of writing take seconds."""
+"""The default drive: a model with published reviews, scaled so that hours of writing take seconds."""
 
 
 class Chapter(NamedTuple):
@@ -33,7 +33,7 @@ class Chapter(NamedTuple):
 
 
 REAL = (Chapter("qd1"), Chapter("peak-random-read"), Chapter("peak-sequential-read"))
-"""On a drive in real time: seconds for each point."""
+"""Methods for a drive in real time: each point takes seconds."""
 READING = REAL[1:]
 _STEADY = ("overwrites=2", "most_seconds=7200", "round_seconds=30")
 SIMULATED = (
@@ -44,7 +44,7 @@ SIMULATED = (
     Chapter("mixed-random", (*_STEADY, "seconds=3")),
     Chapter("consistency", ("seconds=420", "round_seconds=20")),
 )
-"""On a simulated drive, which is faster than real time: long enough to show steady state."""
+"""Methods for a simulated drive, which is faster than real time: long enough to reach steady state."""
 SCRATCH_BYTES = 1 << 30
 _SPARE_BYTES = 256 << 20
 """Space that must stay free beyond the scratch file, for the runs and other users."""
@@ -79,7 +79,7 @@ def demo(
     from ssdlab.report import page
     from ssdlab.results.store import run_words
 
-    page.place(output).close()  # fail before minutes are spent
+    page.place(output).close()  # fail now if the report cannot be written
     runs = library_of(library)
     target = DRIVE if on is None else on
     with contextlib.ExitStack() as cleanup:
@@ -104,7 +104,7 @@ def demo(
 
 
 def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
-    """Check that the file can be created and has room, and remove it afterwards.
+    """Check that the scratch file can be created and has room, and let `cleanup` remove it.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -
 
 
 def _chapters(target: str, destroy: str | None, *, scratch: bool) -> tuple[Chapter, ...]:
-    """Choose the chapters that the drive and its clock allow."""
+    """Choose the methods by the drive's time, virtual or real, and by write permission."""
     if target.startswith(PREFIX):
         say(f"reviewing a simulated drive, {target}")
         return SIMULATED
@@ -156,7 +156,7 @@ def _chapters(target: str, destroy: str | None, *, scratch: bool) -> tuple[Chapt
 
 @contextlib.contextmanager
 def _stopped_for_good(scratch: bool) -> Iterator[None]:
-    """Say that a demo starts over: its scratch file is removed, so its run cannot be resumed."""
+    """Advise to repeat a stopped demo: its run cannot be resumed, because its scratch file is removed."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt) as error:

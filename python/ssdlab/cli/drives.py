@@ -1,4 +1,4 @@
-"""`ssdlab drives`: the drives of this host and their write protection, or the details of one."""
+"""`ssdlab drives`: list this host's drives with their write protection, or show one in detail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Fields = list[tuple[str, object]]
 
 
 def print_details(details: Details | None, record: DriveRecord | None, capacity_bytes: int) -> None:
-    """Print what is known, if anything."""
+    """Print what the drive reports and what its record says; None is left out."""
     if details is not None:
         if details.nvme is not None:
             _print_part("reported by the drive", _nvme_fields(details.nvme))

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 _MAKES_RUNS = {"demo", "run", "resume", "job", "fleet run", "fleet resume", "fleet job", None}
-"""Commands whose run can be resumed after a stop; None: the command is not known."""
+"""Commands whose run can be resumed after a stop; None stands for an unknown command."""
 
 
 class InDocument(Exception):
-    """Ends a command whose JSON already holds the error: stdout stays one document."""
+    """Ends a command whose printed JSON already holds the error, so that stdout stays one document."""
 
     def __init__(self, error: LabError) -> None:
         super().__init__(error.what)
@@ -42,12 +42,12 @@ def guarded(
     command
         Returns the exit status when nothing is raised.
     as_json
-        Whether an error is printed as an object on stdout too.
+        Print an error also as a JSON object on stdout.
     words
-        The command line: advice names options as its command has them.
+        The command line. Advice in errors names the options of this command.
     signals
-        Signals that act as Ctrl-C does: I/O in flight is drained, and results are kept. By default they are
-        installed now.
+        Handlers of the signals that act as Ctrl-C does: I/O in flight is drained, and results are kept. By
+        default they are installed now.
     """
     if signals is None:
         signals = EndingSignals().take()
@@ -71,19 +71,19 @@ def guarded(
         if failure is None:
             raise
         if signals.came is not None and type(failure) is LabError:
-            # A library turned the interrupt into another exception, as pydantic does: not our fault.
+            # A library such as pydantic turned the interrupt into another exception: no internal error.
             failure = stopped()
         return _end_with(failure, error, as_json=as_json, words=words)
     finally:
-        # First: an uncaught signal in this block would end the process, and Python would
-        # shut down under threads that still work.
+        # Must come first: an uncaught signal in this block would end the process, and Python would shut
+        # down while threads still work.
         signals.held = True
         signals.hold()
     return status
 
 
 def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: Sequence[str]) -> int:
-    """Show an error in the terms of the called command, and return its exit status."""
+    """Show an error, with its advice adapted to the command, and return its exit status."""
     if failure.advice == STOPPED_ADVICE:
         from ssdlab.cli.parser_errors import command_of
 
@@ -97,12 +97,12 @@ def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: 
 
 
 def as_lab_error(error: BaseException) -> LabError | None:
-    """Return any exception as an ssdlab error; None for those that end the process."""
+    """Return the ssdlab error for any exception; None for an exception that ends the process."""
     return _of_parser(error) or of_python(error)
 
 
 def _of_parser(error: BaseException) -> UsageError | None:
-    """Return the error for a parser error; its module is loaded only then."""
+    """Return the usage error for an exception of cyclopts, else None."""
     parser = sys.modules.get("cyclopts")
     if parser is None or not isinstance(error, parser.CycloptsError):
         return None
@@ -112,7 +112,6 @@ def _of_parser(error: BaseException) -> UsageError | None:
 
 
 def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
-    """Print an error and return its exit status."""
     if os.environ.get(TRACEBACK_VARIABLE):
         import traceback
 
@@ -126,7 +125,7 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
 
 
 def print_error_object(failure: LabError) -> None:
-    """Print an error as JSON; if stdout itself failed, stderr already has it."""
+    """Print an error as JSON. If stdout itself has failed, do nothing: stderr already has the error."""
     try:
         print_json(failure.as_dict())
         sys.stdout.flush()

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 GAP = 2
 """Spaces between two columns."""
 SHORTEST = 8
-"""Minimum characters of a shortened column."""
+"""Minimum width of a shortened column, in characters."""
 NAME = 24
-"""Maximum columns of a drive's name."""
+"""Maximum width of a drive's name, in characters."""
 NARROWEST, PIPED = 60, 100
-"""Minimum line width, and the width where none is known."""
+"""Minimum line width, and the line width where the terminal's is unknown."""
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -29,7 +29,7 @@ def line_width() -> int:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Wrap text to a number of columns, all lines but the first indented; long words are broken."""
+    """Wrap text to `width` characters. Indent all lines but the first, and break words that are too long."""
     lines: list[str] = []
     line: str | None = None
     for word in text.split(" "):
@@ -50,7 +50,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def print_text(text: str, style: str | None = None, indent: str = "") -> None:
-    """Print text in lines that fit, all but the first indented."""
+    """Print text wrapped to the terminal's width; indent all lines but the first."""
     for line in wrapped(one_line(text), line_width(), indent):
         print_line(line, style)
 
@@ -73,7 +73,7 @@ def print_parted(
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print the lines of a table, its headings dimmed on a terminal."""
+    """Print the lines of a table, with dimmed headings on a terminal."""
     for number, line in enumerate(lines):
         print_text(line, None if number else "dim", " " * 4)
 
@@ -88,12 +88,15 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
 
 
 def short_drive(name: str) -> str:
-    """Return a drive's name for a table, which gives its size separately."""
+    """Return a drive's name, short and without its size, for a table with a separate column for the size."""
     return cut(plain_drive(name), NAME)
 
 
 def by_columns(rows: Sequence[Sequence[str]], titles: Sequence[str], width: int) -> list[list[int]]:
-    """Split the columns of a table into tables that fit, each with the first column."""
+    """Group a table's columns into tables that fit `width`; each begins with the first column.
+
+    Returns the indexes of each group.
+    """
     first, *others = _widths(rows, titles, range(len(titles)))
     tables, taken = [[0]], first
     for at, own in enumerate(others, start=1):
@@ -113,14 +116,14 @@ def fitted(
     spared: Iterable[str] = (),
     shortened: Sequence[str],
 ) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """Return rows and titles of a table that fits a terminal as far as possible.
+    """Drop and shorten columns until a table fits the terminal, if it can; return its rows and titles.
 
     Parameters
     ----------
     rows, titles
         The table, as printable text.
     width
-        Columns of the terminal.
+        Width of the terminal, in characters.
     spared
         Titles of columns to drop, in order, until the table fits; empty columns go first.
     shortened
@@ -154,7 +157,7 @@ def cut(text: str, width: int) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    """Return as much of a text as fits."""
+    """Return the longest beginning of a text that fits `width`."""
     kept = len(text)
     while visible_length(text[:kept]) > width:
         kept -= 1
@@ -162,7 +165,7 @@ def _head(text: str, width: int) -> str:
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, each below its caption; of a wide one only the columns it names for a terminal.
+    """Print tables, each below its caption. A table with `brief` columns shows only these.
 
     Empty columns and tables are left out.
     """

@@ -1,4 +1,4 @@
-"""Options from the fields of models, defined once; their help; errors that name them."""
+"""Makes command options from the fields of models, with their help, and names the option in errors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def of_option(*options: str) -> Iterator[None]:
-    """Make an error about a value name its option.
+    """Name the option in an error about its value.
 
     Parameters
     ----------
     options
-        The options as typed: ``--seconds``. If there are several, the error's fact `field` decides between
-        them.
+        The options as typed: ``--seconds``. If there are several, the error's fact `field` selects one.
     """
     try:
         yield
@@ -44,14 +43,14 @@ def of_option(*options: str) -> Iterator[None]:
 
 
 def _option_of(error: UsageError, options: Iterable[str]) -> str | None:
-    """Return the option that an error is about, from a model's field or an item in it."""
+    """Return the option that an error is about, found by the error's fact `field`."""
     field = str(error.facts.get("field", "")).rpartition(" of ")[2]
     option = f"--{field.replace('_', '-')}"
     return option if field and option in options else None
 
 
 def _name(error: UsageError, option: str) -> None:
-    """Replace the field's name by the option, or prefix the option."""
+    """Replace the field's name in an error by the option, or put the option before the sentence."""
     field = str(error.facts.get("field", ""))
     if option in error.what.split():
         return
@@ -66,13 +65,13 @@ def _name(error: UsageError, option: str) -> None:
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token]], int]:
-    """Return a reader of whole numbers; the parser's own rounds 1.5 to 2 and accepts 0x10."""
+    """Return a converter to whole numbers. The parser's own would round 1.5 to 2 and accept 0x10."""
 
     def read(_: object, tokens: Sequence[Token]) -> int:
         given = tokens[0].value
         try:
             number = int(given) if given.isascii() and given.lstrip("-").isdigit() else None
-        except ValueError:  # more digits than Python reads
+        except ValueError:  # more digits than int() accepts
             number = None
         option = tokens[0].keyword or "the number"
         if number is None:
@@ -93,7 +92,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token
 
 
 def _times(_: object, tokens: Sequence[Token]) -> float:
-    """Read N of Nx."""
+    """Convert a load factor, the N of Nx."""
     given = tokens[0].value
     number = float(given) if re.fullmatch(r"[0-9]{1,9}([.][0-9]{1,9})?", given) else 0.0
     if not 0 < number <= _MAX_TIMES:
@@ -163,9 +162,9 @@ def takes(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one flag for each field of `models`, in place of its ``**options``.
 
-    Its help lists them and its own under headings. Flags are passed as the user typed them: the model parses
-    units, checks values and reports errors. A flag that was not given is not passed. Those named in `several`
-    may be repeated, and arrive as a tuple.
+    The help lists these flags and the command's own options under headings. Flags are passed as the user
+    typed them: the model parses units, checks values and reports errors. A flag that was not given is not
+    passed. The flags named in `several` may be repeated, and arrive as a tuple.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -188,12 +187,12 @@ def takes(
 
 
 def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
-    """Return the flags of `model` among all that a command was given.
+    """Return `model` with the values of its flags, selected from all options of a command.
 
     Raises
     ------
     UsageError
-        A value does not fit.
+        A value is not valid.
     """
     words = {field.alias or name for name, field in model.model_fields.items()}
     given = {word: value for word, value in options.items() if word in words and value not in (None, False)}
@@ -202,7 +201,7 @@ def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
 
 
 def _names(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """Return the names of a flag: ours, and fio's where they mean the same."""
+    """Return the names of a flag: ssdlab's, and fio's if it means the same."""
     return f"--{(field.alias or name).replace('_', '-')}", *(
         f"--{mark.word}" for mark in marks(field, FioName)
     )
@@ -219,7 +218,6 @@ def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> l
 
 
 def _under_heading(option: inspect.Parameter) -> inspect.Parameter:
-    """Return one of the command's own options under its heading."""
     if option.name not in _GROUPS or option.kind is not inspect.Parameter.KEYWORD_ONLY:
         return option
     return option.replace(annotation=Annotated[option.annotation, Parameter(group=_GROUPS[option.name])])
@@ -252,7 +250,7 @@ def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Paramet
 
 
 class Typed(str):
-    """The text of an option with several names, and the name it was given by."""
+    """The value of an option with several names, and the name that the user typed."""
 
     option: str
 
@@ -272,7 +270,7 @@ def _help(field: FieldInfo) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a description for the help, capitalised like docstrings unless it starts with a value."""
+    """Return a field's description as a help sentence: capitalised, unless it starts with a value."""
     text, bracket, default = text.partition(" [default")
     first, _, rest = text.partition(" ")
     if not first.endswith(":") and not rest.startswith("("):
@@ -289,5 +287,5 @@ def _metavar(field: FieldInfo) -> str:
 
 
 def _text(metavar: str) -> Any:  # noqa: ANN401 - a class
-    """Return a `str` type that the help prints as `metavar`: it uses the class's name."""
+    """Return a subclass of `str` named `metavar`: the help prints the class's name."""
     return type(metavar, (str,), {})

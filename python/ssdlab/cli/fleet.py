@@ -41,11 +41,11 @@ def plan(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Plan work for a fleet: every serial number, host, hour and byte. Touches no drive.
+    """Plan work for a fleet of drives. Touches no drive.
 
-    Drives come from the inventories in the library (`ssdlab fleet inventory` on each host), else from this
-    host. The plan is sealed with your key on this host: `ssdlab fleet run` takes only an unchanged plan, from
-    you, here.
+    The plan lists each drive's serial number, host, hours and bytes written. Drives come from the inventories
+    in the library (`ssdlab fleet inventory` on each host), else from this host. The plan is sealed with your
+    key on this host: `ssdlab fleet run` takes it only unchanged, from you, on this host.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def run(
     wipe_signatures
         Let --destroy-all cover file systems, partition tables and array members on these drives.
     backend
-        What runs the jobs [default: slurm where this host is part of one, else local].
+        What runs the jobs [default: slurm if this host is part of a Slurm cluster, else local].
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
@@ -141,8 +141,8 @@ def resume(
 ) -> int:
     """Continue a plan: resume interrupted jobs and start those that have not started.
 
-    The consent given to `ssdlab fleet run` still holds for that plan in that folder, for you on this host.
-    Refused jobs are tried again.
+    Your consent to `ssdlab fleet run` on this host still holds for this plan in this folder. Refused jobs are
+    tried again.
 
     Parameters
     ----------
@@ -298,9 +298,9 @@ def status(
     plan
         The plan: its file, its id or a prefix of it, or `last`.
     prometheus
-        Print it as text for Prometheus, such as for the node exporter's textfile collector.
+        Print the state as text for Prometheus, such as for the node exporter's textfile collector.
     json
-        Print it as JSON, schema ssdlab.fleet-status/1.
+        Print the state as JSON, schema ssdlab.fleet-status/1.
     """
     from ssdlab.fleet.fleet_folder import find_fleet
     from ssdlab.fleet.status import status_of
@@ -319,15 +319,15 @@ def watch(
 ) -> int:
     """Follow a plan until all its jobs end. Changes nothing, and may be stopped at any time.
 
-    Exit status 0 if all jobs finished, 3 if one failed or was refused, 130 if another is not finished.
+    Exit status 0 if all jobs finished, 3 if any failed or was refused, else 130.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or a prefix of it, or `last`.
     notify
-        Command to run at the end, without a shell, with the state as JSON on its standard input; or a URL to
-        send it to.
+        Command to run at the end, without a shell, with the state as JSON on its standard input. Or a URL to
+        send this JSON to.
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
@@ -365,7 +365,7 @@ def watch(
 
 
 def _outlook(folder: FleetFolder, found: Sequence[JobStatus]) -> str:
-    """Return the counts, and when all will be done."""
+    """Return the number of jobs in each state, and when all will be done."""
     from ssdlab.fleet.watching import all_done_s
 
     given = folder.submitted()
@@ -378,11 +378,11 @@ def _outlook(folder: FleetFolder, found: Sequence[JobStatus]) -> str:
 
 
 _PROBLEMS = ("failed", "refused", "interrupted", "held", "cancelled", "running", "waiting", "not begun")
-"""States in the order of a watching eye: what needs somebody first. One that is finished is not shown."""
+"""States of jobs in order of display: those that need attention first. Finished jobs are not shown."""
 
 
 def watch_lines(found: Sequence[JobStatus]) -> list[str]:
-    """Return the live table: problems first, then what runs with the time left, then what waits and why."""
+    """Return the live table: first failed and stopped jobs, then running ones, then those that wait."""
     left = [each for state in _PROBLEMS for each in found if each.state == state]
     shown = left[:_LIVE_LINES]
     rows = [("drive", "host", "work", "state", "progress, or reason")]
@@ -397,7 +397,6 @@ def watch_lines(found: Sequence[JobStatus]) -> list[str]:
 
 
 def show(folder: FleetFolder, found: Sequence[JobStatus], *, json: bool) -> None:
-    """Print the state of a plan, for readers or as JSON."""
     if json:
         print_json(status_json(folder, found))
     else:
@@ -405,7 +404,6 @@ def show(folder: FleetFolder, found: Sequence[JobStatus], *, json: bool) -> None
 
 
 def print_status(folder: FleetFolder, found: Sequence[JobStatus]) -> None:
-    """Print a line for each job, and the counts."""
     rows = [
         (
             each.job.name,
@@ -426,7 +424,6 @@ def print_status(folder: FleetFolder, found: Sequence[JobStatus]) -> None:
 
 
 def status_json(folder: FleetFolder, found: Sequence[JobStatus]) -> dict[str, object]:
-    """Return the state of a plan as JSON holds it."""
     return {
         "schema": SCHEMA,
         "plan": folder.plan.plan_id,
@@ -480,8 +477,8 @@ def report(
 ) -> None:
     """Write a page that compares all drives of one model: their spread, the outliers, and likely reasons.
 
-    Each drive shows the median of its comparable runs in the library, by host and rack where inventories
-    exist.
+    The page shows each drive's median over its comparable runs in the library, by host and rack where
+    inventories exist.
 
     Parameters
     ----------
@@ -494,7 +491,7 @@ def report(
     method
         Only runs of this method.
     since
-        Only runs started since: 2026-11-01, 7d, 36h.
+        Only runs started since this date, or within this time: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     series
@@ -511,7 +508,7 @@ def report(
     from ssdlab.library.index import Index
     from ssdlab.report import page
 
-    page.place(output).close()  # before anything is read
+    page.place(output).close()  # fail now if the page cannot be written
     choice = Choice(None, method, tag, None if since is None else since_of(since), "finished")
     with Index(library_of(library)) as index:
         carried = None if plan is None else find_fleet(plan, library_of(library))

@@ -1,4 +1,4 @@
-"""`ssdlab fleet check`, `inventory`, `scripts` and `job`: the commands that run on a drive's host."""
+"""`ssdlab fleet` commands that run on a drive's host: `check`, `inventory`, `scripts`, `job`, `release`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check(*, host: Host = None, job: Name | None = None, library: Library = None
     host
         Name of the host [default: its Slurm node name, else its host name].
     job
-        Slurm job to end if its drive is at fault; for the prolog.
+        Slurm job to end if its drive fails the check; the prolog uses this.
     json
         Print JSON, schema ssdlab.fleet-check/1: `faults` by serial, and why the job was `ended`.
     """
@@ -65,8 +65,8 @@ def inventory(
 ) -> None:
     """Record this host's drives in the shared library; run it on each host of a fleet.
 
-    Rack and simulated drives of the last inventory are kept. A drive that is gone is refused unless it is
-    dropped by name.
+    Rack and simulated drives of the last inventory are kept. If a drive of the last inventory is gone, the
+    command is refused unless --drop names the drive.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ def inventory(
 def scripts(folder: Path, /, *, library: Library = None, json: bool = False) -> None:
     """Write Slurm's health check, prolog and epilog into a folder, and print their lines for slurm.conf.
 
-    They are the same on all hosts, and run `ssdlab fleet check`. Use one path on all hosts: a shared folder,
-    or one written on each.
+    The scripts are the same on all hosts, and run `ssdlab fleet check`. Use one path on all hosts: a shared
+    folder, or a local folder that is written on each host.
 
     Parameters
     ----------
     folder
-        Folder to write them to; made if it is missing.
+        Folder to write the scripts to; created if it is missing.
     json
         Print the lines as JSON, schema ssdlab.fleet-scripts/1.
     """
@@ -152,7 +152,9 @@ def job(
     wipe_signatures: bool = False,
     json: bool = False,
 ) -> int:
-    """Run one job of a plan on this host: check that all is as planned, then run or resume. For back ends.
+    """Run one job of a plan on this host, after checks that host and drive match the plan. For back ends.
+
+    A job that was interrupted is resumed.
 
     Parameters
     ----------
@@ -161,7 +163,7 @@ def job(
     name
         The job's name in the plan.
     plan
-        SHA-256 of the plan that was started, which the one in the folder must match.
+        SHA-256 of the plan that was started; the plan in the folder must match it.
     destroy
         Consent: serial number of the drive whose data will be lost; never read from a file.
     wipe_signatures
@@ -203,7 +205,7 @@ def job(
             raise Interrupted(  # noqa: TRY301 - noted as any other end
                 "the plan was cancelled before this job started", f"to continue: {fleet.command('resume')}"
             )
-        with suppress(LabError):  # kept with the run
+        with suppress(LabError):  # the rack is recorded with the run, but the run does not need it
             mine = inventory_of(fleet.library, attempt.host)
             os.environ[RACK] = "" if mine is None else mine.rack
         command = command_of(fleet, planned, attend(fleet, planned), consent)
@@ -238,14 +240,16 @@ RELEASE_SCHEMA = "ssdlab.fleet-release/1"
 
 
 def release(*serials: str, library: Library = None, json: bool = False) -> None:
-    """Let plans take drives again that are in quarantine, because two of their runs failed; or list them.
+    """Release drives from quarantine, so that plans take them again; without a serial number, list them.
+
+    A drive is in quarantine after two of its runs have failed.
 
     Parameters
     ----------
     serials
-        Serial numbers of the drives [default: none, and list what has failed].
+        Serial numbers of the drives to release [default: list the drives with failed runs].
     json
-        Print what had failed as JSON, schema ssdlab.fleet-release/1.
+        Print the drives and their failed runs as JSON, schema ssdlab.fleet-release/1.
     """
     from ssdlab.fleet.quarantine import known_failures
     from ssdlab.fleet.quarantine import release as let_go

@@ -38,7 +38,7 @@ def doctor(*, rig: Rig = None, json: bool = False) -> None:
     from ssdlab.runs.doctor import examine, gather
 
     facts = gather()
-    # A faulty rig file is reported as one of the checks.
+    # A fault in the rig file is reported as one of the checks.
     platform = None if rig is None and facts.config_fault is not None else read_platform(rig=rig)
     checks = [replace(check, advice=in_own_words(["doctor"], check.advice)) for check in examine(facts)]
     if json:
@@ -101,7 +101,7 @@ def meters(
 ) -> int:
     """List the power meters found here, the default one and the named ones, with their readings.
 
-    The default one is set in the rig file or config.toml. If a named or default meter cannot be used, the
+    The default meter is set in the rig file or config.toml. If a named or default meter cannot be used, the
     exit status is 2 or 3.
 
     Parameters
@@ -148,13 +148,12 @@ class _Shown:
     info: MeterInfo | None = None
     watts: tuple[float, ...] | None = None
     recorded_s: float | None = None
-    """Length of a recording; the watts are its mean."""
+    """Length of a recording, in seconds; `watts` is the mean over it."""
     error: LabError | None = None
     note: str = ""
-    """Remark in place of a reading."""
+    """Remark that is shown in place of a reading."""
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON."""
         if self.info is None:
             noted = {"note": self.note} if self.note else {}
             return {"use": self.use, "error": None if self.error is None else self.error.as_dict(), **noted}
@@ -163,7 +162,6 @@ class _Shown:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """Return its line of the table."""
         info = self.info
         if info is None:
             now = self.note if self.error is None else "not usable, see below"
@@ -178,7 +176,6 @@ class _Shown:
 
 
 def _look(text: MeterText) -> _Shown:
-    """Return a meter and its readings, or why it cannot be used."""
     from ssdlab.power.collecting import read_once
     from ssdlab.power.kinds import OF_THE_DRIVE, RECORDED, check_kind, open_meter
     from ssdlab.power.recording import read_recording

@@ -1,4 +1,4 @@
-"""Settings that crashed runs left changed on this host: every command names them until they are restored."""
+"""Names the drive settings that crashed runs left changed on this host, until they are restored."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ _SAY_IT_THEMSELVES = (["doctor"], ["conditions", "restore"])
 
 
 def name_leftovers(words: Sequence[str]) -> None:
-    """Print them to stderr, except those of a run that this command resumes.
-
-    Parameters
-    ----------
-    words
-        The command line.
-    """
+    """Warn of changed settings on stderr, except those of a run that this command resumes."""
     if not ledger_paths() or any(list(words[: len(each)]) == each for each in _SAY_IT_THEMSELVES):
         return
     from ssdlab.cli.output import warn
@@ -33,7 +27,7 @@ def name_leftovers(words: Sequence[str]) -> None:
 
 
 def left_set() -> list[dict[str, Any]]:
-    """Return them as JSON, the ``left_set`` of drive listings; damaged records come last."""
+    """Return the changed settings as JSON, for the key ``left_set``; a damaged ledger comes last."""
     if not ledger_paths():
         return []
     from ssdlab.runs.conditions.leftovers import leftovers

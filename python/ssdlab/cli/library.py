@@ -1,4 +1,4 @@
-"""`ssdlab library`, `rm` and `import`: the folder of runs, its trash, and fio results as runs of it."""
+"""`ssdlab library`, `rm` and `import`: check, pack and clean up the folder of runs; import fio results."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def verify(*, library: Library = None, json: bool = False) -> int:
     Parameters
     ----------
     json
-        Print what was found as JSON, schema ssdlab.verify/1: for each run its seal ("sealed", "unfinished",
-        "not sealed"; null if damaged), the damage, the bytes of an incomplete last record, unsealed files,
-        and whether its tables are written.
+        Print what was found as JSON, schema ssdlab.verify/1. Each run has its seal ("sealed", "unfinished",
+        "not sealed"; null if damaged) and its damage. It also has the bytes of an incomplete last record, the
+        unsealed files, and whether its tables are written.
     """
     from ssdlab.results.verifying import verify_library
 
@@ -110,8 +110,8 @@ def pack(
     output
         Archive to write; it must not exist.
     redact
-        Replace serial numbers and host names with irreversible pseudonyms, and reseal the runs. A note in
-        each run records this. Other paths and your notes are kept.
+        Replace serial numbers, world-wide names, host names and names under /dev/disk/by-id with irreversible
+        pseudonyms, and reseal the runs. A note in each run records this. Other paths and your notes are kept.
     json
         Print what was packed as JSON, schema ssdlab.pack/1.
     """
@@ -247,9 +247,9 @@ def import_results(
 ) -> None:
     """Import fio results as runs: JSON, JSON+ or terse output, with the logs in the same folder.
 
-    Each file becomes a run, marked "imported, state unproven", for show, report, rank, compare, changes and
-    export; it is ranked only among imports. All files are read before the first run is written. Results that
-    are already in the library are skipped.
+    Each file becomes a run, marked "imported, state unproven". Show, report, rank, compare, changes and
+    export accept it; it is ranked only among imports. All files are read before the first run is written.
+    Results that are already in the library are skipped.
 
     Parameters
     ----------
@@ -260,11 +260,11 @@ def import_results(
     name
         Name of the job: results with the same job name and load are repeats.
     tag
-        Tag for each run, also of those in the library already. May be given several times.
+        Tag for each run, also for runs that are already in the library. May be given several times.
     dry_run
         Read the files, show what would be imported, and write nothing.
     json
-        Print file, run and headline figures of each as JSON, schema ssdlab.import/1.
+        Print file, run and headline figures of each import as JSON, schema ssdlab.import/1.
     """
     from ssdlab.results.tags import check_tag
     from ssdlab.runs.importing import read_imports, save_import

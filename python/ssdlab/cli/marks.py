@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SENTENCES = 4
-"""Up to this many marks get a sentence each; beyond that, only their labels."""
+"""Up to this many marks, each gets a sentence; if there are more, each gets only its label."""
 _WHYS = 2
 """Maximum reasons shown per qualifier; in the JSON each figure has its own."""
 
 
 class Letters:
-    """A letter for each qualifier code, the gravest first; the same throughout the output.
+    """Letters that mark qualifiers throughout one output; `a` is the gravest.
 
     Parameters
     ----------
@@ -31,14 +31,21 @@ class Letters:
     """
 
     def __init__(self, codes: Iterable[str], whys: Mapping[str, Sequence[str]] | None = None) -> None:
-        """Give letters to codes."""
         every = sorted({known(code) for code in codes}, key=lambda code: ORDER.get(code, len(ORDER)))
         self._letters = {code: ascii_letters[at] for at, code in enumerate(every)}
         self._whys = whys or {}
         self._partly: dict[str, str] = {}
 
     def of(self, qualified: Mapping[str, int], runs: int = 1) -> str:
-        """Return the marks of a figure, such as ``ab``; ``a1/2,b`` if only some runs have one."""
+        """Return the marks of a figure: ``ab``, or ``a1/2,b`` if only one of two runs has qualifier a.
+
+        Parameters
+        ----------
+        qualified
+            The number of runs with each qualifier, by code.
+        runs
+            The number of runs behind the figure.
+        """
         counts = {self._letters[known(code)]: count for code, count in qualified.items()}
         marks = []
         for letter, count in sorted(counts.items()):
@@ -48,7 +55,7 @@ class Letters:
         return ("," if self._partly.keys() & set(marks) else "").join(marks)
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
-        """Yield letter, label, and the meaning, reasons and advice."""
+        """Yield each mark's letter, its label, and its meaning with reasons and advice."""
         for code, letter in self._letters.items():
             kind, whys = kind_of(code), self._whys.get(code, ())
             more = f"; and {len(whys) - _WHYS} more" if len(whys) > _WHYS else ""
@@ -58,11 +65,10 @@ class Letters:
 
     @property
     def partly(self) -> str:
-        """Return what marks with a share of runs mean; empty if none has one."""
+        """Return what marks such as ``a1/2`` mean; empty if there are none."""
         return "; ".join(f"{mark}: {words}" for mark, words in self._partly.items())
 
     def print(self) -> None:
-        """Print the meaning, reasons and advice of each mark."""
         if self._letters:
             print_line()
         for letter, label, meaning in self.entries():
@@ -70,7 +76,7 @@ class Letters:
         self._print_partly()
 
     def print_labels(self) -> str:
-        """Print each mark's meaning briefly; return the advice for the gravest."""
+        """Print each mark's meaning briefly; return the advice for the gravest that has advice."""
         kinds = {letter: kind_of(code) for code, letter in self._letters.items()}
         if kinds:
             print_line()

@@ -1,4 +1,4 @@
-"""`ssdlab measure`: one workload, its live view, and its result in the terminal."""
+"""`ssdlab measure`: run one workload, show its progress and print its result."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ TimeBased = Annotated[
 ]
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
-"""Load the bar's library only in a phase longer than this."""
+"""Load the progress bar's library only for a phase longer than this."""
 
 
 def watcher(*, quiet: bool) -> Watcher:
-    """Return the progress display of a measurement, on stderr, so that stdout is data only."""
+    """Return a progress display on stderr, so that stdout has only data."""
     from ssdlab.runs.observe import Silent
 
     if on_terminal(sys.stderr):
@@ -58,7 +58,7 @@ def watcher(*, quiet: bool) -> Watcher:
 
 
 class PlainWatcher:
-    """A line at the start of each long phase, and one every ten seconds."""
+    """Prints a line at the start of each long phase, and a line every ten seconds."""
 
     def __init__(self) -> None:
         self._phase = ""
@@ -66,26 +66,25 @@ class PlainWatcher:
         self._next_ns = _LINE_EVERY_NS
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Note a phase; it is announced if it still runs at the first update."""
+        """Start a phase. It is announced at its first update, so that short phases print nothing."""
         length = f" for {span_text(duration_ns / NS_PER_S)}" if duration_ns else ""
         self._phase = f"{name}{length}"
         self._announced = False
         self._next_ns = _LINE_EVERY_NS
 
     def tick(self, snapshot: _core.Snapshot) -> None:
-        """Print a line if one is due."""
         with suppress(OSError):
             if not self._announced:
                 self._announced = True
                 say(f"{self._phase} ...")
             if snapshot.elapsed_ns >= self._next_ns:
-                # A phase that starts in mid-run finds the clock already advanced.
+                # The clock does not restart with a phase.
                 self._next_ns = (snapshot.elapsed_ns // _LINE_EVERY_NS + 1) * _LINE_EVERY_NS
                 say(f"{snapshot.elapsed_ns // NS_PER_S:>5} s  {rates_text(snapshot)}")
 
 
 class TerminalWatcher:
-    """A progress bar, removed when its phase ends."""
+    """Shows a progress bar, and removes it when its phase ends."""
 
     def __init__(self) -> None:
         self._phase = ""
@@ -102,7 +101,6 @@ class TerminalWatcher:
         self._total = duration_ns or size_bytes or 0
 
     def tick(self, snapshot: _core.Snapshot) -> None:
-        """Advance the bar."""
         if snapshot.elapsed_ns < _SHOW_AFTER_NS:
             return
         with suppress(OSError):
@@ -115,7 +113,6 @@ class TerminalWatcher:
             self._progress.update(self._task, completed=done, description=phase, rates=rates_text(snapshot))
 
     def close(self) -> None:
-        """Remove the bar."""
         if self._progress is not None:
             with suppress(OSError):
                 self._progress.stop()
@@ -137,7 +134,7 @@ class TerminalWatcher:
 
 
 def rates_text(snapshot: _core.Snapshot) -> str:
-    """Return the last interval row in words: IOPS, throughput, p99 response time."""
+    """Return IOPS, throughput and p99 response time of the last interval; at first, the mean rates so far."""
     row = snapshot.latest
     if row is None:
         seconds = snapshot.elapsed_ns / NS_PER_S or 1.0
@@ -153,17 +150,15 @@ _INDENT = "  "
 
 
 def print_measurement(summary: Summary, workload: Workload | None = None) -> None:
-    """Print the totals of a measurement, its warnings last.
+    """Print the totals of a measurement, then its warnings.
 
     Parameters
     ----------
-    summary
-        `Measurement.summary()`.
     workload
-        The workload, if it is to be printed.
+        The workload, to print its streams first.
     """
     if summary.drive is not None:
-        print_line(drive_text(summary.drive), "bold")  # a path is one word, to be copied
+        print_line(drive_text(summary.drive), "bold")  # not wrapped, so that a path can be copied
     for stream in workload.streams if workload else ():
         print_text(f"{stream_text(stream)}, seed {summary.seed}", "dim", _INDENT)
     print_line()
@@ -178,14 +173,12 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
 
 
 def print_result(result: MeasureResult) -> None:
-    """Print the saved result of `measure`."""
     print_line()
     summary = result.summary
     print_measurement(summary, workload_of(summary))
 
 
 def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
-    """Print warnings with their advice."""
     if warnings:
         print_line()
     for warning in warnings:
@@ -262,16 +255,16 @@ def measure(
 
 
 _OF_FIO = {"--readwrite", "--rwmixread", "--numjobs", "--iodepth", "--ioengine", "--runtime"}
-"""By which a line shows that it may be meant as fio's."""
+"""Option names of fio. A command line that has one may have been written for fio."""
 
 
 def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
-    """Refuse options that mean something else in fio, and name the equivalent of its engine.
+    """Refuse options that fio handles differently, and print where other options differ from fio.
 
     Raises
     ------
     UsageError
-        An amount and a time, or sequential clones, which fio handles differently.
+        A runtime with an amount, or several sequential jobs.
     """
     by = {getattr(value, "option", ""): str(value) for value in options.values()}
     if "--runtime" in by and not time_based and options.get("bytes") is None:

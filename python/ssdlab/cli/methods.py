@@ -1,4 +1,4 @@
-"""`ssdlab methods`: the review methods."""
+"""`ssdlab methods`: list the review methods, or describe one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def methods(name: MethodName | None = None, /, *, toml: bool = False, json: bool
     toml
         Print the TOML declaration of a suite or review, to copy and change.
     json
-        Print it as JSON, schema ssdlab.methods/1.
+        Print JSON, schema ssdlab.methods/1.
     """
     from ssdlab.lab.found import find_method
     from ssdlab.lab.suites import find_suite
@@ -84,7 +84,7 @@ def _toml(name: str | None, *, json: bool) -> str:
 
 
 def method_help(command: str, name: str) -> bool:
-    """Show the method or suite that a help request names; False if it names none."""
+    """Show the method or suite `name` in answer to --help; return False if `name` is an option."""
     if name.startswith("-"):
         return False
     methods(name)
@@ -124,7 +124,7 @@ def _tell_all(*, json: bool) -> None:
 
 
 def _line_of(method: Method) -> tuple[str, bool, str]:
-    """Return the line of a method from another package, with the package's name."""
+    """Return name, destructiveness and summary, with package name, of a method from another package."""
     info = method.info()
     question, _, _ = info.prose.partition("\n")
     return info.name, info.destructive, f"{question} (package {method.package})"
@@ -231,7 +231,7 @@ def _print_one(method: Method) -> None:
 
 
 def value_text(value: JsonValue) -> str:
-    """Return a parameter's value as it is set: a list with commas."""
+    """Return a parameter's value as `--set` takes it; the items of a list are separated by commas."""
     if isinstance(value, list):
         return ",".join(value_text(each) for each in value)
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Shared by `run`, `plan`, `job` and `demo`: turns options into an `Order`, and a run into its output."""
+"""Helpers of `run`, `plan`, `job` and `demo`: turn options into an `Order`, and print the result of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class OrderOptions(MeterOptions, ErrorOptions):
-    """Options of `run` and `job` besides those of the drive."""
+    """Options of `run` and `job`, without those of the drive."""
 
     noun: ClassVar[str] = "option of run"
 
@@ -108,7 +108,7 @@ def settings(words: Sequence[str]) -> dict[str, str]:
 
 
 def preconditioned(words: Sequence[str], how: str | None) -> tuple[str, ...]:
-    """Add the meaning of `--precondition` to the values of `--set`."""
+    """Append the value of `--precondition` to the values of `--set`."""
     return (*words, *(() if how is None else (f"precondition={how}",)))
 
 
@@ -120,7 +120,7 @@ def order(
     quick: bool,
     **options: Any,  # noqa: ANN401 - those of `ordered_with`
 ) -> Order:
-    """Return the method to run, checked as far as possible without the drive."""
+    """Return the order to run a method, checked as far as possible without the drive."""
     from ssdlab.lab.found import find_method
     from ssdlab.runs.conditions.variant import parted, with_own
 
@@ -132,7 +132,7 @@ def order(
 
 
 def _check_preparation(method: Method, own: Mapping[str, str]) -> None:
-    """Refuse `--precondition` for a method without it, and name those with it."""
+    """Refuse `--precondition` for a method that lacks it; the advice names the methods that have it."""
     if "precondition" not in own or "precondition" in method.params.model_fields:
         return
     from ssdlab.lab.found import all_methods
@@ -153,7 +153,7 @@ def ordered_with(
     variant: Variant | None = None,
     **options: Any,  # noqa: ANN401 - fields of Order
 ) -> Order:
-    """Return the method to run, on a drive whose text includes the variant if it is simulated."""
+    """Return the order to run a method. The variant of a simulated drive becomes part of the drive's text."""
     from ssdlab.runs.conditions.variant import AS_IT_IS, on_text
     from ssdlab.runs.order import Order
 
@@ -167,7 +167,7 @@ def of_order(options: Mapping[str, Any], rig: Path | None = None) -> dict[str, A
     Raises
     ------
     UsageError
-        A value does not fit.
+        A value is not valid.
     """
     from ssdlab.cli.flags import chosen, of_option
     from ssdlab.model.options import DriveOptions
@@ -189,7 +189,7 @@ def of_order(options: Mapping[str, Any], rig: Path | None = None) -> dict[str, A
 
 
 def target_of(drive: str, size: str | None) -> Target:
-    """Inspect a drive, and return what a job file depends on.
+    """Inspect a drive, and return those of its properties that a fio job file depends on.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def target_of(drive: str, size: str | None) -> Target:
 
 
 def library_of(library: Path | None) -> Path:
-    """Complete the changes of commands that were killed, then return the library in use."""
+    """Return the library in use, after completing the changes of commands that were killed."""
     from ssdlab.host.defaults import CHANGES, library_folder
 
     place = library_folder(library)
@@ -223,11 +223,14 @@ def library_of(library: Path | None) -> Path:
 
 
 def print_run(folder: Path, *, json: bool, require_steady: bool = False, whole: bool = False) -> int:
-    """Print the result of a run, as `ssdlab show` does; return its exit status.
+    """Print the result of a run, as `ssdlab show` does, and return the exit status.
 
-    `whole`: with all details; JSON always has them.
-
-    With `require_steady`, steady state that was not shown or not assessed is a failed verdict too.
+    Parameters
+    ----------
+    require_steady
+        Treat steady state that was not shown or not assessed as a failed verdict too.
+    whole
+        Print all details; JSON always has them.
     """
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.lab.outcome import read_result
@@ -273,7 +276,7 @@ def unsteady(run: RunFolder) -> list[str]:
 
 
 def _unproven(result: ResultBase) -> list[str]:
-    """Return the figures whose steady state was not shown, and why, grouped by step."""
+    """Return the figures whose steady state was not shown, and why, grouped by reason and steps."""
     found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for figure in result.scalars:
         for each in figure.qualifiers:

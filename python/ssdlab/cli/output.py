@@ -1,6 +1,6 @@
-"""What commands print: plain lines, aligned tables and JSON; a failing stream does not stop the work.
+"""Prints lines, aligned tables and JSON. A stream that fails does not stop the work.
 
-Data goes to stdout, messages to stderr, so that a pipe gets data only.
+Data goes to stdout and messages go to stderr, so that a pipe gets only data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _WIDTHS = (20, 1000)
-"""Bounds of the width that text is wrapped at: words need the lower, and lines are padded to the upper."""
+"""Bounds of the line width, in characters: the lower leaves room for words, the upper limits padding."""
 _LINES = (5, 1000)
 
 
@@ -35,13 +35,13 @@ def prepare() -> None:
     """
     for name, own, kind in (("stdout", sys.__stdout__, _Strict), ("stderr", sys.__stderr__, _Forgiven)):
         stream = getattr(sys, name)
-        if stream is None:  # started without (``>&-``)
+        if stream is None:  # closed by the caller (``>&-``)
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
-        elif stream is own and isinstance(stream, io.TextIOWrapper):  # not that of a test
+        elif stream is own and isinstance(stream, io.TextIOWrapper):  # not replaced by a test
             stream.flush()
             raw = io.BufferedWriter(kind(stream.fileno()))
             by_line = name == "stderr" or stream.isatty()
-            # An encoding without µ gets an escape.
+            # A character that the encoding lacks, such as µ, is escaped.
             made = io.TextIOWrapper(raw, stream.encoding, "backslashreplace", line_buffering=by_line)
             setattr(sys, name, made)
     for name, bounds in (("COLUMNS", _WIDTHS), ("LINES", _LINES)):
@@ -49,7 +49,7 @@ def prepare() -> None:
 
 
 def holds_any_text(stream: TextIO) -> bool:
-    """Whether a stream can encode every character."""
+    """Return whether a stream can encode every character."""
     return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
 
 
@@ -79,11 +79,11 @@ class _Descriptor(io.RawIOBase):
         return memoryview(data).nbytes
 
     def _tell(self, error: OSError) -> None:
-        """Raise an error for the failure, if it is one."""
+        """Raise an error for a failed write, unless it is to be ignored."""
 
 
 class _Forgiven(_Descriptor):
-    """Stderr: a log on a full disk must not end a run."""
+    """Stderr: a failed write is ignored, since a log on a full disk must not end a run."""
 
 
 class _Strict(_Descriptor):
@@ -100,9 +100,9 @@ class _Strict(_Descriptor):
 
 
 def _bound(name: str, lower: int, upper: int) -> None:
-    """Keep terminal sizes from the environment within bounds, and drop those that are not numbers.
+    """Limit a terminal size in the environment, COLUMNS or LINES, and drop it if it is not a number.
 
-    Layout libraries use them unchecked; so for a terminal's own size.
+    If it is not set, the terminal's own size is limited. Layout libraries use both without a check.
     """
     given = os.environ.get(name)
     if given is not None and not (given.isascii() and given.isdecimal()):
@@ -131,13 +131,13 @@ _CODES = {"bold": 1, "dim": 2, "good": 32, "bad": 31, "warn": 33, "accent": 36}
 
 
 def on_terminal(stream: TextIO | None = None) -> bool:
-    """Whether a stream (stdout by default) is a terminal that understands colours and cursor movement."""
+    """Return whether a stream (stdout by default) is a terminal with colours and cursor movement."""
     stream = sys.stdout if stream is None else stream
     return stream.isatty() and os.environ.get("TERM", "") != "dumb"
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Return text in a style (`bold dim good bad warn accent`) where it goes to a terminal."""
+    """Return text in a style (`bold dim good bad warn accent`) if the stream is a terminal."""
     if not on_terminal(stream) or os.environ.get("NO_COLOR"):
         return text
     return in_style(text, _CODES[style])
@@ -169,7 +169,7 @@ def warn(what: str, advice: str = "") -> None:
 def table(
     rows: Iterable[Sequence[object]], headings: Sequence[str] = (), *, right: Iterable[int] = ()
 ) -> list[str]:
-    """Return the lines of a table, columns two spaces apart; those in `right` are right-aligned."""
+    """Return the lines of a table, with columns two spaces apart; columns in `right` are right-aligned."""
     cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
     every = [list(headings), *cells] if headings else cells
     if not every:
@@ -192,7 +192,7 @@ def table(
 def print_table(
     rows: Iterable[Sequence[object]], headings: Sequence[str] = (), *, right: Iterable[int] = ()
 ) -> None:
-    """Print a table, its headings dimmed on a terminal."""
+    """Print a table, with dimmed headings on a terminal."""
     for number, line in enumerate(table(rows, headings, right=right)):
         print_line(line, "dim" if headings and number == 0 else None)
 
@@ -206,5 +206,5 @@ def print_fields(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> No
 
 
 def one_line(text: str) -> str:
-    """Return a cell or value that cannot start a new line."""
+    """Return text on one line, with each line break printed as backslash and n."""
     return "\\n".join(text.split("\n"))

@@ -1,4 +1,4 @@
-"""Errors in a command line: the parser's, fio's option names, and misspelt options."""
+"""Errors in a command line as usage errors, with advice for fio's option names and for misspelt options."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def of_fio(option: str) -> str | None:
 
 
 def _in_job_files(name: str) -> str | None:
-    """Return how job files treat a fio option that has no advice of its own."""
-    from ssdlab.formats.fio.options import ALIASES, RULES  # only where a word was wrong
+    """Return how fio job files treat an option, as advice; None if they do not know it."""
+    from ssdlab.formats.fio.options import ALIASES, RULES  # needed only after an error
 
     rule = RULES.get(ALIASES.get(name, name))
     if rule is None:
@@ -92,13 +92,13 @@ def _in_job_files(name: str) -> str | None:
     return f"leave it out: {rule.why}"
 
 
-# Advice in terms of the running command: its own options, or the command that has them.
+# Advice for the command that is running.
 #
-# An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may
-# end another command, which says it otherwise (a job's step has the key `rate`, a method the parameter
-# `--set rate=`) or not at all; then the commands that have the option are named. So they are where a
-# command has the option and not the value: `--precondition full` is of methods, `--precondition fill` of
-# `measure`.
+# Library code that raises an error names the usual option, such as `--rate` of `measure`. The same error may
+# end another command, where the option has another name: a job's step has the key `rate`, and a method has
+# the parameter `--set rate=`. If the command lacks the option, the advice names the commands that have it.
+# It also names them if the command has the option but not the value: methods take `--precondition full`, and
+# `measure` takes `--precondition fill`.
 
 _OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9_-]*)(?: (?P<set>[a-z_]+)=(?P<space> ?))?")
 _VALUE = re.compile(r" (?P<value>[a-z][a-z-]*)")
@@ -127,7 +127,7 @@ def options_of(command: str) -> frozenset[str]:
 
 @cache
 def choices_of(command: str, option: str) -> frozenset[str]:
-    """Return the values of an option that takes one of a list; else nothing."""
+    """Return the values that an option accepts; empty if the option has no list of values."""
     parameter = _flags(command)[option]
     annotation: object = parameter.annotation
     if command == "measure":  # its options are the fields of a model
@@ -139,7 +139,6 @@ def choices_of(command: str, option: str) -> frozenset[str]:
 
 
 def _literals(annotation: object) -> Iterator[str]:
-    """Yield the texts of every Literal in an annotation."""
     if get_origin(annotation) is Literal:
         yield from (each for each in get_args(annotation) if isinstance(each, str))
     else:
@@ -159,9 +158,9 @@ def in_own_words(words: Sequence[str], advice: str) -> str:
     Parameters
     ----------
     words
-        Of the command line.
+        The command line.
     advice
-        May name options, and other commands with their options: these are kept.
+        Text that may name options. An option after the name of another command is kept as it is.
     """
     command = command_of(words)
     if command is None or "--" not in advice:
@@ -196,13 +195,13 @@ def in_own_words(words: Sequence[str], advice: str) -> str:
 
 
 def _elsewhere(before: str) -> bool:
-    """Whether the text before an option names its command."""
+    """Return whether the text before an option names the command of this option."""
     named = _ELSEWHERE.search(before)
     return named is not None and command_of(named["command"].split()) is not None
 
 
 def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
-    """Return what is set by name: keys of a job's steps, parameters of the method."""
+    """Return the names that a user can set: keys of a job's steps, or parameters of the method."""
     from ssdlab.model.errors import LabError
 
     if command == "job":
@@ -220,7 +219,7 @@ def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
 
 
 def _takes(command: str, name: str, value: str) -> bool:
-    """Return whether an option of a command accepts this value, if it has a list of values."""
+    """Return False if the option's list lacks the value, but the same option of another command has it."""
     listed = choices_of(command, name)
     of_others = any(value in choices_of(each, name) for each in COMMANDS if name in options_of(each))
     return not listed or value in listed or not of_others
@@ -239,18 +238,17 @@ def _options_of(names: Sequence[str], who: str) -> str:
 
 
 _OTHER_WORDS = {"ls": "runs", "list": "runs", "delete": "rm", "remove": "rm", "diff": "compare", "fio": "job"}
-"""Commands of other programs, and our equivalents."""
+"""Commands of other programs, and ssdlab's equivalents."""
 _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
-"""Parts of options never suggested for a misspelt one: they allow the loss of data."""
+"""Ends of options that are never suggested for a misspelt option, because they allow the loss of data."""
 _NEARLY = 0.7
-"""For `nearest`: one letter in three may differ. At one half, fio's --numjobs resembles --numa."""
+"""Similarity for a suggestion: one letter in three may differ. At 0.5, fio's --numjobs resembles --numa."""
 _A_LETTER_OFF = 0.9
-"""For `nearest`: a word this close to one of ours is not an option of fio's."""
+"""Similarity from which a word counts as a misspelt option of ssdlab, not as an option of fio."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
 
 
 def usage_error(error: exceptions.CycloptsError) -> UsageError:
-    """Return a parser error as an ssdlab error."""
     chain = [word for word in error.command_chain or () if word != "ssdlab"]
     see = f"see `{' '.join(['ssdlab', *chain, '--help'])}`"
     match error:
@@ -294,7 +292,7 @@ def _meant(chain: list[str], words: list[str]) -> str | None:
     word, *rest = words or [""]
     if not chain and word in _OTHER_WORDS:
         return f"use {_line(_OTHER_WORDS[word], *rest)}"
-    # A method may be called as a group is: `ssdlab act /dev/nvme0n1`.
+    # A method may have the name of a group: `ssdlab act /dev/nvme0n1`.
     name, drives = (word, rest) if not chain else (chain[0], words)
     if chain and not word.startswith(("/dev/", SIMULATED_PREFIX)):
         return None
@@ -306,7 +304,7 @@ def _meant(chain: list[str], words: list[str]) -> str | None:
 
 
 def _line(*words: str) -> str:
-    """Return a command to type."""
+    """Return a command line to type, quoted for the shell."""
     return " ".join(["ssdlab", *map(shell_word, words)])
 
 
@@ -317,7 +315,7 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
     mistyped = _option_like(named, options, _A_LETTER_OFF)
     if chain == ["measure"] and not mistyped and (instead := of_fio(named)) is not None:
         return _words_of_fio(named, instead, error.root_input_tokens or (), see)
-    from ssdlab.drives.simulated.text import EXAMPLES  # only where a word was wrong
+    from ssdlab.drives.simulated.text import EXAMPLES  # needed only after an error
 
     if (part := named.removeprefix("--")) in EXAMPLES:
         drive = f"it is an option of a simulated drive: sim:PROFILE,{part}={EXAMPLES[part]}"
@@ -352,7 +350,6 @@ def _words_of_fio(named: str, instead: str, words: Sequence[str], see: str) -> U
 
 
 def _has(option: str) -> bool:
-    """Whether `measure` has an option by some name."""
     return option.removeprefix("--") in options_of("measure")
 
 
@@ -383,7 +380,7 @@ def _number_after(option: str, words: Sequence[str]) -> str | None:
 
 
 def _needed(error: exceptions.MissingArgumentError) -> list[str]:
-    """Return all arguments that a command needs, if it was given none; else nothing."""
+    """Return all required arguments of a command that was given none; else nothing."""
     words = len(error.command_chain or ())
     if error.target is None or len(error.root_input_tokens or ()) > words:
         return []

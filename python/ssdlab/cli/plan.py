@@ -1,4 +1,4 @@
-"""`ssdlab plan` and `--dry-run`: what a run would do on one drive or several, without doing it."""
+"""`ssdlab plan` and `--dry-run`: show what a run would do on one or several drives, without doing it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Planned = tuple["SuiteOrder", "SuitePlan"]
 
 
 def plan_several(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> None:
-    """Print what a suite does on each drive, and the totals."""
+    """Print what a suite would do on each drive, and the totals."""
     plans = _plans(orders, library)
     if json:
         print_json(_as_json(plans))
@@ -71,12 +71,12 @@ def plan_several(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> 
 
 
 def show_several_effects(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> None:
-    """Print what would be done to each drive, and raise the error that would stop it.
+    """Print what a suite would do to each drive, and raise the error that would stop it.
 
     Raises
     ------
     UsageError, Refused
-        As the run itself would.
+        The run would be refused.
     """
     plans = _plans(orders, library)
     if json:
@@ -117,7 +117,7 @@ def _print(plans: Sequence[Planned], *, effects: bool) -> None:
 
 
 def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds, Bounds]:
-    """Return total seconds, by the drives' clocks and by the host's, and total bytes written."""
+    """Return total seconds by the drives' clocks, total seconds by the host's, and total bytes written."""
     seconds = sum((planned.seconds for _, planned in plans), NOTHING)
     real_seconds = sum((planned.real_seconds for _, planned in plans), NOTHING)
     return seconds, real_seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
@@ -163,16 +163,17 @@ def plan(
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
         Block devices such as /dev/nvme0n1, a file (with --size to create it), or simulated drives: sim:NAME,
-        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). The identifier of a drive in the library
-        plans only its missing runs. Append options for a variant of a drive: /dev/nvme1n1,spare=25%.
+        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). With the identifier of a drive in the
+        library, only its missing runs are planned. Append options for a variant of a drive:
+        /dev/nvme1n1,spare=25%.
     probe
         Measure the drive first, for at most 30 s: reads only, unless --destroy allows writes. For a method,
         not a suite.
     fio
         Print the steps with I/O as a fio job file instead, for one drive.
     json
-        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` by the
-        drive's clock, `real_seconds` by the host's. They differ for a simulated drive.
+        Print the plan as JSON, schema ssdlab.plan/1. Times are in seconds, as [lower, upper]: `seconds` by
+        the drive's clock, `real_seconds` by the host's. They differ for a simulated drive.
     """
     from ssdlab.cli.suites import in_library, one_consent, one_drive, orders, suite_order
     from ssdlab.runs.order import plan_order
@@ -252,7 +253,6 @@ def _check_no_probe(probe: bool) -> None:
 
 
 def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:
-    """Plan a suite, or a method several times."""
     planned = plan_suite(several, library)
     if json:
         print_json(suite_plan_as_json(several, planned))
@@ -327,10 +327,9 @@ def plan_as_json(ordered: Order, planned: Plan) -> PlanDocument:
     }
 
 
-# `--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
-#
-# Prints what `ssdlab plan` prints, and step by step what reaches the drive. Ends as the run would start:
-# with the refusal, if any, which is part of the plan in JSON.
+# `--dry-run` of `run` and `job` prints what `ssdlab plan` prints, and every command and write that would
+# reach the drive, step by step. If the run would be refused, it ends with the same error; in JSON, the
+# error is part of the plan.
 
 
 def dry_run(order: Order, *, json: bool) -> None:
@@ -339,9 +338,9 @@ def dry_run(order: Order, *, json: bool) -> None:
     Raises
     ------
     UsageError, Refused
-        As the run itself would.
+        The run would be refused.
     InDocument
-        The same, if the printed JSON has it.
+        The run would be refused, and the printed JSON already says why.
     """
     from ssdlab.runs.order import plan_order
 
@@ -360,7 +359,7 @@ def dry_run_of_suite(several: SuiteOrder, *, json: bool) -> None:
     Raises
     ------
     UsageError, Refused, InDocument
-        As of `dry_run`.
+        The suite would be refused, as in `dry_run`.
     """
     planned = plan_suite(several)
     if json:

@@ -1,4 +1,4 @@
-"""A plan in lines and as JSON: one line per round or search; a suite with its totals."""
+"""A plan as lines and as JSON: a line for each step, search or kind of step in a round; totals of a suite."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ _TO_STEADY = "precondition"
 
 
 def seconds_text(bounds: Bounds) -> str:
-    """Return a range of time."""
     return range_text(bounds.lower, bounds.upper)
 
 
@@ -40,7 +39,10 @@ def writes_text(bounds: Bounds) -> str:
 
 
 def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield how long the plan takes, for simulated drives by both clocks; `beside`: parts at a time."""
+    """Yield the times of a plan with their names; a simulated drive has a drive time and a real time.
+
+    `beside` is the number of parts that run at a time.
+    """
     if planned.keeps_time:
         yield "drive time", seconds_text(planned.seconds)
         together = f", {beside} parts at a time" if beside > 1 else ""
@@ -50,7 +52,7 @@ def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, 
 
 
 def steady_text(planned: Plan | SuitePlan) -> str:
-    """Return the upper bound of the time to write to steady state, which ends when steady; empty for none."""
+    """Return the maximum time of preconditioning that stops at steady state; empty without such a step."""
     plans = (planned,) if isinstance(planned, Plan) else planned.plans
     steps = [step for plan in plans for step in plan.steps if step.verb == _TO_STEADY]
     longest = sum(step.seconds.upper for step in steps if step.seconds.lower < step.seconds.upper / 2)
@@ -62,7 +64,7 @@ def steady_text(planned: Plan | SuitePlan) -> str:
 def cannot_show_text(planned: Plan | SuitePlan) -> str:
     """Return which figures cannot be shown to be in steady state, and why; empty if none.
 
-    Names the parts of a suite.
+    For a suite, the text names its parts.
     """
     parts: dict[str, list[str]] = {}
     plans = [("", planned)] if isinstance(planned, Plan) else planned.by_part
@@ -80,12 +82,11 @@ def say_what_cannot_be_shown(planned: Plan | SuitePlan) -> None:
 
 
 def known_by_text(sources: Sequence[str]) -> str:
-    """Return what the bounds are based on."""
     return ", ".join(sources) or "the bounds cover any drive, as nothing is known about this one"
 
 
 def endurance_text(planned: Plan | SuitePlan) -> str:
-    """Return the share of the rated endurance that is written, or what applies without a rating."""
+    """Return the share of the rated endurance that is written; without a rating, what limits the writes."""
     written, rated = planned.bytes_written, planned.endurance_bytes
     if rated is None and planned.keeps_time:
         return "not counted (simulated drive)"
@@ -102,26 +103,24 @@ def endurance_text(planned: Plan | SuitePlan) -> str:
 
 
 STEPS_OF_A_TRY = 4
-"""Steps of a round: rest or fill, load, verdict."""
+"""Maximum steps of one try in a search, such as rest or fill, load, verdict."""
 TRIES_IN_ONE = 5
-"""Fewer are listed singly."""
+"""Minimum tries that are summarised in one line; the steps of fewer tries have a line each."""
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class PlanLine:
-    """One line of a plan.
+    """One line of a plan, for one step or several.
 
     Attributes
     ----------
     number
-        Number of its first step, from 1.
-    verb, label
-        Of the step, or of the steps it summarises.
-    steps
-        How many steps it summarises.
+        Number of the first step, from 1.
+    verb
+        Verb of the first step.
     seconds, bytes_written
-        Of all of them, by the drive's clock: the host's share is only in a plan's totals.
+        Totals of the steps. The time is by the drive's clock: only a plan's totals have the host's time.
     """
 
     number: int
@@ -132,7 +131,6 @@ class PlanLine:
     bytes_written: Bounds
 
     def as_dict(self) -> PlannedLine:
-        """Return it as in a plan's JSON."""
         return {
             "step": self.number,
             "verb": self.verb,
@@ -144,7 +142,7 @@ class PlanLine:
 
 
 def lines_of(steps: Sequence[PlannedStep]) -> list[PlanLine]:
-    """Return a line for each step and search; steps of rounds have one line for each kind."""
+    """Return a line for each step or search, and in rounds a line for each kind of step."""
     first = next((at for at, step in enumerate(steps) if step.verb == Stretch.verb), len(steps))
     rounds = (line for stretch in _stretches(steps[first:]) for line in _round(stretch))
     return [*_searched(steps[:first]), *rounds]
@@ -160,7 +158,7 @@ def _round(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
 
 
 def _searched(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
-    """Yield a line per step, and one per search."""
+    """Yield a line per search, and a line per step outside a search."""
     at = 0
     while at < len(steps):
         count = _tries(steps[at:])
@@ -172,7 +170,7 @@ def _searched(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
 def _tries(steps: Sequence[PlannedStep]) -> int:
     """Return how many of the first steps belong to one search; 0 for none.
 
-    Each step can be skipped or end at once, and the labels of the steps differ only in numbers.
+    Each step of a search can be skipped or end at once. The labels of its tries differ only in numbers.
     """
     possible = list(takewhile(lambda step: step.seconds.lower == 0, steps))
     likes = [_like(step) for step in possible]
@@ -185,7 +183,7 @@ def _tries(steps: Sequence[PlannedStep]) -> int:
 
 
 def _label_of_tries(steps: Sequence[PlannedStep]) -> str:
-    """Return the range of a search: the first and last of labels that differ in a number."""
+    """Return the label of a search: its first and last labels, which differ in a number."""
     named = next((step for step in steps if _FIGURE.search(step.label)), steps[0])
     last = next(step.label for step in reversed(steps) if _like(step) == _like(named))
     return named.label if last == named.label else f"{named.label} ... {last}"
@@ -196,7 +194,7 @@ def _like(step: PlannedStep) -> str:
 
 
 def _stretches(steps: Sequence[PlannedStep]) -> Iterator[Sequence[PlannedStep]]:
-    """Yield groups of steps, each starting at a mark."""
+    """Yield the steps after each `Stretch` mark, up to the next mark."""
     begun = [at for at, step in enumerate(steps) if step.verb == Stretch.verb]
     for at, after in pairwise([*begun, len(steps)]):
         yield [step for step in steps[at:after] if step.verb != Stretch.verb]
@@ -217,7 +215,7 @@ PLAN_SCHEMA: Final = "ssdlab.plan/1"
 
 
 def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
-    """Print what each run of a suite will do, a line for each, and the totals."""
+    """Print a line for each run of a suite, and the totals."""
     rows = [_row(each, several.drive, keeps_time=planned.keeps_time) for each in planned.children]
     times = ("drive time", "real time") if planned.keeps_time else ("time",)
     print_table(rows, ("part", "begins", "steps", *times, "writes", ""), right=(2,))
@@ -254,7 +252,7 @@ def _row(each: PlannedChild, drive: str, *, keeps_time: bool) -> tuple[object, .
 
 
 def print_suite_effects(planned: SuitePlan) -> None:
-    """Print what reaches the drive in each run."""
+    """Print the commands and writes that reach the drive in each run."""
     for each in planned.children:
         print_line()
         print_line(f"what reaches the drive in {each.child.part}", "dim")

@@ -1,8 +1,7 @@
-"""What commands print with `--json`, as types: `ssdlab schema` prints them.
+"""The types of the JSON that commands print with `--json`; `ssdlab schema` prints them.
 
-mypy checks the outer keys of `compare`, `show`, `plan` and `runs` by them; tests validate the documents.
-
-Dumped models and dataclasses keep their shape (`As`). Shares are 0 to 1.
+mypy uses the types to check the outer keys of `compare`, `show`, `plan` and `runs`; tests validate the
+documents. `As` gives the JSON type of a dumped model or dataclass. Shares are 0 to 1.
 """
 
 from __future__ import annotations
@@ -32,17 +31,16 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 CLOSED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-"""A document has no other keys."""
+"""Configuration of document types: no keys other than the named ones."""
 
 
 @dataclass(frozen=True)
 class As:
-    """In an annotation: the JSON type of a dumped value."""
+    """In an annotation, gives the JSON type of a dumped value."""
 
     of: Any
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of that type."""
         return handler.generate_schema(self.of)
 
 
@@ -53,10 +51,10 @@ NAMES = {
     "Line": dict[str, JsonValue],
     "Shift": Shift,
 }
-"""Names in annotations of dataclasses that their modules import only for type checking."""
+"""Types that the annotations of dataclasses name, but their modules import only for type checking."""
 Dumped = dict[str, Any]
 Bounds = Annotated[list[float], As(tuple[float, float])]
-"""Lower and upper."""
+"""Lower and upper bound."""
 
 
 # --- compare ----------------------------------------------------------------------------------------------
@@ -66,7 +64,7 @@ class ComparedSide(TypedDict):
     """One of two sets of runs."""
 
     given: str
-    """As named by the user."""
+    """The runs as the user named them."""
     runs: tuple[str, ...]
     methods: tuple[str, ...]
     drives: tuple[str, ...]
@@ -85,7 +83,7 @@ class ComparisonDocument(TypedDict):
     new: ComparedSide
     figures: Annotated[list[Dumped], As(list[Compared])]
     only_on_one_side: tuple[str, ...]
-    """Names of figures."""
+    """Names of the figures that only one side has."""
     rules: Annotated[list[Dumped], As(list[Judged])]
     exit_status: int
     """1 if a rule failed, else 2 if one could not be decided, else 0."""
@@ -109,7 +107,7 @@ class QualifiedParts(TypedDict, total=False):
 
 
 class QualifierEntry(QualifiedParts):
-    """A qualifier, by its code, and the figures that have it."""
+    """A qualifier and the figures that have it."""
 
     label: str
     sentence: str
@@ -126,18 +124,18 @@ class RatedFigure(TypedDict):
     figure: str
     value: float | None
     unit: str
-    """Of the value."""
+    """Unit of `value`."""
     metric: str
     """The rating, with its unit."""
     rated: float
     state: str | None
     source: str
     share: float | None
-    """Figure / rating; null: no rating for the figure's drive state."""
+    """Figure divided by rating; null if there is no rating for the figure's drive state."""
 
 
 class Remark(TypedDict):
-    """A departure or a warning, and its parts."""
+    """A departure or a warning, and the parts that have it."""
 
     kind: str
     what: str
@@ -148,15 +146,15 @@ class DriveFigure(TypedDict):
     """A figure of one drive."""
 
     value: float | None
-    """null: withheld."""
+    """null if the figure is withheld."""
     state: str
     qualifiers: dict[str, int]
-    """By code, in how many of the runs."""
+    """Number of runs with each qualifier, by its code."""
     runs: int
 
 
 class FigureSideBySide(TypedDict):
-    """A figure of a part, by drive."""
+    """A figure of a part, for each drive."""
 
     part: str
     figure: str
@@ -166,7 +164,7 @@ class FigureSideBySide(TypedDict):
 
 
 class SuiteFacts(TypedDict):
-    """What only a suite has; for several drives with their figures side by side."""
+    """Facts that only a suite has; for several drives, also their figures side by side."""
 
     rated: Annotated[list[Dumped], As(list[RatedFigure])]
     remarks: NotRequired[list[Remark]]
@@ -184,7 +182,7 @@ class ShownStep(TypedDict):
 
 
 class VoidedStep(TypedDict):
-    """An attempt that does not count, with the reason."""
+    """An attempt at a step that does not count, with the reason."""
 
     ordinal: int
     attempt: int
@@ -193,7 +191,7 @@ class VoidedStep(TypedDict):
 
 
 class TelemetryFinding(TypedDict):
-    """What the drive's own counters show, and in which steps."""
+    """A finding from the drive's own counters, and the steps that show it."""
 
     says: str
     steps: list[int]
@@ -204,7 +202,7 @@ class Telemetry(TypedDict):
 
     findings: list[TelemetryFinding]
     changes: dict[str, float]
-    """By counter, how much it grew over the run."""
+    """Growth of each counter over the run."""
 
 
 class ShownNote(Note):
@@ -226,7 +224,7 @@ class ShowDocument(SuiteFacts):
     torn_bytes: int
     """Bytes of an incomplete last line of the journal."""
     result: dict[str, JsonValue] | None
-    """As `ssdlab schema result` has it; null until the run is finished."""
+    """The result as `ssdlab schema result` describes it; null until the run is finished."""
     qualifiers: dict[str, QualifierEntry]
     manifest: Annotated[Dumped, As(Manifest)]
     steps: list[ShownStep]
@@ -271,7 +269,7 @@ class LeftOutEntry(TypedDict):
     runs: int
     drives: int
     differs: dict[str, tuple[Any, Any]]
-    """What differs: theirs, and ours."""
+    """What differs: the value of these runs, and the value of the selected runs."""
     why: str
 
 
@@ -285,7 +283,7 @@ class FiguresDocument(TypedDict):
 
 
 def _printed(of: type, schema: str, **others: Any) -> type[BaseModel]:  # noqa: ANN401 - types
-    """Return the printed type of a dataclass: its fields, with `others` replacing some, and its origin."""
+    """Return the document type of a dataclass: its fields, some replaced by `others`, library and schema."""
     hints = {**get_type_hints(of, localns=NAMES), **others, "library": str}
     fields: dict[str, Any] = {name: (hint, ...) for name, hint in hints.items()}
     fields["schema_version"] = (Literal[schema], Field(..., alias="schema"))
@@ -300,7 +298,7 @@ ChangesDocument = _printed(Trend, "ssdlab.changes/1", left_out=list[LeftOutEntry
 
 
 class MeasurementDocument(Summary):
-    """What was measured: latencies in ns, null for a percentile with fewer than ten I/Os beyond it."""
+    """A measurement. Latencies are in ns; a percentile with fewer than ten I/Os beyond it is null."""
 
     schema_version: Literal["ssdlab.measurement/1"] = Field(alias="schema")
     intervals: list[dict[str, JsonValue]] | None = Field(
@@ -313,7 +311,7 @@ class MeasurementDocument(Summary):
 
 
 class Layout(TypedDict):
-    """Cost of creating a drive's file."""
+    """Bytes and time to create and fill a drive's file."""
 
     bytes: int
     seconds: Bounds
@@ -328,7 +326,7 @@ class PlannedStepEntry(TypedDict):
     seconds: Bounds
     bytes_written: Bounds
     effects: list[str]
-    """Effects on the drive."""
+    """Commands and writes that reach the drive."""
 
 
 class PlanTotals(TypedDict):
@@ -336,7 +334,7 @@ class PlanTotals(TypedDict):
 
     schema: Literal["ssdlab.plan/1"]
     seconds: Bounds
-    """By the drive's clock."""
+    """Time by the drive's clock."""
     real_seconds: Bounds
     bytes_written: Bounds
     left_set: list[dict[str, JsonValue]]
@@ -351,7 +349,7 @@ class PlanOfOneDrive(PlanTotals):
     known_by: list[str]
     """Sources of the drive's estimated speed."""
     endurance_bytes: int | None
-    """Rated; null if not known."""
+    """Rated endurance; null if not known."""
     endurance_share: Bounds | None
     objection: dict[str, JsonValue] | None
     """Why the run would be refused now: an error, as `--json` prints it."""
@@ -359,22 +357,22 @@ class PlanOfOneDrive(PlanTotals):
 
 @with_config(CLOSED)
 class PlanDocument(PlanOfOneDrive):
-    """What a method would do on a drive."""
+    """The plan of a method on one drive."""
 
     method: str
     params: dict[str, JsonValue]
     steps: list[PlannedStepEntry]
     wipes: Annotated[list[Dumped], As(list[Signature])]
-    """File systems and the like that would be lost."""
+    """File systems, partition tables and array members that would be lost."""
     cannot_show: list[str]
-    """Which steady state cannot be shown, and why."""
+    """Reasons why steady state cannot be shown."""
 
 
 class PlannedLine(TypedDict):
-    """A line of a plan: a step, or several it summarises."""
+    """A line of a plan, for one step or several."""
 
     step: int
-    """The number of its first, from 1."""
+    """Number of the first step, from 1."""
     verb: str
     label: str
     steps: int
@@ -383,7 +381,7 @@ class PlannedLine(TypedDict):
 
 
 class PlannedPart(TypedDict):
-    """What a part of a suite would do."""
+    """The plan of one part of a suite."""
 
     part: str
     method: str
@@ -391,9 +389,9 @@ class PlannedPart(TypedDict):
     """Initial drive state."""
     drive: str
     left_out: str | None
-    """Why it is left out on this drive."""
+    """Why the part is left out on this drive; null if it is not."""
     standing: str | None
-    """The run in the library that replaces it."""
+    """The run in the library that replaces the part; null if there is none."""
     steps: int
     lines: list[PlannedLine]
     effects: list[str]
@@ -405,7 +403,7 @@ class PlannedPart(TypedDict):
 
 @with_config(CLOSED)
 class SuitePlanDocument(PlanOfOneDrive):
-    """What a suite would do on a drive."""
+    """The plan of a suite on one drive."""
 
     suite: str
     parts: list[PlannedPart]
@@ -413,7 +411,7 @@ class SuitePlanDocument(PlanOfOneDrive):
 
 @with_config(CLOSED)
 class DrivesPlanDocument(PlanTotals):
-    """What a suite would do on several drives."""
+    """The plan of a suite on several drives."""
 
     suite: str
     drives: list[SuitePlanDocument]

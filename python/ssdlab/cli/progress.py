@@ -1,6 +1,6 @@
-"""Progress of a command: a live line on a terminal, a plain line elsewhere; and of the parts of a suite.
+"""Shows the progress of a run or suite: live lines on a terminal, plain lines elsewhere.
 
-Everything goes to stderr, so that stdout is data. On a terminal (and not `TERM=dumb`) two lines are
+Everything goes to stderr, so that stdout has only data. On a terminal (and not `TERM=dumb`) two lines are
 redrawn; colours are left out under `NO_COLOR`. Elsewhere there is one line for each change of phase and one
 a minute.
 """
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _REDRAWS_A_SECOND = 4
 _PLAIN_EVERY_S = 60.0
 _SAME_SHARE = 0.05
-"""Two ends of a range closer than this are printed as one figure."""
+"""Ends of a range that differ by a smaller share than this are printed as one figure."""
 
 
 class Display(Protocol):
-    """Where progress is shown."""
+    """Shows progress."""
 
     def update(self, lines: tuple[str, ...]) -> None:
         """Show the present state in place of the previous one."""
@@ -43,7 +43,7 @@ class Display(Protocol):
         """Print a permanent line."""
 
     def close(self) -> None:
-        """Remove the live part."""
+        """Remove the live lines."""
 
 
 class LiveDisplay:
@@ -52,7 +52,7 @@ class LiveDisplay:
     Parameters
     ----------
     console
-        Where; stderr by default.
+        The terminal [default: stderr].
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -64,7 +64,6 @@ class LiveDisplay:
         self._live.start()
 
     def update(self, lines: tuple[str, ...]) -> None:
-        """Show the present state."""
         from rich.text import Text
 
         self._live.update(
@@ -72,16 +71,15 @@ class LiveDisplay:
         )
 
     def say(self, text: str) -> None:
-        """Print a line above the live ones."""
+        """Print a permanent line above the live lines."""
         self._live.console.print(styled(text), markup=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Remove the live lines."""
         self._live.stop()
 
 
 class PlainDisplay:
-    """Prints a line a minute; `at_once`: the first when there is one."""
+    """Prints a line a minute; with `at_once`, the first line at the first update."""
 
     def __init__(self, every_s: float = _PLAIN_EVERY_S, *, at_once: bool = False) -> None:
         self._every_s = every_s
@@ -95,16 +93,14 @@ class PlainDisplay:
             say("  ".join(line.strip() for line in lines if line.strip()))
 
     def say(self, text: str) -> None:
-        """Print a line."""
         say(text)
         self._next = time.monotonic() + self._every_s
 
-    def close(self) -> None:
-        """Nothing to remove."""
+    def close(self) -> None: ...
 
 
 def display(*, at_once: bool = False) -> Display:
-    """Return the display that fits stderr; `at_once`: show the first state at once."""
+    """Return the display that fits stderr; with `at_once`, it shows the first state immediately."""
     return LiveDisplay() if on_terminal(sys.stderr) else PlainDisplay(at_once=at_once)
 
 
@@ -116,11 +112,11 @@ class RunProgress:
     Parameters
     ----------
     shown
-        Where; what fits stderr by default.
+        The display [default: one that fits stderr].
     keep
         Leave the display open at the end of a run, for the next one.
     lines
-        Makes the live lines; by default `status_lines`.
+        Makes the live lines [default: `status_lines`].
     """
 
     def __init__(
@@ -138,7 +134,7 @@ class RunProgress:
         """Steps of the plan after the one that started last."""
 
     def began(self, progress: Progress) -> None:
-        """Print that a step starts, and first the expectations, if they have changed."""
+        """Print that a step starts; before it, print the outlook if it has changed."""
         if progress.outlook not in ("", self._outlook):
             self._display.say(f"{_place(progress)} {progress.outlook}")
         self._outlook = progress.outlook
@@ -147,7 +143,6 @@ class RunProgress:
         self._display.update(self._lines(progress))
 
     def tick(self, progress: Progress) -> None:
-        """Show the progress."""
         self._display.update(self._lines(progress))
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
@@ -173,7 +168,7 @@ class RunProgress:
 
 
 def outcome(step: Step) -> str | None:
-    """Return a step's result in a line; None for one that measured nothing."""
+    """Return a step's result as one line; None if there is nothing to report."""
     summary = step.summary
     if summary is None:
         return (
@@ -198,7 +193,10 @@ def outcome(step: Step) -> str | None:
 
 
 def _of(slowest: str, known: int, directions: int) -> str:
-    """Return the direction of a time if there are several; directions with too few I/Os have no time."""
+    """Return which direction a latency is from, if there are several directions.
+
+    A direction with too few I/Os has no latency.
+    """
     if directions == 1:
         return ""
     if known < directions:
@@ -244,7 +242,7 @@ def _whole(seconds: float, rounded: Callable[[float], int]) -> float:
 
 
 def bytes_text(lower: float, upper: float) -> str:
-    """Return a range of bytes written; nothing for none."""
+    """Return a range of bytes written; empty for none."""
     if upper == 0:
         return ""
     if lower == upper:
@@ -261,14 +259,14 @@ def _place(progress: Progress) -> str:
     number, steps = (each - progress.own_steps for each in (progress.ordinal + 1, progress.steps))
     if not progress.steps or number < 1:
         return "[before]"
-    # A resumed run may repeat steps, and have more than its plan.
+    # A resumed run may repeat steps, and then has more steps than its plan.
     return f"[{number}/{steps}]" if number <= steps else f"[{number}]"
 
 
 _ALIKE = (0.5, 2.0)
-"""How much the time of a part varies between drives, which differ in speed ..."""
+"""Bounds of a part's time, as multiples of the mean time of the same part on other drives."""
 _OTHERS = (0.2, 5.0)
-"""... and between parts: reads take minutes, steady writes hours."""
+"""Bounds of a part's time, as multiples of the mean time of other parts: reads take less, writes more."""
 
 
 class Place(NamedTuple):
@@ -286,7 +284,7 @@ class Place(NamedTuple):
 
 
 class Left(NamedTuple):
-    """Seconds left for the whole: the best estimate, and its range."""
+    """Seconds left for a suite: the best estimate, and its range."""
 
     best_s: float
     min_s: float
@@ -301,11 +299,11 @@ def left_of(
     Parameters
     ----------
     running
-        Of the running parts.
+        Progress of the running parts.
     waiting
-        The numbers of waiting parts, within their drives.
+        Numbers of the waiting parts, counted within each drive.
     took
-        Seconds that finished parts took, by their numbers: the same part of other drives predicts best.
+        Seconds that finished parts took, by their numbers: the same part on other drives predicts best.
     """
     at_once = max(len(running), 1)
     own = [Left(_middle(each), each.remaining_least_s, each.remaining_most_s) for each in running]
@@ -325,7 +323,7 @@ def left_of(
 def live_lines(
     running: Mapping[Place, Progress], waiting: Sequence[int], took: Mapping[int, Sequence[float]]
 ) -> tuple[str, ...]:
-    """Return a line for each running part, and one for the whole."""
+    """Return a line for each running part, and one for the suite."""
     lines = [f"{place.words}: {_of_part(progress)}" for place, progress in running.items()]
     left = left_of([*running.values()], waiting, took)
     if left is not None:
@@ -335,7 +333,7 @@ def live_lines(
 
 
 def _of_part(progress: Progress) -> str:
-    """Return the progress of a part, and its last interval row."""
+    """Return a part's progress, and the rates of its last interval."""
     whole_s = progress.run_elapsed_s + _middle(progress)
     parts = [fixed_share_text(round(progress.run_elapsed_s / whole_s, 2)) if whole_s else "", progress.label]
     if progress.iops is not None:
@@ -348,7 +346,7 @@ def _of_part(progress: Progress) -> str:
 
 
 def _middle(progress: Progress) -> float:
-    """Return the geometric mean of the bounds; if the lower is near zero, a tenth of the upper counts."""
+    """Return the geometric mean of the bounds on the time left, but at least a tenth of the upper bound."""
     max_s = progress.remaining_most_s
     return max(sqrt(progress.remaining_least_s * max_s), max_s / 10)
 

@@ -46,7 +46,7 @@ def purge(
         Identifier of the drive whose data is lost (see `ssdlab drives`); repeat it for each other namespace
         that may lose its data.
     wipe_signatures
-        Consent to losing a file system, partition table or array member on it.
+        Consent to losing a file system, partition table or array member on the drive.
     method
         Name of the purge method: --dry-run lists the drive's methods.
     limit
@@ -101,7 +101,7 @@ def _limit_s(text: str) -> float:
 
 
 def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callable[[PurgeProgress], None]]:
-    """Return the last reported method, and a function that shows progress."""
+    """Return a list that holds the last reported method, and a function that shows progress."""
     last_method: list[str] = []
 
     def tell(progress: PurgeProgress) -> None:

@@ -41,9 +41,9 @@ def rank(
     """Rank drives by a headline figure, best first, by the median of each drive's runs.
 
     Only comparable runs are ranked: same method and version, parameters, engine, kind of drive, scale, span
-    and departures, all quick or none. A variant of a drive is a separate entry; differences in spare area or
-    software are noted. Latencies of a depth sweep are ranked only at one depth, and unusable figures, such as
-    throttled ones, are not ranked. Runs left out are listed with the reason.
+    and departures. Quick runs are never ranked with full runs. A variant of a drive is a separate entry;
+    differences in spare area or software are noted. Latencies of a depth sweep are ranked only at one depth.
+    Unusable figures, such as throttled ones, are not ranked. Runs left out are listed with the reason.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def rank(
     method
         Only runs of this method.
     since
-        Only runs started since: 2026-11-01, 7d, 36h.
+        Only runs started since this date, or within this time: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     like
@@ -97,7 +97,7 @@ def _list(names: Sequence[str], folder: Path, *, json: bool) -> None:
 
 
 def _folder_of(run: str, library: Path) -> str:
-    from ssdlab.results.store import find_run  # imports a run's models, which a ranking does not need
+    from ssdlab.results.store import find_run  # imports the models of runs, which other rankings do not need
 
     return find_run(run, library).name
 
@@ -130,7 +130,6 @@ def _print(found: Ranking) -> None:
 
 
 def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
-    """Return the groups of runs that were left out, as JSON."""
     return [
         {
             "runs": each.runs,
@@ -143,7 +142,7 @@ def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 
 
 def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
-    """Print which runs were left out and how they differ from the others; `runs` are all of them."""
+    """Print which runs were left out, and how they differ from the others; `runs` is their total number."""
     from ssdlab.library.ranking import left_out_lines
 
     for line in left_out_lines(groups, runs):
@@ -165,7 +164,7 @@ def changes(
     library: Library = None,
     json: bool = False,
 ) -> None:
-    """Find where a figure changed in a series of runs of one drive, such as nightly ones.
+    """Find where a figure changed in a series of runs of one drive, such as nightly runs.
 
     It needs ten comparable runs, at least five on each side of a change. Method: E-divisive (Matteson and
     James, 2014), with a permutation test at 0.05. It gives no verdict: use `compare` as a gate.
@@ -179,7 +178,7 @@ def changes(
     method
         Only runs of this method.
     since
-        Only runs started since: 2026-11-01, 7d, 36h.
+        Only runs started since this date, or within this time: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     like

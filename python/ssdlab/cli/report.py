@@ -1,4 +1,4 @@
-"""`ssdlab report`, `figures`, `export` and `theme`: files made of runs."""
+"""`ssdlab report`, `figures`, `export` and `theme`: write files from runs."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def report(
     declaration
         A review's TOML: its title, chapters and tiles replace those of the run.
     claims
-        A file of your own claims, each with figure and bound: marked true, false or not measured, here and on
-        the page. Exit status 1 if one is false.
+        A file of your own claims, each with a figure and a bound. Each is marked true, false or not measured,
+        here and on the page. Exit status 1 if a claim is false.
     pdf
         Write a PDF of the open charts instead, each in one unit. Needs Chromium and the extra `figures`.
     full
@@ -88,10 +88,10 @@ def report(
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
-    engine.ready()  # first, as it runs in parallel
+    engine.ready()  # first, because it loads in the background
     from ssdlab.results import tables
 
-    tables.ready()  # as well
+    tables.ready()  # loads in the background too
     from ssdlab.report import page, source
     from ssdlab.results.store import find_run
     from ssdlab.results.verifying import doubting
@@ -111,7 +111,7 @@ def report(
 
         paper.browser()
         place, write = paper.place, paper.write_pdf
-    place(output).close()  # before anything is read
+    place(output).close()  # fail now if the file cannot be written
     folders = [find_run(one, library_of(library)) for one in runs]
     if overview:
         _overview(folders, output, edition.theme, json)
@@ -167,7 +167,7 @@ def _stored(claim: Judged) -> dict[str, str]:
 
 
 def _ended(folder: Path, run: Reported) -> bool:
-    """Whether a run ended before its last step, so that it has no result."""
+    """Return whether a run ended before its last step, so that it has no result."""
     from ssdlab.results.store import actual_status
 
     return actual_status(folder, run.manifest) != "finished"
@@ -185,7 +185,6 @@ def _check_name(output: Path, *, pdf: bool) -> None:
 
 
 def _overview(folders: list[Path], output: Path, theme: Theme | None, json: bool) -> None:
-    """Write an overview and the pages of its drives."""
     from ssdlab.report.overview import write_overview
     from ssdlab.results.verifying import doubting
 
@@ -213,8 +212,8 @@ def figures(
 ) -> None:
     """Write the charts of one or more runs as self-contained pictures.
 
-    Each has a title, the drives, method, block sizes, depth, version, date and a legend. Only older ssdlab
-    pictures of the same name are replaced.
+    Each picture has a title, the drives, method, block sizes, depth, version, date and a legend. Only older
+    ssdlab pictures of the same name are replaced.
 
     Parameters
     ----------
@@ -306,7 +305,7 @@ def export(
     kind = sheet_files.format_of(output)
     if kind == "jsonl" and table is not None:
         raise UsageError("a .jsonl holds whole runs, not a table", "leave out --table, or name a .csv")
-    with sheet_files.place(output) as file:  # before anything is read
+    with sheet_files.place(output) as file:  # fail now if the file cannot be written
         folders = [find_run(text, library_of(library)) for text in runs]
         with doubting(folders):
             found = [source.read(folder) for folder in folders]
@@ -337,12 +336,12 @@ def export(
 def theme(*, json: bool = False) -> None:
     """Print the default theme as TOML, to copy and change.
 
-    Start your own from it: ssdlab theme > house.toml. Reports and pictures take it with --theme.
+    To start your own theme: ssdlab theme > house.toml. Reports and pictures use it with --theme.
 
     Parameters
     ----------
     json
-        Print it as JSON, schema ssdlab.theme/1.
+        Print the theme as JSON, schema ssdlab.theme/1.
     """
     from ssdlab.host.documents import parse_toml
     from ssdlab.report.theme_file import default_text
@@ -354,7 +353,7 @@ def theme(*, json: bool = False) -> None:
 
 
 def themed(file: Path | None) -> Theme | None:
-    """Read the theme from a file, by default the one that `config.toml` names, and print its warnings."""
+    """Read the theme from `file`, else from the file that `config.toml` names, and print its warnings."""
     from ssdlab.host.defaults import read_defaults
     from ssdlab.host.documents import user_path
     from ssdlab.report.theme_file import read_theme

@@ -1,4 +1,4 @@
-"""`ssdlab run`, `job` and `resume`: methods, suites, reviews and own steps on one or more drives."""
+"""`ssdlab run`, `job` and `resume`: run methods, suites, reviews and your own steps on one or more drives."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(
 ) -> int:
     """Run a method, suite or review on one or more drives, and store the results in the library.
 
-    After Ctrl-C, a kill or a crash, `ssdlab resume` continues it; finished work is not repeated. Several
+    After Ctrl-C, a kill or a crash, `ssdlab resume` continues the run; finished work is not repeated. Several
     drives run one after the other, and share one report.
 
     Parameters
@@ -70,8 +70,9 @@ def run(
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
         Block devices such as /dev/nvme0n1, a file (with --size to create it), or simulated drives: sim:NAME,
-        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). The identifier of an attached drive in the
-        library runs only what is missing. Append options for a variant of a drive: /dev/nvme1n1,spare=25%.
+        or scaled down: sim:NAME,scale=64 (see `ssdlab sim list`). With the identifier of an attached drive
+        that is in the library, only its missing runs are made. Append options for a variant of a drive:
+        /dev/nvme1n1,spare=25%.
     require_steady
         Exit with status 1 if steady state was requested but not shown; by default this is only reported.
     json
@@ -143,7 +144,7 @@ def _run_several(
     json: bool,
     require_steady: bool,
 ) -> int:
-    """Run a suite on several drives, or on one with parts already in the library."""
+    """Run a suite on several drives, or on one drive with parts already in the library."""
     from ssdlab.cli.suites import SuiteProgress, orders
     from ssdlab.runs.suites.session import plan_suite, start_suite
     from ssdlab.runs.suites.several import start_several
@@ -219,7 +220,7 @@ def job(
 
 
 def _of_fio(text: str, path: Path, drive: str, size: str | None) -> JobParams:
-    """Return the steps of a fio job file for a drive of that capacity, and say what differs from fio."""
+    """Return the steps of a fio job file for this drive, and print what differs from fio."""
     from ssdlab.formats.fio.sections import read_sections
     from ssdlab.formats.fio.stages import read_stages
     from ssdlab.lab.job import steps_of_fio
@@ -248,8 +249,8 @@ def resume(
 ) -> int:
     """Resume an interrupted run where it stopped, or repeat parts of a finished review.
 
-    The drive must be the one that the run started on. Consent given on this host for that drive still holds;
-    otherwise it is needed again, for example for a copied folder.
+    The drive must be the one that the run started on. Consent given on this host for that drive still holds.
+    Otherwise consent is needed again, for example for a copied folder.
 
     Parameters
     ----------
@@ -293,7 +294,7 @@ def resume(
         warn(f"the last {torn} bytes of the journal are incomplete (a kill or power cut) and are removed")
     if redo:
         ask_again(folder, redo, renewal=renewal, on_wait=warn)
-        renewal = None  # it is on record
+        renewal = None  # `ask_again` has recorded it
     if kept.manifest.children and is_asked_again(folder):
         with SuiteProgress() as shown:
             go_on_again(folder, shown, renewal=renewal, on_wait=warn)

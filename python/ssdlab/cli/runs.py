@@ -1,4 +1,4 @@
-"""`ssdlab runs`, `last`, `show`, `tag` and `note`: the runs of the library, and one of them."""
+"""`ssdlab runs`, `last`, `show`, `tag` and `note`: list the runs of the library, and show or annotate one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def runs(
 ) -> None:
     """List the runs of the library, newest first; a review is one line, with its number of parts.
 
-    Parts have their own lines if their review does not match.
+    A part has its own line if its review does not match.
 
     A narrow terminal gets fewer columns and shortened names; a pipe gets the whole table, separated by tabs.
 
@@ -59,7 +59,7 @@ def runs(
     method
         Only runs of this method.
     since
-        Only runs started since: 2026-11-01, 7d, 36h.
+        Only runs started since this date, or within this time: 2026-11-01, 7d, 36h.
     tag
         Only runs with this tag.
     status
@@ -69,7 +69,8 @@ def runs(
     parts
         Also list the parts of reviews.
     json
-        Print them as JSON, schema ssdlab.runs/1: with parts, each with the run_id of its review as `suite`.
+        Print the runs as JSON, schema ssdlab.runs/1. Parts are included, with the run_id of their review as
+        `suite`.
     """
     from ssdlab.library.choosing import Choice, list_runs, since_of
     from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
@@ -114,7 +115,7 @@ def _print(found: Listing) -> None:
 
     from ssdlab.cli.fitting import fitted
 
-    # A run's name starts with its time, and `show` has its drive's identifier.
+    # These columns can be dropped: a run's name starts with its time, and `show` prints the identifier.
     print_table(
         *fitted(
             rows,
@@ -147,14 +148,14 @@ LAST_SCHEMA = "ssdlab.last/1"
 
 
 def last(*, library: Library = None, json: bool = False) -> None:
-    """Print the folder of the newest run; for a suite, that of the suite.
+    """Print the folder of the newest run; for a suite, the folder of the suite.
 
     `last` names this run in every command: `ssdlab show last`.
 
     Parameters
     ----------
     json
-        Print it as JSON, schema ssdlab.last/1.
+        Print JSON, schema ssdlab.last/1.
     """
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import LAST, actual_status, find_run
@@ -194,7 +195,7 @@ def show(
     all
         Show everything: parts, points, all figures, ratings, departures, notes.
     json
-        Print it as JSON, schema ssdlab.show/1: the manifest with the typed result, steps, voided attempts,
+        Print JSON, schema ssdlab.show/1: the manifest with the typed result, steps, voided attempts and
         notes.
     """
     from ssdlab.results.store import find_run
@@ -308,7 +309,7 @@ def _day(text: str) -> str:
     Raises
     ------
     UsageError
-        It is not a date.
+        The text is not a date.
     """
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().isoformat()

@@ -1,4 +1,4 @@
-"""`ssdlab schema`: JSON Schemas of what ssdlab reads and writes, from the models that do so."""
+"""`ssdlab schema`: print JSON Schemas of what ssdlab reads and writes, made from its own models."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _ATTRIBUTE = re.compile(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", re.MULTILINE)
 def schema(name: str | None = None, /, *, json: bool = False) -> None:
     """Print the JSON Schema (2020-12) of a document, or list the documents.
 
-    Schemas come from the models that ssdlab itself reads and writes. Validate a TOML file as the JSON of the
-    same tables; text such as "4k" is checked further when it is read.
+    Schemas come from the models that ssdlab itself reads and writes. To validate a TOML file, convert its
+    tables to JSON. Text such as "4k" is fully checked only when ssdlab reads it.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def schema(name: str | None = None, /, *, json: bool = False) -> None:
 
 
 def identifier(name: str) -> str:
-    """Return the permanent name of a schema: its number follows the document's."""
+    """Return the permanent id of a schema, which ends in the version number of the document."""
     return f"urn:ssdlab:schema:{name}:{DOCUMENTS[name].number}"
 
 
@@ -85,13 +85,13 @@ class Document(NamedTuple):
     Attributes
     ----------
     title
-        What it is, in a line.
+        One line on what the document is.
     of
-        Where its type is, or what makes it.
+        The type, as `module:name`, or a function that makes the type.
     number
-        The number in its key `schema`, if it has that key.
+        Version number in the document's key `schema`, if it has that key.
     mode
-        Whether it is read (`validation`) or written.
+        `validation` for a document that ssdlab reads, `serialization` for one that it writes.
     """
 
     title: str
@@ -113,12 +113,12 @@ class _Generator(GenerateJsonSchema):
         if self.mode == "serialization" or (inner.get("type") == "string" and "maxLength" not in inner):
             return inner
         also: list[JsonSchemaValue] = [{"type": "string"}]
-        if schema["function"]["function"] is parse_duration:  # a number is seconds, and nanoseconds within
+        if schema["function"]["function"] is parse_duration:  # users give seconds; the model has nanoseconds
             return {"anyOf": [*also, {"type": "number", "minimum": 0}]}
         if inner.get("type") == "array" or "anyOf" in inner:
             also.append(
                 {"type": "number", "minimum": 0}
-            )  # an entry of a list, such as a CPU, or a switch of 0 to 2
+            )  # the only entry of a list, such as a CPU, or a switch of 0 to 2
         return {"anyOf": [inner, *also]}
 
 
@@ -135,7 +135,7 @@ def _describe_fields(made: JsonSchemaValue) -> None:
 
 
 def _name_versions(made: JsonSchemaValue) -> None:
-    """Allow the document's own name only, in each version that is read."""
+    """Restrict the key `schema` to the document's own name, in every version that is read."""
     key = made.get("properties", {}).get("schema", {})
     name, _, last = str(key.pop("default", "")).partition("/")
     if last:
@@ -169,7 +169,7 @@ def _journal() -> Any:  # noqa: ANN401 - a type
 
 
 def _job() -> type[BaseModel]:
-    """Return the file's model: a step has its options beside `do`, with hyphens or underscores."""
+    """Return the model of a job file; options of a step may be spelt with hyphens or underscores."""
     from ssdlab.lab.job import step_options
     from ssdlab.model.limits import STEPS
 
@@ -257,4 +257,4 @@ DOCUMENTS: dict[str, Document] = {
         "the columns of a trace, TOML: `ssdlab trace show --columns`", "ssdlab.formats.traces.columns:Columns"
     ),
 }
-"""By name: what is stored, what is printed, and what users write."""
+"""Documents by name: first those that ssdlab writes and prints, then those that users write."""

@@ -1,4 +1,4 @@
-"""A run as text in a terminal, and as JSON."""
+"""Shows a run as text in a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "ssdlab.show/1"
 _NOTES = 3
-"""Maximum notes by people on one screen."""
+"""Maximum user notes on one screen."""
 _REDOING = "being repeated"
 _KINDS: dict[Level, str] = {"alarm": "warning", "note": "note"}
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
 
 
 def as_json(run: RunFolder) -> ShowDocument:
-    """Return a run as JSON holds it: manifest, finished steps, voided attempts, notes."""
+    """Return a run as JSON, schema ssdlab.show/1."""
     manifest = run.manifest.model_dump(mode="json", by_alias=True)
     manifest["status"] = actual_status(run.path, run.manifest)
     manifest["warnings"] = [each.model_dump(mode="json") for each in warned_of(run)]
@@ -92,7 +92,7 @@ def _of_run(run: RunFolder) -> SuiteFacts:
 
 
 def _of_suite(run: RunFolder) -> SuiteFacts:
-    """Return the findings of a finished suite's parts."""
+    """Return ratings and remarks of a finished suite's parts; empty for an unfinished suite."""
     from ssdlab.cli.showing_suite import suite_json
 
     return suite_json(run) if run.manifest.result is not None else {"rated": [], "remarks": []}
@@ -154,7 +154,7 @@ def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
 
 
 def _print_figures(result: ResultBase, marks: Marks) -> None:
-    """Print the headline figures, and those that have a reason for no value."""
+    """Print the headline figures that have a value or a reason for having none."""
     found = shown_metrics("", result.scalars)
     if found:
         Figures({"value": found}, marks).print(("figure", "value"))
@@ -171,7 +171,7 @@ _SEALS = {
 
 
 _BRIEF = ("run", "drive", "variant", "power limit", "seal", "quick", "verdict")
-"""The header fields on one screen; `--all` has the rest."""
+"""The header fields that are shown without `--all`."""
 
 
 def _header(manifest: Manifest, status: str, result: ResultBase | None) -> list[tuple[str, object]]:
@@ -193,7 +193,7 @@ def _header(manifest: Manifest, status: str, result: ResultBase | None) -> list[
 
 
 def _drives(manifest: Manifest) -> list[tuple[str, object]]:
-    """Return the lines that name the drive, and a review's absent drives; drives of a comparison follow."""
+    """Return header fields for the drive, unless there are several, and for a review's absent drives."""
     drive = manifest.drive
     several = [child.drive for child in manifest.children if child.suite]
     known = "" if drive.id == drive.text else f", {drive.id}"
@@ -212,7 +212,6 @@ def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
 
 
 def _variant(variant: VariantInfo) -> str:
-    """Describe the variant of the drive, and its spare area."""
     words, usable = list(variant.words), variant.usable
     if usable is not None:
         size = units.capacity_text(usable.length)
@@ -235,7 +234,7 @@ def _print_unfinished(run: RunFolder, status: str, *, whole: bool) -> None:
     if run.manifest.failure is not None:
         print_text(f"Stopped: {run.manifest.failure.what}", indent="  ")
     if whole and status != "running" and not run.manifest.children:
-        from ssdlab.lab.job import finished_steps  # with all that a job can be made of
+        from ssdlab.lab.job import finished_steps  # imports every kind of step
 
         if points := finished_steps(run).points:
             print_tables(tables_of_points(points))
@@ -281,7 +280,7 @@ def _print_proofs(run: RunFolder) -> None:
 
 
 def _print_drive(run: RunFolder) -> None:
-    """Print what happened to the drive, by its own counters."""
+    """Print findings from the drive's own counters."""
     found = drive_findings(run.steps())
     if found:
         print_line()
@@ -289,13 +288,16 @@ def _print_drive(run: RunFolder) -> None:
 
 
 def _remarks(run: RunFolder) -> list[tuple[str, str]]:
-    """Return the remarks on a result, a line per kind of warning, with its steps."""
+    """Return departures, warnings, voided attempts, replaced runs and notes, each with its kind.
+
+    Warnings of one kind share a line, which names the steps.
+    """
     manifest = run.manifest
     shown = manifest.result is not None and bool(manifest.children)
     lines = [
         ("departure", departure_text(each))
         for each in gathered_departures(manifest)
-        # A table lists what was left out; for several drives each remark is printed with its drive.
+        # Left-out parts are in the table, and remarks on several drives are printed with each drive.
         if not shown or (each.code != "left-out" and not manifest.several_drives)
     ]
     lines += [(_KINDS[level_of(w.code)], w.line) for w in warned_steps(warned_of(run), run.steps())]
@@ -305,12 +307,11 @@ def _remarks(run: RunFolder) -> list[tuple[str, str]]:
 
 
 def _noted(run: RunFolder) -> list[tuple[str, str]]:
-    """Return the notes of a run and of its parts, one line each."""
     return [("note", _note_text(whose, note)) for whose, note in _notes(run)]
 
 
 def _broken(run: RunFolder) -> list[tuple[str, str]]:
-    """Return faults in a run's record, and how to fix them."""
+    """Return faults in a run's files, and how to fix them."""
     lines = [(NOT_WRITTEN, continue_words(run.path))] if run.lacks_tables else []
     if run.manifest.redoing:
         parts = ", ".join(child.part for child in run.manifest.redoing)

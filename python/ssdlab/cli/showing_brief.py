@@ -38,27 +38,27 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import ResultBase
 
 FIGURES = 6
-"""As many as a page has tiles."""
+"""Maximum figures, the number of tiles on a page."""
 _FINDINGS, _ALARMS = 4, 3
 _LINES = 2
-"""Maximum lines of a finding; `--all` has all of it."""
+"""Maximum lines of a finding; `--all` prints all of it."""
 _NAME = 14
-"""Minimum columns of a drive's name: two lines hold most names, and three drives fit side by side."""
+"""Minimum width of a drive's name: most names fit in two lines, and three drives fit side by side."""
 _PLAIN_LABELS = ("IOPS", "throughput")
 """Labels that add nothing to the value's unit."""
 _LABEL = 32
-"""Columns reserved for the labels of figures."""
+"""Minimum width for the labels of figures, in characters."""
 
 
 class _Row(NamedTuple):
-    """A figure in every column: for each drive, or for the one run."""
+    """One figure with its value in each column: of each drive, or of the only run."""
 
     label: str
     figures: Sequence[Shown | None]
 
 
 def print_brief(run: RunFolder, result: ResultBase) -> str:
-    """Print a finished run below its header; return the advice for the gravest remark."""
+    """Print a finished run below its header; return the advice on its gravest qualifier."""
     advice = ""
     if SUITE.holds(result):
         advice = _print_suite(run, result)
@@ -76,7 +76,7 @@ def print_brief(run: RunFolder, result: ResultBase) -> str:
         rows = [_Row(each.label, [each]) for each in figures if each.name in kept]
         if rows:
             advice = _print_figures(rows, {"value": ""})
-        else:  # such as of a job: its steps have rates
+        else:  # a job, for example, has only the rates of its steps
             found = next((each for each in loaded(kind.tables)(result) if each.filled.rows), None)
             print_tables([replace(found, rows=found.rows[:FIGURES])] if found else ())
     _print_alarms(run)
@@ -84,7 +84,7 @@ def print_brief(run: RunFolder, result: ResultBase) -> str:
 
 
 def print_more(run: RunFolder, status: str, advice: str) -> None:
-    """Print what to do next, and how to see the rest."""
+    """Print what to do next, and the commands that show all details or write a page."""
     short = short_id(run.manifest.run_id)
     runs = [each for _, each in runs_of(run)]
     departures = {departure_text(each) for own in (run, *runs) for each in gathered_departures(own.manifest)}
@@ -107,7 +107,7 @@ def print_more(run: RunFolder, status: str, advice: str) -> None:
 
 
 def _short(text: str) -> list[str]:
-    """Return text in a few lines."""
+    """Wrap text to at most two lines, and cut it there."""
     first, *rest = wrapped(one_line(text), line_width(), "  ")
     if len(rest) < _LINES:
         return [first, *rest]
@@ -115,9 +115,9 @@ def _short(text: str) -> list[str]:
 
 
 def _telling(figures: Iterable[Metric]) -> list[str]:
-    """Return names of figures: first the first of each load, then the second of each, and so on.
+    """Return names of figures by importance: the first of each load, then the second of each load, and so on.
 
-    The figures of one load are in order of importance; a percentile of too few I/Os comes last.
+    The figures of one load are given in order of importance. A percentile of too few I/Os comes last.
     """
     places: dict[tuple[int, ...], int] = {}
     found = []
@@ -128,7 +128,7 @@ def _telling(figures: Iterable[Metric]) -> list[str]:
 
 
 def _print_suite(run: RunFolder, result: SuiteResult) -> str:
-    """Print the figures that the review names, for each drive; return the advice."""
+    """Print the chosen figures for each drive; return the advice on the gravest qualifier."""
     suites = parts_of(run) if run.manifest.several_drives else {"": run}
     shown = [{(each.part, each.name): each for each in shown_of(suite)} for suite in suites.values()]
     titles = _titles(suites.values())
@@ -153,7 +153,7 @@ def _print_suite(run: RunFolder, result: SuiteResult) -> str:
 def _chosen(
     run: RunFolder, suites: Iterable[RunFolder], shown: Sequence[Mapping[tuple[str, str], Shown]]
 ) -> list[tuple[str, str]]:
-    """Return the figures to show, by part and name: the review's tiles, or else the first of each part."""
+    """Return part and name of the figures to show: the review's tiles, else the first of each part."""
     every = dict.fromkeys(key for own in shown for key in own)
     tiles = run.manifest.review.get("tiles") or ()
     assert isinstance(tiles, list | tuple)
@@ -175,7 +175,7 @@ def _chosen(
 
 
 def _titles(suites: Iterable[RunFolder]) -> dict[str, str]:
-    """Return titles of parts: their methods, if all differ; a single part needs none."""
+    """Return a title for each part: that of its method if all differ, else its label; empty for one part."""
     found = {child.label: child.title for suite in suites for child in suite.manifest.children}
     if len(found) == 1:
         return dict.fromkeys(found, "")
@@ -194,7 +194,7 @@ def _drive_names(suites: Mapping[str, RunFolder]) -> list[str]:
     """Return distinct names of drives."""
     names = []
     for suite in suites.values():
-        first = next((each for _, each in runs_of(suite)), suite)  # a simulated one has its name only there
+        first = next((each for _, each in runs_of(suite)), suite)  # a simulated drive has its name only there
         names.append(one_line(plain_drive(first.manifest.drive.name)))
     return [
         name if names.count(name) == 1 else f"#{names[: at + 1].count(name)} {name}"
@@ -203,14 +203,12 @@ def _drive_names(suites: Mapping[str, RunFolder]) -> list[str]:
 
 
 def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
-    """Print figures below the names of their columns, with a short legend; return the advice.
+    """Print figures below the names of their columns, with a short legend; return the advice on the gravest.
 
     Parameters
     ----------
-    rows
-        The figures.
     columns
-        The run of each column, by name; empty if the header names the only run.
+        The run id of each column, by the column's name; empty if the header names the only run.
     """
     print_line()
     if not rows:
@@ -219,7 +217,7 @@ def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
     letters = Letters(code for row in rows for each in row.figures if each for code in each.qualified)
     of_columns = list(zip(*(row.figures for row in rows), strict=True))
     cells = [marked_cells(own, letters) for own in of_columns]
-    if len(columns) > len(cells):  # of repeats
+    if len(columns) > len(cells):  # repeats also have interval, confidence and runs
         cells += [[one.more[at] if one and one.more else "" for one in of_columns[0]] for at in range(3)]
     heads = [_head(name, own) for name, own in zip(columns, cells, strict=True)]
     tall = max(map(len, heads))
@@ -235,7 +233,7 @@ def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
             print_line()
         right = range(1, len(shown))
         for at, line in enumerate(table([[row[each] for each in shown] for row in lines], right=right)):
-            if line:  # of names that are shorter than those in the table above
+            if line:  # empty where these names have fewer lines than those in the table above
                 print_line(line, "dim" if at < tall else None)
     if any(each is not None and each.runs > 1 for own in of_columns[1:] for each in own):
         print_line("Values are medians over the runs of a drive.", "dim")

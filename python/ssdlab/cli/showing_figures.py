@@ -37,18 +37,17 @@ class Shown(NamedTuple):
     text: str
     state: str
     qualified: Mapping[str, int]
-    """How many of its `runs` have each qualifier, by code."""
+    """Number of `runs` that have each qualifier, by code."""
     runs: int = 1
     more: tuple[str, ...] = ()
     apart: str = ""
-    """How the repeats differ, so that there is no median."""
+    """How the repeats differ, if that prevents a median."""
 
 
 class Marks(Letters):
     """Letters for the qualifiers of figures, with the reasons."""
 
     def __init__(self, found: Iterable[Qualifier]) -> None:
-        """Give letters to the qualifiers of figures."""
         whys: dict[str, dict[str, None]] = {}
         for each in found:
             own = whys.setdefault(known(each.code), {})
@@ -63,11 +62,11 @@ class Figures:
     Parameters
     ----------
     columns
-        The figures of each column, by its name.
+        The figures of each column, by the column's name.
     marks
-        For all their qualifiers.
+        Marks for the qualifiers of all figures.
     headings
-        Headings above the figures of a part, by its name; other parts have none.
+        Headings above the figures of a part, by the part's name; other parts have none.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class Figures:
         marks: Marks,
         headings: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Arrange the figures by part."""
         self._headings = headings or {}
         parts: dict[str, dict[str, dict[str, Shown]]] = {part: {} for part in self._headings}
         for column, figures in columns.items():
@@ -98,11 +96,10 @@ class Figures:
         ]
 
     def tables(self, titles: Sequence[str]) -> list[list[int]]:
-        """Return the columns of each table that fits the width."""
+        """Return the column indexes of each table, so that each table fits the line width."""
         return by_columns(self._rows, titles, line_width())
 
     def print(self, titles: Sequence[str]) -> None:
-        """Print them below the column titles."""
         for columns in self.tables(titles):
             lines = table(
                 [[row[at] for at in columns] for row in self._rows],
@@ -120,7 +117,7 @@ class Figures:
 
 
 def nested(labels: Sequence[str]) -> Iterator[str]:
-    """Yield labels; below ``random read`` its latency is just ``mean latency``."""
+    """Yield labels; below ``random read``, ``random read, mean latency`` becomes ``mean latency``."""
     above = None
     for label in labels:
         if above is not None and label.startswith(above):
@@ -131,7 +128,7 @@ def nested(labels: Sequence[str]) -> Iterator[str]:
 
 
 def marked_cells(figures: Sequence[Shown | None], marks: Letters) -> list[str]:
-    """Return a column of values followed by their marks; a dash for none."""
+    """Return a column of values followed by their marks; a missing figure is a dash."""
     found = [
         ("", NOTHING) if each is None else (marks.of(each.qualified, each.runs), each.text)
         for each in figures
@@ -162,13 +159,12 @@ def metrics_of(run: RunFolder) -> Iterator[Metric]:
 
 
 def qualifiers_of(run: RunFolder) -> Iterator[Qualifier]:
-    """Yield all qualifiers of figures of a run, or of the parts of a suite."""
     for figure in metrics_of(run):
         yield from figure.qualifiers
 
 
 def runs_of(run: RunFolder) -> Iterator[tuple[dict[str, str], RunFolder]]:
-    """Yield the runs of the figures, each with its part and, for several drives, its drive."""
+    """Yield the single runs of a run or suite, each with its part and, for several drives, its drive."""
     if not run.manifest.children:
         yield {}, run
         return
@@ -179,7 +175,7 @@ def runs_of(run: RunFolder) -> Iterator[tuple[dict[str, str], RunFolder]]:
 
 
 def qualifiers_json(run: RunFolder) -> dict[str, QualifierEntry]:
-    """Return by code the meaning of a run's qualifiers and the figures with them; for a suite, by part."""
+    """Return a run's qualifiers by code, with their meaning and figures; for a suite, also by part."""
     figures = [(whose, one) for whose, each in runs_of(run) for one in metrics_of(each)]
     found = united(own for _, figure in figures for own in figure.qualifiers)
     return {
@@ -196,7 +192,7 @@ def qualifiers_json(run: RunFolder) -> dict[str, QualifierEntry]:
 
 
 def _having(code: str, figures: Sequence[tuple[dict[str, str], Metric]]) -> QualifiedParts:
-    """Return which parts and drives have a qualifier, with the figures; empty for a single run."""
+    """Return the parts and drives that have a qualifier, with their figures; empty for a single run."""
     found: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for whose, one in figures:
         if whose and code in one.codes:
@@ -282,7 +278,7 @@ def print_apart(columns: Mapping[str, Sequence[Shown]]) -> None:
 
 
 def ratings_of(run: RunFolder) -> tuple[RatedShare | OtherRating, ...]:
-    """Return the headline figures of a run with the drive's ratings."""
+    """Return the headline figures of a run that have a rating, with a share or a reason for having none."""
     result = read_result(run)
     if result is None:
         return ()
@@ -291,7 +287,7 @@ def ratings_of(run: RunFolder) -> tuple[RatedShare | OtherRating, ...]:
 
 
 def rating_text(each: RatedShare | OtherRating) -> str:
-    """Return a result as a share of its rating, or why there is none."""
+    """Return a figure as a share of its rating, or why it has no share."""
     figure, source = figure_text(each.in_unit, each.unit), each.rated.source
     if isinstance(each, OtherRating):
         return f"{figure}, {each.words} ({source})"
@@ -301,7 +297,6 @@ def rating_text(each: RatedShare | OtherRating) -> str:
 
 
 def rating_json(each: RatedShare | OtherRating) -> RatedFigure:
-    """Return the same as JSON holds it."""
     return {
         "figure": each.figure.name,
         "value": each.figure.value,
@@ -315,7 +310,7 @@ def rating_json(each: RatedShare | OtherRating) -> RatedFigure:
 
 
 def print_ratings(parts: Mapping[str, RunFolder], marks: Marks) -> None:
-    """Print each rated result as a share of its rating, by part."""
+    """Print each rated figure as a share of its rating, by part."""
     fields = []
     for part, run in parts.items():
         for each in ratings_of(run):

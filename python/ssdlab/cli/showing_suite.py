@@ -1,4 +1,4 @@
-"""Suites in the terminal and as JSON: the runs of one drive, or drives side by side."""
+"""Shows suites in the terminal and as JSON: the runs of one drive, or several drives side by side."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ if TYPE_CHECKING:
 
 _KINDS = ("departure", "warning")
 _OF_FIGURES = ("throttled", "failed", "caveat")
-"""Warnings without which the figures of a part would be misread."""
+"""Codes of warnings that a reader of a part's figures must know."""
 
 
 def print_suite(run: RunFolder, result: SuiteResult) -> None:
-    """Print the outcome of the runs of a suite."""
     from ssdlab.runs.suites.outcome import finished_children
 
     runs = {each.manifest.run_id: each for each in finished_children(run.path.parent, run.manifest.children)}
@@ -56,7 +55,7 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     names: Mapping[str, str] = {part: part for part in done}
     if run.manifest.several_drives:
         names = _print_drives(run, done, marks)
-        if result.repeats == 1:  # a repeat has the ratings of its own
+        if result.repeats == 1:  # of repeats, `show` prints the ratings of each run
             print_ratings({f"{names[of['drive']]}, {of['part']}": each for of, each in runs_of(run)}, marks)
     elif result.repeated:
         _print_repeated(run, result, done, marks)
@@ -71,12 +70,12 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
 
 
 def _print_parts(result: SuiteResult, done: Mapping[str, RunFolder], marks: Marks) -> None:
-    """Print the figures of each part below its name, or its findings if it has none."""
+    """Print the figures of each part below its name; a part without a value shows its finding instead."""
     figures: list[Shown] = []
     headings: dict[str, list[str]] = {}
     for each in result.outcomes:
         if each.left_out == NOT_ASKED_FOR:
-            continue  # a departure names them all
+            continue  # one departure names all such parts
         if each.left_out is not None:
             headings[each.part] = [f"{each.part}: left out, {each.left_out}"]
             continue
@@ -110,7 +109,7 @@ def _print_repeated(run: RunFolder, result: SuiteResult, done: Mapping[str, RunF
 
 
 def _by_part(figures: Iterable[Shown]) -> dict[str, list[str]]:
-    """Return the names of parts as headings, where there are several."""
+    """Return the names of parts as headings, if there are several parts."""
     parts = list(dict.fromkeys(each.part for each in figures))
     return {part: [part] for part in parts} if len(parts) > 1 else {}
 
@@ -135,19 +134,19 @@ def _print_drives(run: RunFolder, done: Mapping[str, RunFolder], marks: Marks) -
 
 
 def _heads(done: Mapping[str, RunFolder], figures: Figures) -> dict[str, str]:
-    """Return drive names by part: short ones if they differ and save a table."""
+    """Return a heading for each drive: its short name, unless that is ambiguous or needs one more table."""
     short = [one_line(short_drive(each.manifest.drive.name)) for each in done.values()]
     more = len(figures.tables(("figure", *short))) > len(figures.tables(("figure", *done)))
     return dict(zip(done, done if more or len(set(short)) < len(short) else short, strict=True))
 
 
 def _drive(child: Child) -> str:
-    """Name a drive; a simulated one as it was given."""
+    """Return a drive's title and path; for a simulated drive, its text as given."""
     return child.drive if child.drive.startswith(SIMULATED_PREFIX) else f"{child.title}, {child.drive}"
 
 
 def _made(drive: Child, suite: RunFolder | None) -> str:
-    """Return the run of one drive in a comparison, and how much of it is done."""
+    """Return the run id of one drive in a comparison, and how many parts it has, reuses or leaves out."""
     if suite is None:
         return f"left out, {drive.left_out}"
     children = suite.manifest.children
@@ -160,22 +159,22 @@ def _made(drive: Child, suite: RunFolder | None) -> str:
 
 
 def _only_run(suite: RunFolder) -> RunFolder:
-    """Return the only run of a drive's suite, or the suite if it has several."""
+    """Return the only run of a drive's suite, or the suite itself if it has several runs."""
     runs = list(parts_of(suite).values())
     return runs[0] if len(runs) == 1 else suite
 
 
 def _instead(run: RunFolder) -> str:
-    """Return the finding of a run without headline figures, such as a mix without the compared share."""
+    """Return the first finding of a run that has no headline figures."""
     found = read_result(run)
     claims = () if found is None else findings_of(shown_by(found, run.manifest.method.name), found)
     return next(map(sentence, claims), "no headline figure was measured")
 
 
 def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping[str, str]) -> None:
-    """Print limits, departures and warnings of the parts, each once with its parts.
+    """Print the departures and warnings of parts, each once, with the parts that have it.
 
-    The suite's header shows that it is quick; its own warnings follow below.
+    Remarks that the suite itself has are left out: the header or the lines that follow print them.
     """
     own = {("departure", departure_text(each)) for each in gathered_departures(run.manifest)}
     found = [each for each in _gathered(done, quick=not run.manifest.quick) if each[0] not in own]
@@ -188,7 +187,7 @@ def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping
 
 
 def _scope(whose: Sequence[str], names: Mapping[str, str]) -> str:
-    """Name the drives, or their parts, that something applies to."""
+    """Return the drives, or their parts, that a remark applies to."""
     drives: dict[str, list[str]] = {}
     for each in whose:
         drive, _, part = each.partition(", ")
@@ -254,7 +253,7 @@ def _gathered(
 
 
 def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFolder]]:
-    """Yield the parts of one of several drives that have no headline figure: they explain a dash."""
+    """Yield a drive's parts without headline figures; their remarks explain a dash in the table."""
     for part, run in parts_of(suite).items():
         result = read_result(run)
         if result is not None and all(figure.value is None for figure in result.scalars):
@@ -262,7 +261,7 @@ def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFol
 
 
 def _remarks(run: RunFolder, *, quick: bool) -> Iterator[tuple[str, str]]:
-    """Yield the essential remarks on a part; all others are in its own run."""
+    """Yield the essential remarks on a part; `ssdlab show` of its own run prints all of them."""
     for departure in gathered_departures(run.manifest):
         if quick or departure.code != "quick":
             yield "departure", departure_text(departure)

@@ -1,4 +1,4 @@
-"""`ssdlab sim list`, `show` and `check`: profiles of simulated drives, and one against its ratings."""
+"""`ssdlab sim list`, `show` and `check`: list and show profiles of simulated drives, and check ratings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def list_profiles(*, json: bool = False) -> None:
-    """List the built-in profiles; each is a drive: sim:NAME.
+    """List the built-in profiles; each can be used as a drive: sim:NAME.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _check_toml(text: SimulatedText, *, json: bool) -> None:
 def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the tables of a profile with their values: top-level values first, then nested tables.
 
-    Tables of an array have their name, or a number.
+    Each table of an array is called by its name, or else by its number.
     """
     figures = {name: value for name, value in profile.items() if _is_figure(value)}
     if figures:
@@ -178,7 +178,7 @@ def _value(value: object) -> str:
 
 
 def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the properties of a drive of a profile, for readers."""
+    """Yield the properties of the drive that a profile makes."""
     yield "scale", f"1/{scale}" if scale > 1 else "1 (full size)"
     yield "capacity", capacity_text(made["capacity_bytes"])
     yield "medium", capacity_text(made["raw_bytes"])
@@ -195,7 +195,7 @@ def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _superblocks(made: Mapping[str, Any]) -> int | str | None:
-    """Return the number of blocks, and whether blocks are cut."""
+    """Return the number of superblocks, and whether their blocks are cut."""
     count: int | None = made["superblocks"]
     if count is None or made["blocks_cut"] == 1:
         return count
@@ -222,8 +222,8 @@ def check(
 ) -> int:
     """Measure each rating of a profile on its simulated drive, in the rating's drive state.
 
-    Throughput, latency and power must match within 10 %; random-write ratings are minima, and rated power
-    maxima are upper bounds. Ratings used to fit the profile check the fit; predicted ones test the model.
+    Throughput, latency and power must match within 10 %. Random-write ratings are minima, and rated power
+    maxima are upper bounds. Ratings used to fit the profile check the fit; predicted ratings test the model.
     Exit status 1 if a rating is missed without a stated reason.
 
     Parameters
@@ -254,7 +254,7 @@ def check(
         )
     effort = QUICK if quick else FULL
     with ExitStack() as held:
-        file = None if junit is None else held.enter_context(reports.place(junit))  # before it is measured
+        file = None if junit is None else held.enter_context(reports.place(junit))  # fail before measuring
         known = ratings_of(profile, ratings)
         checked = check_ratings(profile, known, effort, on_rating=None if json else _say)
         if file is not None:
@@ -273,7 +273,7 @@ def _say(rating: Rating) -> None:
 
 
 def _print_checked(checked: Checked, *, shared: bool) -> None:
-    """Print a check; `shared`: a user's profile is checked against the built-in ratings of its name."""
+    """Print a check; `shared` means that a user's profile is checked against built-in ratings of its name."""
     print_line(checked.profile, "bold")
     if shared:
         print_line(

@@ -1,4 +1,4 @@
-"""`ssdlab sim serve`: a simulated drive in real time, over NBD."""
+"""`ssdlab sim serve`: serve a simulated drive in real time, over NBD."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.model.summary import Pause
 
-# Where `ssdlab sim serve` listens and keeps contents, checked before a drive is laid out.
-#
-# The server checks again when it opens them; nothing is created here.
+# Early checks of the socket, the port and the file for contents, before a drive is filled. Nothing is created
+# here, and the server checks again when it opens them.
 
 SOCKET_PATH_BYTES = 107
-"""Of `sockaddr_un`, without the final zero."""
+"""Maximum length of a socket's path (`sockaddr_un`), without the final zero."""
 
 
 def socket_place(path: Path) -> Path:
@@ -73,11 +72,11 @@ def socket_place(path: Path) -> Path:
 
 
 def _left_behind(place: Path) -> bool:
-    """Whether it is our socket of a killed server, which the new server replaces."""
+    """Return whether this is the user's own socket of a killed server, which a new server may replace."""
     found = place.lstat()
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         return False
-    # Another socket type does not disturb a listener: the kernel only reports whether there is one.
+    # A datagram socket does not disturb a listener: the kernel only reports whether there is one.
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
         return probe.connect_ex(os.fspath(place)) == errno.ECONNREFUSED
 
@@ -88,7 +87,7 @@ def check_port(port: int) -> None:
     Raises
     ------
     Refused
-        Another program uses it, or this user may not.
+        Another program uses the port, or this user may not.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
@@ -142,9 +141,9 @@ def _check_folder(place: Path) -> None:
 
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5
-"""Above half of a null drive's rate, waiting for the server shows in a client's figures."""
+"""Maximum share of a null drive's rate. Above it, a client's figures include waiting for the server."""
 TRUSTED_LATE_PCT = 1.0
-"""With more late replies than this, a client's 99th percentile measures the host."""
+"""Maximum percentage of late replies. Above it, a client's 99th percentile measures the host."""
 _COUNTED = ("host_bytes_read", "host_bytes_written", "nand_bytes_written", "moved_bytes", "erases")
 
 
@@ -188,7 +187,7 @@ def serve(
         Send replies this long before they are due (such as 60us), instead of by the measured cost. Use the
         latency that a client sees with --null.
     null
-        Complete every command at once, without a drive: shows the maximum a client can reach.
+        Complete every command at once, without a drive: shows the maximum rate a client can reach.
     allow_unwritten
         Leave the drive in factory state instead of writing it once from end to end.
     json
@@ -242,7 +241,7 @@ def serve(
 
 
 def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> SimulatedDrive:
-    """Create the drive, written once from end to end unless it stays in factory state."""
+    """Create the drive, and write it once from end to end unless it is to stay in factory state."""
     from ssdlab.cli.measure import TerminalWatcher, watcher
     from ssdlab.drives.simulated.drive import SimulatedDrive
 
@@ -256,7 +255,7 @@ def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> Sim
 
 
 class _Started:
-    """The state when serving started, and the results."""
+    """Prints the start and the events of a session, and makes its record."""
 
     def __init__(self, identity: Identity, text: SimulatedText, native: _core.SimulatedDrive | None) -> None:
         self._identity = identity
@@ -291,7 +290,7 @@ class _Started:
         )
 
     def record(self, served: dict[str, Any], pauses: Sequence[Pause]) -> dict[str, Any]:
-        """Return the record of the whole session."""
+        """Return the record of the session; `trusted` means that clients measured the drive, not the host."""
         ready = self._ready
         record = {
             "schema": SCHEMA,

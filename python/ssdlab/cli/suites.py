@@ -38,7 +38,7 @@ def suite_order(
 ) -> SuiteOrder | None:
     """Return a suite, or a repeated method, to run; None for a single run.
 
-    With `as_suite` a single run becomes a suite of one part, as for one drive of several.
+    With `as_suite`, a single run becomes a suite of one part, which several drives need.
 
     Raises
     ------
@@ -101,9 +101,9 @@ def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
 
 
 class SuiteProgress:
-    """Shows a suite: starts and ends of runs, and the progress of running ones and of the whole.
+    """Shows a suite: starts and ends of runs, the progress of running ones, and the time left.
 
-    A context manager.
+    Use it as a context manager.
     """
 
     def __init__(self) -> None:
@@ -131,7 +131,6 @@ class SuiteProgress:
         self._display.update(self._lines(running))
 
     def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
-        """Print that a run is finished."""
         name = f"drive {number} of {total}: {plain_drive(child.title)}"
         if not child.suite:
             name = Place(self._drive, number, total, child.part).words
@@ -145,7 +144,7 @@ class SuiteProgress:
         self._display.say(f"{name}: finished in {units.span_text(round(took_s))}")
 
     def _lines(self, running: Mapping[str, Progress]) -> tuple[str, ...]:
-        """Return the live lines; waiting drives are assumed to have as many parts as this one."""
+        """Return the live lines; waiting drives are assumed to have as many parts as this drive."""
         waiting = [*range(self._last + 1, self._total + 1)]
         waiting += [*range(1, self._total + 1)] * self._drives_left
         return live_lines({self._places[part]: own for part, own in running.items()}, waiting, self._took)
@@ -158,9 +157,9 @@ class SuiteProgress:
 
 
 def in_library(drive: str, library: Path, size: object) -> DriveInfo | None:
-    """Return a drive that is named by its identifier in the library, not by a path.
+    """Return the drive that is named by its identifier in the library; None if it is named by a path.
 
-    An NVMe drive's identifier contains a slash: serial number, and namespace number.
+    An NVMe drive's identifier contains a slash, between serial number and namespace number.
     """
     if drive.startswith((SIMULATED_PREFIX, "/", ".", "~")) or size is not None or Path(drive).exists():
         return None
@@ -181,7 +180,7 @@ def orders(
     destroy: Sequence[str] = (),
     **options: Any,  # noqa: ANN401 - those of `order`
 ) -> list[SuiteOrder]:
-    """Return an order of a suite for each drive; a single method counts as a suite of itself.
+    """Return an order of a suite for each drive; a single method becomes a suite of one part.
 
     Raises
     ------
@@ -214,7 +213,7 @@ def orders(
 
 
 def _standing(order: SuiteOrder, known: DriveInfo, library: Path, attached: bool) -> SuiteOrder:
-    """Return an order with its drive's parts in the library, and print what is missing."""
+    """Return an order that reuses the parts in the library for its drive, and print what is missing."""
     from ssdlab.runs.suites.standing import more_points, standing_parts
 
     standing = standing_parts(
@@ -298,7 +297,7 @@ def _consents(drives: Sequence[str], given: Sequence[str]) -> Mapping[str, str]:
 
 
 def one_drive(drives: Sequence[str]) -> str:
-    """Return the one drive that was named.
+    """Return the first drive that was named.
 
     Raises
     ------
@@ -316,7 +315,7 @@ def one_consent(given: Sequence[str]) -> str | None:
     Raises
     ------
     UsageError
-        There are several.
+        Several consents are given.
     """
     if len(given) > 1:
         raise UsageError("--destroy is given twice, but there is one drive", "give only its identifier")

@@ -1,4 +1,4 @@
-"""`ssdlab trace`: recorded workloads."""
+"""`ssdlab trace`: show what is in a trace, and record one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show(
     Parameters
     ----------
     file
-        The trace; .gz and .tar are read directly. The word example means a built-in synthetic one.
+        The trace; .gz and .tar are read directly. The word example means a built-in synthetic trace.
     format
         iolog (fio), blkparse, msr, alibaba or columns; auto detects it.
     columns
@@ -63,7 +63,7 @@ def show(
         Waits in a fio iolog version 2: ms (milliseconds since the start, as fio does) or us (microseconds to
         wait, as fio's HOWTO says).
     json
-        Print it as JSON, schema ssdlab.trace/1.
+        Print JSON, schema ssdlab.trace/1.
     """
     from ssdlab.formats.traces.overview import as_dict, overview
     from ssdlab.formats.traces.reading import Source
@@ -118,7 +118,7 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
 
 
 def _print_bursts(found: Overview) -> None:
-    """Print the pattern of its writes, with the `paced-burst` command that reproduces it."""
+    """Print the bursts of writes in a trace, with the `paced-burst` command that reproduces them."""
     from ssdlab.methods.paced_burst.desktop_load import Asked
 
     size, every_ns, block = found.bursts.mean_bytes, found.bursts.every_ns, found.write_block_bytes

@@ -88,7 +88,7 @@ def _look(folder: Path) -> tuple[ActualStatus, dict[str, Any] | None]:
     manifest = read_manifest(folder)
     status = actual_status(folder, manifest)
     if manifest.redoing and is_running(folder):
-        status = "running"  # its sealed status stays meanwhile
+        status = "running"  # the sealed status stays unchanged meanwhile
     return status, read_live(folder)
 
 
@@ -104,23 +104,23 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
         took_s = _took_s(path) if status == "finished" else None
         found[child.part] = {"run": child.run_id, "status": status, "live": live, "took_s": took_s}
-        if child.suite and begun:  # its parts are what runs
+        if child.suite and begun:  # a drive's suite has parts of its own
             found |= {f"{child.part}, {part}": state for part, state in _parts(path).items()}
     return found
 
 
 def _changes(known: Mapping[str, str], states: Mapping[str, str]) -> Iterator[str]:
-    """Yield the parts whose state changed; at first, the state of each that started or was left out."""
+    """Yield the parts whose state changed; at first, those that have started or were left out."""
     for name, status in states.items():
         before = known.get(name, "not begun")
         if status == "interrupted" and known and before != "running":
-            continue  # just made, and not yet held by who runs it
+            continue  # just created: the process that runs it has no lease yet
         if status != before:
             yield f"{name}: {'begins' if status == 'running' and known else status}"
 
 
 def _took_s(folder: Path) -> float:
-    """Return the total time of a run's sessions."""
+    """Return the total time of a run's sessions, in seconds."""
     from ssdlab.results.run_folder import read_manifest
 
     spans = ((each.started, each.ended) for each in read_manifest(folder).sessions)
@@ -129,7 +129,7 @@ def _took_s(folder: Path) -> float:
 
 
 def _named(parts: Mapping[str, dict[str, Any]], folder: Path) -> dict[str, dict[str, Any]]:
-    """Return parts with the names of their drives; if two are the same, by number."""
+    """Return parts with the names of their drives, unless two drives have the same name."""
     from ssdlab.results.run_folder import read_manifest
 
     drives = {each.part: plain_drive(each.title) for each in read_manifest(folder).children if each.suite}
@@ -143,7 +143,7 @@ def _named(parts: Mapping[str, dict[str, Any]], folder: Path) -> dict[str, dict[
 
 
 def _suite_lines(parts: Mapping[str, dict[str, Any]]) -> tuple[str, ...]:
-    """Return the finished parts, the progress of others, and the whole; drives are not parts."""
+    """Return lines with the number of finished parts, the progress of running ones, and the time left."""
     by_drive: dict[str, dict[str, dict[str, Any]]] = {}
     for name, part in parts.items():
         drive, comma, own = name.rpartition(", ")

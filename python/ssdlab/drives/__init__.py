@@ -1,8 +1,9 @@
 """Drives: the targets of measurements, and the guard that protects them.
 
-`open_drive` is the only entry: it inspects, judges, lays out a file if needed, and holds the drive. `look`
-inspects a drive without touching it, and `tell` queries a drive for everything it reports. The code that
-opens drives is loaded on first use: readers of ratings do not need it.
+`open_drive` inspects a target, lets the guard judge it, lays out a file if needed, and holds the drive. There
+is no other way to get a drive. `look` inspects a drive without touching it. `tell` queries a drive for
+everything it reports. The code that opens drives is loaded on first use, because readers of ratings do not
+need it.
 """
 
 from __future__ import annotations

@@ -46,19 +46,19 @@ class DriveState(Protocol):
 
     @property
     def lasting(self) -> bool:
-        """Whether a file keeps it, so that opening the drive does not recreate it."""
+        """Whether a file keeps the state, so that opening the drive does not create a new one."""
 
     def digest(self) -> str:
-        """Return a short text that identifies it."""
+        """Return a short text that identifies the state."""
 
     def save(self, path: Path) -> None:
-        """Save it to a file, replacing it durably and atomically."""
+        """Write the state to a file, replacing the file durably and atomically."""
 
     def load(self, path: Path) -> None:
-        """Load the drive's state from a file; `Refused` if the file is damaged or of another drive."""
+        """Restore the state from a file; raises `Refused` if the file is damaged or of another drive."""
 
     def settle(self) -> None:
-        """Update its file, if any, as closing the drive does."""
+        """Write the state to the file that keeps it, if there is one, as closing the drive does."""
 
     def place_steady(self) -> None:
         """Replace the erased state by the computed steady state of random writes.
@@ -66,17 +66,17 @@ class DriveState(Protocol):
         Raises
         ------
         Refused
-            The drive is not erased, or theory does not cover its mapping.
+            The drive is not erased, or no theory covers its mapping.
         """
 
     def copy(self, mark: object) -> Drive:
-        """Return a separate drive in the state that `mark` keeps."""
+        """Return an independent drive in the state that `mark` keeps."""
 
     def adopt(self, copy: Drive) -> None:
         """Take over the state of a copy, which must not be used afterwards."""
 
     def mark(self) -> object:
-        """Keep the state in memory."""
+        """Keep the state in memory, and return a handle to it for `copy` and `back`."""
 
     def back(self, mark: object) -> None:
         """Return the drive to the state kept by `mark`."""
@@ -86,33 +86,32 @@ class Drive(Protocol):
     """A drive under test, held from opening to `close`."""
 
     deadline: _core.Deadline | None
-    """Until when I/O may be issued (`results.lease`); None without end. The engine's workers look at it."""
+    """Time after which no I/O may be issued (`results.lease`), or None; the engine's workers check it."""
     on_error: OnError
-    """Whether a workload ends if too many of its I/Os fail (`model.failed_ios`)."""
+    """Whether a workload ends when too many of its I/Os fail (`model.failed_ios`)."""
 
     @property
     def identity(self) -> Identity:
-        """Its identity; fixed while the drive is held."""
+        """The drive's identity, which does not change while the drive is held."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do; callers ask this, not which kind of drive it is."""
+        """What the drive can do; callers check this instead of the kind of drive."""
 
     @property
     def attached(self) -> bool:
-        """False if the device was unplugged: its settings were lost with its power."""
+        """Whether the device is still plugged in; if not, its settings were lost with its power."""
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What could not be checked when it was judged: another process may be using it."""
+        """Phrases for what the guard could not check: another process may be using the drive."""
 
     @property
-    def capacity_bytes(self) -> int:
-        """Bytes that can be addressed."""
+    def capacity_bytes(self) -> int: ...
 
     @property
     def logical_block_bytes(self) -> int:
-        """Unit that offsets and lengths must be multiples of."""
+        """Bytes of a logical block; offsets and lengths must be multiples of it."""
 
     def run(
         self,
@@ -127,47 +126,48 @@ class Drive(Protocol):
 
         Parameters
         ----------
-        workload
-            What to do.
         log_path
-            Where the append log goes, with the single I/Os of streams that log them; must not exist yet.
+            File for the append log, which also has the single I/Os of streams that log them. It must not
+            exist yet.
         on_tick
             Called with a snapshot about every 50 ms.
         until
-            Asked at each closed row, in order, with all rows so far; True ends the result with that row.
+            Called for each closed row, in order, with all rows so far. If it returns True, the result ends
+            with that row.
         header
-            JSON that the append log begins with.
+            JSON at the beginning of the append log.
 
         Raises
         ------
         UsageError
             The workload does not fit this drive.
         Refused
-            It would write to a drive opened for reading or since changed, or read never-written blocks.
+            The workload would write to a drive that was opened for reading or has changed since, or it would
+            read blocks that were never written.
         DriveError, HostError
-            The drive or the host failed; `measurement` has the figures until then.
+            The drive or the host failed; the error's `measurement` has the figures until then.
         Interrupted
-            Stopped by a signal; `measurement` likewise.
+            A signal stopped the run; `measurement` has the figures until then.
         """
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
-        """Discard a range of bytes; check whether that reached the device, and what the range reads as.
+        """Discard a range of bytes; check whether it reached the device, and what the range reads as.
 
         Parameters
         ----------
         start, length
-            The range, in multiples of the logical block.
+            The range in bytes, in multiples of the logical block.
         on_share
-            Called regularly with the share done; an exception ends the trim.
+            Called regularly with the share done, 0 to 1. An exception from it ends the trim.
 
         Raises
         ------
         UsageError
-            The range is outside the drive.
+            The range is empty, exceeds the drive, or is not whole logical blocks.
         Refused
             The drive was opened for reading, or is no longer the same.
         DriveError
-            It rejects discards.
+            The drive rejects discards.
         """
 
     def purge(
@@ -183,41 +183,38 @@ class Drive(Protocol):
         Parameters
         ----------
         method
-            The one to use; by default the strongest that the drive supports.
+            By default the strongest that the drive supports.
         consents
             Identifiers of other namespaces that may lose their data too.
         limit_s
-            How long it may take, in place of the drive's own estimate.
+            Time limit in place of the one from the drive's own estimate.
         on_progress
-            Called about once a second while it goes on; what it raises stops the waiting, not the drive.
+            Called about once a second. An exception from it ends the wait, but the drive goes on.
 
         Raises
         ------
         Unsupported
-            The drive does not have the method named; `offers` has those that it has.
+            The drive does not support the named method; `offers` lists those that it supports.
         Refused
-            It cannot be done without harm to what consent does not cover, or the drive was opened for
-            reading.
+            The purge would erase data without consent, or the drive was opened for reading.
         DriveError
             The drive cannot be purged, failed, hung, or was proven not purged; `reason` says which.
         """
 
     def flush(self) -> None:
-        """Make all written data durable, including the drive's cache."""
+        """Make all written data durable, including data in the drive's cache."""
 
     def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
         """Leave the drive idle for a time on its own clock.
 
         Parameters
         ----------
-        seconds
-            How long.
         on_look
-            Called about every 50 ms of waiting; what it raises ends it.
+            Called about every 50 ms of waiting. An exception from it ends the wait.
         """
 
     def conditions(self) -> Conditions | None:
-        """Read the settings that affect figures; None without a block device."""
+        """Read the block device's settings that affect figures; None without a block device."""
 
     def setting(self, name: str) -> Setting:
         """Return a setting that can be read and perhaps changed (see `ssdlab.drives.settings`).
@@ -225,33 +222,32 @@ class Drive(Protocol):
         Raises
         ------
         UsageError
-            There is no such setting.
+            There is no setting of that name.
         Unsupported
-            This drive lacks it, or it is not ours to change.
+            This drive lacks the setting, or ssdlab may not change it.
         """
 
     def power_features(self) -> PowerFeatures:
-        """Query its power-saving features; raises `Unsupported` if it has no power states."""
+        """Query the drive's power-saving features; raises `Unsupported` if it has no power states."""
 
     @property
     def state(self) -> DriveState | None:
-        """Its state, if it can be kept; None for a real drive."""
+        """The drive's state, which can be saved and restored; None for a real drive."""
 
     def health(self) -> dict[str, JsonValue]:
-        """Read the drive's own counters; raises `Unsupported` if unreadable."""
+        """Read the drive's own counters; raises `Unsupported` if they cannot be read."""
 
     @property
     def telemetry(self) -> Telemetry:
-        """What it reports while it works."""
+        """Source of what the drive reports while it works."""
 
     def counters(self) -> IoCounters | None:
-        """Read the kernel's counters of the block device; None if it has none."""
+        """Read the kernel's I/O counters of the block device; None if there are none."""
 
     def written(self, start: int, length: int) -> bool | None:
         """Return whether every byte of a range was written; None if unknown."""
 
-    def close(self) -> None:
-        """Close it."""
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self: ...
 
@@ -261,7 +257,7 @@ class Drive(Protocol):
 
 
 class HeldDrive(Closing):
-    """The common part of all drives: what their identity tells."""
+    """Base of all drives: answers that follow from the identity."""
 
     deadline: _core.Deadline | None = None
     on_error: OnError = "stop"
@@ -269,37 +265,33 @@ class HeldDrive(Closing):
 
     @property
     def identity(self) -> Identity:
-        """Who it is."""
         return self._identity
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
         return self._identity.capabilities
 
     @property
     def attached(self) -> bool:
-        """True: only a block device can be unplugged."""
+        """True, because only a block device can be unplugged."""
         return True
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """Nothing: only other users of a file's disk may be hidden; such a block device is refused."""
+        """Nothing: a block device that may have hidden users is refused. Only a file may have any."""
         return ()
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes that can be addressed."""
         return self._identity.capacity_bytes
 
     @property
     def logical_block_bytes(self) -> int:
-        """Unit of offsets and lengths."""
         return self._identity.logical_block_bytes
 
 
 class RealDrive(HeldDrive):
-    """The common part of block devices and files: a native target, and a check before each run."""
+    """Base of block devices and files: a native target, and a check before each run."""
 
     def __init__(self, identity: Identity, target: _core.Target) -> None:
         self._identity = identity
@@ -314,7 +306,6 @@ class RealDrive(HeldDrive):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload; see `Drive.run`."""
         from ssdlab.model import failed_ios, measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
@@ -331,7 +322,7 @@ class RealDrive(HeldDrive):
             return failed_ios.heeding(run, watch, self.on_error, self._identity.path)
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
-        """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""
+        """Discard a range of a device, or punch a hole into a file; see `Drive.trim`."""
         from ssdlab.drives.trim import trimming
         from ssdlab.drives.trim.medium import DeviceMedium
 
@@ -348,7 +339,7 @@ class RealDrive(HeldDrive):
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
-        """Purge the drive; see `Drive.purge`. A file has nothing to purge: its blocks are its disk's."""
+        """Refuse to purge a file, because its blocks belong to its disk."""
         del method, consents, limit_s, on_progress
         raise DriveError(
             f"{self._identity.path} cannot be purged: it is not a whole drive",
@@ -359,23 +350,29 @@ class RealDrive(HeldDrive):
 
     @property
     def state(self) -> None:
-        """Return None, as a real drive's state cannot be kept."""
+        """None, because the state of a real drive cannot be saved."""
         return
 
     def setting(self, name: str) -> Setting:
-        """Refuse, as a file's disk is shared; only host settings are available."""
+        """Return a host setting; refuse settings of a file's disk, because others share the disk."""
         from ssdlab.drives.settings.finding import setting_of_file
 
         return setting_of_file(name, self._identity.path, self._place()[0])
 
     def power_features(self) -> PowerFeatures:
-        """Refuse, as a file's disk is shared."""
+        """Raise `Unsupported`, because others share a file's disk."""
         from ssdlab.drives.power_features import no_features
 
         raise no_features(self._identity.path, "a file is not a drive")
 
     def health(self) -> dict[str, JsonValue]:
-        """Return the drive's health (`model.telemetry.DriveHealth`), if it can be queried."""
+        """Return the drive's health (`model.telemetry.DriveHealth`) as JSON.
+
+        Raises
+        ------
+        Unsupported
+            The drive cannot be queried, or not by this user.
+        """
         found = self.telemetry.reading()
         if found is None:
             raise Unsupported(
@@ -387,17 +384,16 @@ class RealDrive(HeldDrive):
 
     @property
     def telemetry(self) -> Telemetry:
-        """What the host reports during the run: a file's disk is shared, so the disk is not queried."""
+        """Telemetry of the host alone: a file's disk is shared, so the disk is not queried."""
         from ssdlab.drives.telemetry.sampler import HostTelemetry
 
         return HostTelemetry(())
 
     def flush(self) -> None:
-        """Make all written data durable, including the drive's cache."""
         self._target.flush()
 
     def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
-        """Wait: a real drive's clock is the host's."""
+        """Sleep, because the clock of a real drive is the host's."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if on_look is not None:
@@ -405,12 +401,11 @@ class RealDrive(HeldDrive):
             time.sleep(min(left, _IDLE_LOOK_S))
 
     def close(self) -> None:
-        """Close it."""
         self._target.close()
 
     @contextmanager
     def _writing(self, *, trims: bool) -> Iterator[None]:
-        """Judge the drive again before each write operation, and finish afterwards."""
+        """Check the drive before a write operation, and clean up afterwards."""
         self._before_writing(trims=trims)
         try:
             yield
@@ -432,17 +427,17 @@ class RealDrive(HeldDrive):
         """Clean up after a step that wrote, however it ended."""
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
-        """Return a tick that checks the drive during a measurement, then calls the given one."""
+        """Return the tick of a run: the given one, to which subclasses add checks of the drive."""
         del writing
         return on_tick
 
     def _before_reading(self, start: int, length: int) -> None:
-        """Refuse reads of never-written blocks; no refusal if that cannot be known."""
+        """Refuse reads of blocks that were never written, where that is known."""
 
     @abstractmethod
     def _place(self) -> tuple[HostFiles, Path | None]:
-        """Return the host, and the sysfs folder of the block device that this is or lies on."""
+        """Return the host, and the sysfs folder of the block device or of the device under the file."""
 
     @abstractmethod
     def _check_same(self) -> None:
-        """Refuse if the path no longer leads to what was opened and judged."""
+        """Refuse if the path no longer leads to the target that was opened and judged."""

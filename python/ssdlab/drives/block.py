@@ -41,27 +41,24 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Workload
 
 _LOOK_S = 1.0
-"""How often identity and bytes written are looked at while a workload runs."""
+"""Seconds between checks of identity and bytes written during a run."""
 
 
 class BlockDrive(RealDrive):
     """A block device, claimed exclusively while it is held: nothing can mount it or build on it.
 
-    It is opened once, and all access uses that descriptor. Before each write the guard checks it again: it
-    may be another drive after a reset, or in use by now, or a volume may be on another disk.
+    It is opened once, and all access uses that descriptor. Before each write the guard checks the device
+    again. By then it may be another drive (after a reset), be in use, or be a volume that moved to another
+    disk.
 
     Parameters
     ----------
     pin
-        Its node; closed by the caller.
+        The device node; the caller closes it.
     node
-        Its folder in sysfs.
-    intent
-        The intended use.
-    files
-        The host.
+        The device's folder in sysfs.
     cap
-        Cap on the written share of its rated endurance.
+        Cap on the bytes written.
 
     Raises
     ------
@@ -96,7 +93,7 @@ class BlockDrive(RealDrive):
         self._purged = False
         super().__init__(identity, self._hold(pin))
         try:
-            # Between the look and the claim another drive may have taken the name, or somebody the drive.
+            # Since the first check another drive may have taken the name, or a process the drive.
             self._check_same()
             self._judge()
             if intent.writing:
@@ -106,7 +103,7 @@ class BlockDrive(RealDrive):
             raise
 
     def _hold(self, pin: Pin) -> _core.Target:
-        """Claim the device, and keep the descriptor that all goes through from now on."""
+        """Claim the device, and keep the only descriptor used from now on."""
         import ssdlab._core as _core
 
         writing = self._intent.writing
@@ -130,7 +127,6 @@ class BlockDrive(RealDrive):
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
-        """Purge the drive; see `Drive.purge`."""
         from ssdlab.drives.purge.purging import purge_device, subject_of
 
         self._before_writing(trims=True)
@@ -146,7 +142,7 @@ class BlockDrive(RealDrive):
         )
 
     def close(self) -> None:
-        """Close it; after a purge, the kernel is notified that partitions are gone."""
+        """Close the device; after a purge, tell the kernel that the partitions are gone."""
         if self._target.closed:
             return
         if self._purged:
@@ -163,7 +159,7 @@ class BlockDrive(RealDrive):
 
     @contextmanager
     def _claimed(self, sibling: Sibling) -> Iterator[None]:
-        """Hold another namespace, which is going to be erased along with this one, behind the same guard."""
+        """Hold another namespace that will be erased too, after the same guard has checked it."""
         if sibling.node is None:
             yield
             return
@@ -183,7 +179,7 @@ class BlockDrive(RealDrive):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload; see `Drive.run`. If the device is gone, the error has the reason `gone`."""
+        """Run a workload; if the device has disappeared, the error has the reason `gone`."""
         try:
             return super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
         except DriveError as error:
@@ -193,19 +189,16 @@ class BlockDrive(RealDrive):
 
     @property
     def attached(self) -> bool:
-        """Whether there still is a node of that name."""
         return Path(self._identity.path).exists()
 
     def conditions(self) -> Conditions:
-        """Read its queue and cache settings."""
         return read_conditions(self._node)
 
     def setting(self, name: str) -> Setting:
-        """Return a setting of the disk; of a partition, that of its whole disk."""
+        """Return a setting of the disk; for a partition, of its whole disk."""
         return self._settings().find(name)
 
     def power_features(self) -> PowerFeatures:
-        """Query the disk's power-saving features."""
         from ssdlab.drives.power_features import features_of
 
         return features_of(self._settings())
@@ -224,18 +217,18 @@ class BlockDrive(RealDrive):
         )
 
     def _port(self) -> KernelPort:
-        """Return the way to the drive that is held, whichever descriptor that is by then."""
+        """Return access to the held drive, by whichever descriptor holds it at the time."""
         return KernelPort(Path(self._identity.path), held=lambda: self._descriptor)
 
     @cached_property
     def telemetry(self) -> Telemetry:
-        """Telemetry of the drive and its host during work; for a partition, its disk's."""
+        """Telemetry of the drive and its host; for a partition, of its whole disk."""
         from ssdlab.drives.telemetry.of_device import telemetry_of
 
         return telemetry_of(self._identity, self._files, self._node, self._port())
 
     def counters(self) -> IoCounters | None:
-        """Read the kernel's account of the disk (all of it, also for a partition)."""
+        """Read the kernel's I/O counters; for a partition, those of its whole disk."""
         return read_counters(self._node)
 
     def written(self, start: int, length: int) -> bool | None:
@@ -244,9 +237,10 @@ class BlockDrive(RealDrive):
         return None
 
     def _take_anew(self) -> None:
-        """Hold the drive again after a format: its block size has changed, but it is the same drive.
+        """Hold the drive again after a format, which changed its block size.
 
-        The kernel may count a format as another attachment; its own name and its place tell then.
+        The kernel may count the format as a new attachment. If the drive reports its own name and has the
+        same path, it is still the same drive.
         """
         path, then = Path(self._target.path), self._identity
         self._let_go()
@@ -281,7 +275,7 @@ class BlockDrive(RealDrive):
             self._wiped = True
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick:
-        """Return a tick that ends the run when the drive becomes another one, and at its endurance cap."""
+        """Return a tick that ends the run at the endurance cap, or if the device becomes another drive."""
         next_look = time.monotonic() + _LOOK_S
         before = self._counted
 
@@ -301,7 +295,7 @@ class BlockDrive(RealDrive):
         changed = changes_of(self._as_seen, self._node)
         if not there(self._node):
             raise self._gone(None)
-        # A fact that is missing now may have been read while the device went: the next look tells.
+        # A missing fact may have been read while the device disappeared; the next check decides.
         if any(now for _, now in changed.values()):
             raise DriveError(
                 f"{self._identity.path} is no longer the same drive: {_changes(changed)}",
@@ -313,7 +307,7 @@ class BlockDrive(RealDrive):
             self._rating.check(self._identity.path, self._written_bytes(self.counters()))
 
     def _gone(self, cause: DriveError | None) -> DriveError:
-        """Say that the kernel has no such device any more; facts are those of the I/O that found it out."""
+        """Return the error for a device that the kernel no longer has, with the facts of the failed I/O."""
         facts = {} if cause is None else {**cause.facts}
         return DriveError(
             f"{self._identity.path} is gone: it was unplugged, or its driver dropped it",
@@ -329,7 +323,7 @@ class BlockDrive(RealDrive):
         return now.written_bytes - self._began.written_bytes
 
     def _judge(self) -> None:
-        """Refuse if the drive has come into use, or does not bear the name that consent was given to."""
+        """Refuse if the drive is now in use, or consent was given for another identifier."""
         path, intent = self._identity.path, self._intent
         facts = held_facts(self._files, path, self._node, intent)
         if (refusal := in_use(facts)) is not None:
@@ -340,7 +334,7 @@ class BlockDrive(RealDrive):
             raise refusal.error(path)
 
     def _check_carried(self, judged: DeviceFacts) -> None:
-        """Refuse if there lies more on the device, now that it is claimed, than what was judged."""
+        """Refuse if the claimed device carries signatures that were not there when it was judged."""
         if self._intent.wipe_signatures or not judged.capacity_bytes:
             return
         path = Path(self._identity.path)
@@ -349,9 +343,9 @@ class BlockDrive(RealDrive):
             raise refusal.error(str(path))
 
     def _check_same(self) -> None:
-        """Refuse if what is held is another attachment, or stands on another disk, than what was judged."""
+        """Refuse if the held device is another attachment, or on another disk, than the judged one."""
         changed = changes_of(self._as_seen, self._node)
-        # What another drive would say is missing as well while this one's folder goes, file by file.
+        # Facts that are only missing mean that the sysfs folder is disappearing, file by file.
         if not there(self._node) or (changed and not any(now for _, now in changed.values())):
             raise self._gone(None)
         if changed:
@@ -378,7 +372,7 @@ def _changes(changed: dict[str, tuple[object, object]]) -> str:
 
 
 def _not_opened(path: Path, error: OSError) -> LabError:
-    """Say why the kernel does not give a device that the guard has found nothing against."""
+    """Return the error for a device that the guard accepts but the kernel does not open."""
     facts: dict[str, Any] = {"target": str(path), "errno": error.errno}
     if error.errno == errno.EBUSY:
         advice = "unmount it, and close what holds it (see lsblk and fuser)"

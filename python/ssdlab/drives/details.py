@@ -1,4 +1,4 @@
-"""All that is known about a real drive: from sysfs, from the drive's own replies, and from its drive record.
+"""Everything that a real drive reports, in sysfs and in its own replies.
 
 Each query is separate. A missing or invalid reply is listed in `unanswered` with the reason; nothing is
 guessed instead.
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NvmeDetails:
-    """Answers of an NVMe drive; None is in `Details.unanswered`."""
+    """Replies of an NVMe drive; None if it lacks the feature or did not answer (`Details.unanswered`)."""
 
     controller: nvme.Controller | None = None
     namespace: nvme.Namespace | None = None
@@ -39,7 +39,7 @@ class NvmeDetails:
 
 @dataclass(frozen=True, slots=True)
 class AtaDetails:
-    """Answers of a SATA drive; its temperature is of its statistics, else of its SMART attributes."""
+    """Replies of a SATA drive; the temperature is from the statistics, else from a SMART attribute."""
 
     device: ata.AtaDevice | None = None
     statistics: ata.AtaStatistics | None = None
@@ -48,7 +48,7 @@ class AtaDetails:
 
 @dataclass(frozen=True, slots=True)
 class ScsiDetails:
-    """Answers of a SCSI drive (SAS and others), and its link as the kernel shows it."""
+    """Replies of a SCSI drive (SAS and others), and its link as the kernel shows it."""
 
     characteristics: scsi.Characteristics | None = None
     provisioning: scsi.Provisioning | None = None
@@ -65,9 +65,9 @@ class Details:
     Attributes
     ----------
     zoned
-        Zone model (`host-managed`, `host-aware`, `device-managed`), or None for an ordinary drive.
+        Zone model (`host-managed`, `host-aware`, `device-managed`), or None for a conventional drive.
     unanswered
-        Unanswered queries, with the reasons.
+        Queries without a valid reply, each with the reason.
     """
 
     nvme: NvmeDetails | None = None
@@ -107,16 +107,12 @@ class _Queries:
 
 
 def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
-    """Query a block device for everything it reports; nothing is changed.
+    """Query a block device for everything it reports, without changing it.
 
     Parameters
     ----------
-    identity
-        Who it is.
     node
-        Its folder in sysfs.
-    port
-        The way to it.
+        The device's folder in sysfs.
     """
     queries = _Queries(port)
     disk = disk_of(node)
@@ -141,7 +137,7 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
 
 
 def zoned_of(kernel: str | None, drive: str | None) -> str | None:
-    """Return the zone model, from the kernel (`none` for ordinary) and the drive."""
+    """Return the kernel's zone model, or the drive's if the kernel reports none."""
     return kernel if kernel not in {None, "none"} else drive
 
 

@@ -1,15 +1,11 @@
 """The drive record: facts about a drive that only a person can supply, in a TOML file.
 
-A record is in the folder ``ssdlab/drives`` of the XDG configuration folder. It applies to drives with its
-model, and with its serial number if it has one; a record with serial number takes precedence. Example::
+Records are in the folder ``ssdlab/drives`` of the XDG configuration folder. A record applies to all drives of
+its model, or to one drive if it has a serial number. The record with the serial number takes precedence.
+Example::
 
-    model = "SAMSUNG MZQL23T8HCLS-00A07"
-    raw_bytes = "4096GiB"
-    nand = "176-layer TLC"
-    dwpd = 1.0
-    warranty_years = 5
-    hold_up_capacitance_uf = 1880
-    hold_up_voltage_v = 35
+    model = "SAMSUNG MZQL23T8HCLS-00A07" raw_bytes = "4096GiB" nand = "176-layer TLC" dwpd = 1.0
+    warranty_years = 5 hold_up_capacitance_uf = 1880 hold_up_voltage_v = 35
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ _DAYS_PER_YEAR = 365
 
 
 class DriveRecord(Frozen):
-    """A user's facts about a drive; None: unknown."""
+    """A user's facts about a drive; None means unknown."""
 
     noun = "entry of a drive record"
 
@@ -70,7 +66,9 @@ class DriveRecord(Frozen):
     purchased: date | None = Field(default=None, description="date of purchase")
 
     def hold_up_j(self) -> float | None:
-        """Return the energy of the hold-up capacitors in joules, 1/2 C V^2; an upper bound of what is usable.
+        """Return the energy of the hold-up capacitors in joules, 1/2 C V^2; None if unknown.
+
+        It is an upper bound of the usable energy.
 
         >>> DriveRecord(model="x", hold_up_capacitance_uf=1880, hold_up_voltage_v=35).hold_up_j()
         1.1515
@@ -88,12 +86,10 @@ class DriveRecord(Frozen):
         return round(self.dwpd * self.warranty_years * _DAYS_PER_YEAR * capacity_bytes)
 
     def spare_share(self, usable_bytes: int) -> float | None:
-        """Return (raw - usable) / raw; None where the raw capacity is not known."""
         return None if self.raw_bytes is None else (self.raw_bytes - usable_bytes) / self.raw_bytes
 
 
 def records_folder() -> Path:
-    """Return the folder of this user's records."""
     return config_folder() / "drives"
 
 
@@ -102,8 +98,8 @@ def find_record(model: str | None, serial: str | None, folder: Path | None = Non
 
     Raises
     ------
-    UsageError
-        A record is not TOML, or invalid; the error names the file.
+    UsageError, HostError
+        A record is not TOML, is invalid, or cannot be read; the error names the file.
     """
     if model is None:
         return None
@@ -123,7 +119,7 @@ def read_record(path: Path) -> DriveRecord:
     Raises
     ------
     UsageError, HostError
-        It is wrong, or cannot be read.
+        The record is invalid, or cannot be read.
     """
     content = read_toml(path, "drive record", "correct it, or move it out of the folder")
     try:

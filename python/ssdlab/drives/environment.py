@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON: host, rig file and drive record."""
+    """Return host, test platform (with the rig file, if given) and drive record as JSON."""
     from ssdlab.drives.drive_record import find_record
     from ssdlab.host.platform import read_platform
 

@@ -1,4 +1,4 @@
-"""From the drive named by a user to an open drive, or to a refusal."""
+"""Opens the drive that a user names, or refuses to."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Look:
     Attributes
     ----------
     identity
-        Who it is; for a file that is yet to be made, who it will be. None where there is nothing to identify.
+        Identity of the drive, or of the file that opening would create. None if there is nothing to identify.
     exists
-        False for a file that opening would make.
+        False for a file that opening would create.
     reading, writing
-        The guard's objections; for writing, given the consent.
+        The guard's objections, or None; `writing` takes the given consent into account.
     signatures
-        What lies on a block device: file systems, partition tables, members of arrays.
+        Signatures on a block device: file systems, partition tables, array members.
     """
 
     identity: Identity | None
@@ -76,27 +76,27 @@ def open_drive(
     text
         A block device (`/dev/nvme0n1`, any link to it), a file, or a simulated drive (`sim:tiny-test`).
     size
-        Bytes to make a file with; one that exists must have this size.
+        Bytes of a file to create; an existing file must have this size.
     destroy
-        Consent: the identifier of what may be overwritten (see `ssdlab drives`).
+        Consent: the identifier of the drive that may be overwritten (see `ssdlab drives`).
     wipe_signatures
-        Consent to losing a file system, partition table or array member that the device carries; its
-        signatures are wiped before the first write.
+        Consent to losing a file system, partition table or array member on the device. Its signatures are
+        wiped before the first write.
     endurance
-        Share of its rated endurance that may be written to a block device, or the bytes that may be written
-        to it or a file, and what of it is used up; by default `EnduranceCap()`.
+        Cap on the bytes written: a share of a block device's rated endurance, or bytes for a device or file.
+        It includes the bytes that earlier sessions wrote. By default `EnduranceCap()`.
     writing
         Whether writes and trims are intended.
     formats
-        Whether its LBA format is set before all else, by which a namespace without a size gets one.
+        Whether the LBA format is set before anything else. A namespace without a size gets one by this.
     allow_unwritten
-        Let reads go to parts of a file that were never written, and leave those as they are: this measures
-        the tool.
+        Allow reads of parts of a file that were never written, and leave these parts unwritten. Such reads
+        measure the tool, not the drive.
     on_tick
         Called with a snapshot about every 50 ms while a file is laid out.
     token
-        Of the run that is resumed, from the identity that its file had: a file of ours that it was
-        killed over needs no consent then.
+        Token of the run to resume, from its file's identity. If ssdlab was killed while it wrote its own
+        file, the file then needs no consent.
 
     Returns
     -------
@@ -108,9 +108,9 @@ def open_drive(
     UsageError
         The text names no drive, or a file that is missing and has no size.
     Refused
-        Mounted, in use, without consent, not ours: `reason` says which.
+        The drive is mounted or in use, consent is missing, or the file is not ours; `reason` says which.
     DriveError, HostError, Interrupted
-        It could not be opened, or its layout failed or was stopped.
+        The drive could not be opened, or its layout failed or was stopped.
     """
     if (given := _simulated(text)) is not None:
         from ssdlab.drives.simulated.drive import SimulatedDrive
@@ -158,7 +158,7 @@ def look(
     text, size, destroy, wipe_signatures, formats
         As for `open_drive`.
     files
-        The host; another root in tests.
+        The host; tests pass another root.
 
     Raises
     ------
@@ -189,12 +189,12 @@ def look(
 def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tuple[Look, ...]:
     """Inspect every disk of this host, sorted by name.
 
-    Disks without a size are listed too, but unused loop and similar devices are not.
+    Disks without a size are included, except unused loop and similar devices.
 
     Parameters
     ----------
     files
-        The host; another root in tests.
+        The host; tests pass another root.
     seen
         An earlier inspection of the whole host, if any.
     """
@@ -218,19 +218,20 @@ def tell(
     Parameters
     ----------
     identity
-        Who it is, as `look` found.
+        As `look` found it.
     files, port
-        The host, and the way to the drive; others for tests.
+        The host, and access to the drive; tests pass others.
 
     Returns
     -------
     tuple
-        None for what is no block device, and for a drive without a record.
+        Details and drive record. Both are None if the target is no block device; the record is None if there
+        is none.
 
     Raises
     ------
-    UsageError
-        The drive's record is wrong.
+    UsageError, HostError
+        A drive record is invalid, or cannot be read.
     """
     from ssdlab.drives.details import read_details
     from ssdlab.drives.drive_record import find_record
@@ -267,7 +268,7 @@ def _look_at_device(
 
 
 def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
-    """Return what a text says of a simulated drive; None if it names a real one."""
+    """Parse the text of a simulated drive; return None if it names a real one."""
     given = os.fspath(text)
     if not given.startswith(SIMULATED_PREFIX):
         return None
@@ -277,12 +278,12 @@ def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
 
 
 def check_no_profile(given: str) -> None:
-    """Refuse a profile's name without prefix, unless a file has that name.
+    """Refuse a profile's name without the prefix `sim:`, unless a file has that name.
 
     Raises
     ------
     UsageError
-        With the intended name.
+        The text is the name of a profile; the error suggests the name with the prefix.
     """
     if "/" in given or os.path.lexists(given):
         return
@@ -296,10 +297,10 @@ def check_no_profile(given: str) -> None:
 
 
 def _of_another(given: SimulatedText, destroy: str | None) -> Refusal | None:
-    """Return the error for consent to another drive: none is needed here, but a wrong one is a mistake."""
+    """Refuse consent to another drive: a simulated drive needs none, but a wrong one is a mistake."""
     try:
         named = None if destroy is None else _simulated(destroy)
-    except UsageError:  # of a drive that there is not
+    except UsageError:  # no such drive
         named = None
     if destroy is None or (named is not None and named.drive == given.drive):
         return None
@@ -318,7 +319,7 @@ def _check_no_size(given: SimulatedText, size: int | None) -> None:
 
 
 def resolved(text: str | os.PathLike[str]) -> str:
-    """Return the path that a text resolves to now, for repeated inspection; `sim:` unchanged."""
+    """Return the path that a text leads to now, for repeated inspection; `sim:` texts are unchanged."""
     if _simulated(text) is not None:
         return os.fspath(text)
     with _resolve(text) as place:
@@ -326,16 +327,16 @@ def resolved(text: str | os.PathLike[str]) -> str:
 
 
 def _resolve(text: str | os.PathLike[str], size: int | None = None) -> Place:
-    """Resolve a drive's name: a link to a device is followed, a link to a file is not.
+    """Resolve a drive's name, following a link to a device but not a link to a file.
 
-    With a size, it may be a file that is yet to be made.
+    With a size, the name may be that of a file to create.
     """
     given = os.fspath(text)
     if not given.strip():
         raise UsageError("no drive was named", "name a block device such as /dev/nvme0n1, or a file")
     if size is None:
         check_no_profile(given)
-    # Of os.path, as it never raises: an unknown user is left for the guard to find.
+    # `os.path.expanduser` never raises: the guard reports the path of an unknown user.
     place = find(Path(os.path.expanduser(given)))  # noqa: PTH111
     path = place.path
     if path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm") and not path.exists():
@@ -367,7 +368,10 @@ def _number(pin: Pin) -> str:
 
 
 def _future_identity(path: Path, size_bytes: int, files: HostFiles) -> Identity:
-    """Return what is known about a file without opening it: its block is that of the underlying device."""
+    """Return the identity of a file without opening it.
+
+    Its logical block is that of the device under the file system, or 4096 bytes if unknown.
+    """
     node = files.node(device_number(path.parent.stat().st_dev))
     beneath = None if node is None else block_identity(files, node)
     return Identity(

@@ -1,8 +1,8 @@
-"""The power-saving features of a block device: of the drive, and of its port.
+"""The power-saving features of a block device and of its port.
 
-Sources: NVMe Base 2.0c figure 275 (APSTA, byte 265), 276 (power state descriptors) and 5.27.1.8 (feature
-0Ch: for each state the one that it goes to, and after how long); ACS-5 7.13.7.35 ff. (words 76, 78 and 79:
-link power management); Documentation/scsi/link_power_management_policy.
+Sources: NVMe Base 2.0c figure 275 (APSTA, byte 265), figure 276 (power state descriptors) and 5.27.1.8
+(feature 0Ch: for each state, the next state and the idle time before it); ACS-5 7.13.7.35 ff. (words 76, 78
+and 79: link power management); Documentation/scsi/link_power_management_policy.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _NAME = "power features"
 
 
 def features_of(of: DriveSettings) -> PowerFeatures:
-    """Query a block device.
+    """Query the power-saving features of a block device.
 
     Raises
     ------
     Unsupported
-        It is no drive with power states: neither NVMe nor SATA.
+        The device has no power states: it is neither an NVMe nor a SATA drive.
     DriveError
-        It does not answer, or invalidly.
+        The drive does not answer, or its answer is invalid.
     """
     if of.is_nvme:
         return nvme_features(of)
@@ -42,7 +42,6 @@ def features_of(of: DriveSettings) -> PowerFeatures:
 
 
 def no_features(target: str, why: str) -> Unsupported:
-    """Return the error for a target without power states."""
     return Unsupported(
         f"{target} has no power states: {why}",
         "name an NVMe or SATA drive, or a simulated one",
@@ -52,7 +51,7 @@ def no_features(target: str, why: str) -> Unsupported:
 
 
 def nvme_features(of: DriveSettings) -> PowerFeatures:
-    """Query an NVMe drive's states, and its APST table."""
+    """Query an NVMe drive's power states and its APST table."""
     controller = setting.controller(of.port, _NAME, of.disk.name)
     after, lacks = dict[int, float](), []
     saving = None

@@ -1,13 +1,13 @@
 """A drive's ratings, and whether its simulation meets them.
 
-A profile has only physical parameters; ratings are results, in a file of their own, with the drive state and
-whether a parameter was fitted to them. A fitted rating only checks the fit; a predicted one tests the model.
+A profile has only physical parameters. Ratings are results and have a file of their own. Each rating has a
+drive state, and says whether a parameter was fitted to it. A fitted rating only checks the fit; a predicted
+one tests the model.
 
-Throughput, latency and power agree when they differ by no more than `TOLERANCE`. Ratings of random writes are
-floors, as makers rate them: the drive does at least this much. A model that does much more must say why. What
-was measured of a drive is no floor.
-Rated maxima of power are bounds: no load draws more. Neither floors, mixes nor power may choose a parameter
-(`_HELD_OUT`), so these stay predictions.
+Throughput, latency and power agree if they differ by at most `TOLERANCE`. Makers rate random writes as a
+minimum (floor): the drive does at least this much. If the model does much more, the rating must say why. A
+measured value is not a floor. Rated maximum power is a bound: no load draws more. No parameter may be fitted
+to floors, mixes or power (`_HELD_OUT`), so these stay predictions.
 
 Source: SNIA, Solid State Storage Performance Test Specification (a figure belongs to a drive state); Sargent,
 "Verification and validation of simulation models", Journal of Simulation 7 (2013) (data used to build a model
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
 
 TOLERANCE = 0.10
-"""How far model and rating may differ: makers round, and samples of one model differ by about as much."""
+"""Largest difference of model and rating, as a share: makers round, and samples of a model differ as much."""
 
 MetricName = Literal[
     "sequential_read_mb_s",
@@ -56,12 +56,10 @@ FAILED: frozenset[Verdict] = frozenset({"missed", "unexplained"})
 
 
 class RatedMetric(NamedTuple):
-    """The quantity of a rating."""
-
     title: str
     unit: str
     depth: int
-    """Commands in flight unless the rating says otherwise."""
+    """Queue depth, unless the rating has its own."""
 
 
 METRICS: dict[MetricName, RatedMetric] = {
@@ -78,7 +76,7 @@ METRICS: dict[MetricName, RatedMetric] = {
     "max_write_w": RatedMetric("highest power, writes", "W", 32),
     "idle_w": RatedMetric("power, idle", "W", 0),
 }
-"""Sequential I/Os are 128 KiB, random ones and those of the latencies 4 KiB."""
+"""Sequential I/Os have 128 KiB; random I/Os and those of latencies have 4 KiB."""
 
 _HELD_OUT: dict[MetricName, str] = {
     "random_write_iops": "a floor",
@@ -89,11 +87,11 @@ _HELD_OUT: dict[MetricName, str] = {
     "max_write_w": "a bound",
     "idle_w": "power, which a profile states and does not fit",
 }
-"""Metrics that no parameter may be chosen by, and what they are."""
+"""Metrics that no parameter may be fitted to, and what they are."""
 
 
 class Rating(Frozen):
-    """One figure that a maker or a reviewer states of a drive."""
+    """One figure that a maker or a reviewer states for a drive."""
 
     metric: MetricName = Field(description="rated metric, with its unit")
     value: float = Field(gt=0, description="the value, in the unit at the end of the metric's name")
@@ -116,22 +114,22 @@ class Rating(Frozen):
 
     @property
     def is_floor(self) -> bool:
-        """Whether it is a minimum: makers rate minima, reviewers measure values."""
+        """Whether the rating is a minimum: makers rate minima, reviewers measure values."""
         return self.metric == "random_write_iops" and self.source != "measurement"
 
     @property
     def is_bound(self) -> bool:
-        """Whether it is a maximum."""
+        """Whether the rating is a maximum."""
         return self.metric in ("max_read_w", "max_write_w")
 
     @property
     def use(self) -> Literal["fitted", "given", "predicted"]:
-        """Its role for the profile: only a predicted one tests the model."""
+        """Role of the rating for the profile; only a predicted rating tests the model."""
         return "fitted" if self.fitted_to else "given" if self.given else "predicted"
 
     @property
     def in_flight(self) -> int:
-        """Commands in flight to take it with."""
+        """Queue depth of the measurement that is compared with the rating."""
         return METRICS[self.metric].depth if self.depth is None else self.depth
 
     @model_validator(mode="after")
@@ -160,14 +158,14 @@ class Rating(Frozen):
 
 
 def _called(number: int, table: Mapping[str, object]) -> str:
-    """Return what a rating is called: its number among all, and its metric and state as the file has them."""
+    """Return the name of a rating in errors: its number, and metric and state as in the file."""
     words = [each for key in ("metric", "state") if isinstance(each := table.get(key), str)]
     return f"rating {number}" + (f" ({', '.join(words)})" if words else "")
 
 
 @contextmanager
 def _placed_in(place: str) -> Iterator[None]:
-    """Name the place of what is wrong."""
+    """Prefix errors with the place where they arose."""
     try:
         yield
     except UsageError as error:
@@ -175,7 +173,7 @@ def _placed_in(place: str) -> Iterator[None]:
 
 
 class Fact(Frozen):
-    """What is known of a drive that no figure shows."""
+    """A fact about a drive that no measured figure shows."""
 
     value: str | float | bool = Field(description="as a drive record has it")
     source: Literal["data-sheet", "review", "recalled", "assumed"] = Field(
@@ -185,7 +183,7 @@ class Fact(Frozen):
 
 
 class Ratings(Frozen):
-    """What the manufacturer rates one drive for."""
+    """Ratings of one drive, and other facts about it."""
 
     profile: str = Field(min_length=1, description="name of their profile")
     drive: dict[str, Fact] = Field(
@@ -195,13 +193,13 @@ class Ratings(Frozen):
 
     @classmethod
     def parse(cls, text: str, name: str = "the ratings") -> Self:
-        """Read ratings from TOML; `name` is what errors call it.
+        """Read ratings from TOML; `name` is their name in errors.
 
         Raises
         ------
         UsageError
-            No TOML, an unknown or missing key, a value out of bounds, or one metric twice in one state; it
-            says in which file, and of which rating.
+            The text is not TOML, a key is unknown or missing, a value is out of bounds, or a metric is rated
+            twice in one state. The error names the file and the rating.
         """
         parsed = parse_toml(text, name)
         tables = parsed.get("rating")
@@ -228,14 +226,14 @@ class Ratings(Frozen):
         return self
 
     def record(self) -> DriveRecord:
-        """Return the facts of the drive as a record; raises UsageError where that cannot have them."""
+        """Return the facts as a drive record; raises `UsageError` if a record cannot have them."""
         from ssdlab.drives.drive_record import DriveRecord
 
         values = {name: each.value for name, each in self.drive.items()}
         return DriveRecord.model_validate({"model": self.profile, **values})
 
     def _check_power(self) -> None:
-        """Refuse a drive that would draw less at work than at rest, or more than it ever does."""
+        """Refuse ratings that draw less power at work than when idle, or more than the maximum."""
         for low, high in (
             ("idle_w", "active_read_w"),
             ("idle_w", "active_write_w"),
@@ -261,7 +259,7 @@ class Unmeasured:
 
 @dataclass(frozen=True)
 class Judged:
-    """A rating beside what the model does. `ratio` is model to rating; None where nothing was measured."""
+    """A rating and the model's figure; `ratio` is model to rating, None if nothing was measured."""
 
     rating: Rating
     model: float | None
@@ -271,12 +269,11 @@ class Judged:
 
     @property
     def failed(self) -> bool:
-        """Whether it fails the check."""
         return self.verdict in FAILED
 
     @property
     def reason(self) -> str | None:
-        """What explains the verdict."""
+        """Explanation of the verdict, if there is one."""
         return {
             "surplus": self.rating.surplus,
             "unmet": self.rating.unmet,
@@ -290,10 +287,10 @@ def judge(rating: Rating, model: float | Unmeasured) -> Judged:
     Returns
     -------
     Judged
-        ``met``: within the tolerance, a floor that is reached, or a bound that is kept. ``surplus``: more
-        than a floor by over the tolerance, with a reason given; ``unexplained``: without one. ``unmet``: not
-        met, with a reason given; ``missed``: without one. ``unmeasured``: there is no figure, and
-        `Judged.reason` says why.
+        ``met``: within the tolerance; a floor is reached, a bound is kept. ``surplus``: above a floor by more
+        than the tolerance, with a reason in the rating. ``unexplained``: the same without a reason.
+        ``unmet``: not met, with a reason in the rating. ``missed``: the same without a reason.
+        ``unmeasured``: there is no figure, and `Judged.reason` says why.
 
     >>> floor = Rating(metric="random_write_iops", value=20_000, state="steady", source="data-sheet")
     >>> judge(floor, 21_000).verdict
@@ -326,7 +323,7 @@ _OF_RECORD: dict[str, MetricName] = {
     "rated_write_mb_s": "sequential_write_mb_s",
     "rated_idle_w": "idle_w",
 }
-"""Entries of a drive record, and what they rate. `rated_active_w` does not say in which direction."""
+"""Metric of each rating in a drive record; `rated_active_w` is missing, as it names no direction."""
 
 
 class Rated(Stored):
@@ -339,12 +336,12 @@ class Rated(Stored):
 
 
 def rated_values(identity: Identity) -> tuple[Rated, ...]:
-    """Return a drive's ratings; none if not recorded.
+    """Return a drive's ratings from its profile or drive record; none if there are none.
 
     Raises
     ------
-    UsageError
-        The drive's record says what it must not.
+    UsageError, HostError
+        A drive record is invalid, or cannot be read.
     """
     return _of_profile(identity) if identity.kind == "sim" else _of_record(identity)
 
@@ -357,7 +354,7 @@ def _of_record(identity: Identity) -> tuple[Rated, ...]:
         return ()
     found = [(metric, getattr(record, name)) for name, metric in _OF_RECORD.items()]
     if record.rated_active_w is not None:
-        # One figure for both directions: each is compared with it.
+        # One figure for both directions: reads and writes are both compared with it.
         found += [(metric, record.rated_active_w) for metric in ("active_read_w", "active_write_w")]
     return tuple(
         Rated(metric=metric, value=float(value), source="drive record")
@@ -367,7 +364,7 @@ def _of_record(identity: Identity) -> tuple[Rated, ...]:
 
 
 def ratings_of(profile: str) -> Ratings | None:
-    """Return what a profile's drive is rated for; None: no ratings of it come with ssdlab."""
+    """Return the ratings of a profile's drive; None if ssdlab has none for it."""
     from ssdlab.drives.simulated.profiles import shipped_ratings
 
     text = shipped_ratings().get(profile)

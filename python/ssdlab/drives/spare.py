@@ -1,7 +1,7 @@
 """How much of a drive's flash is spare, if on record, and what a share of spare means.
 
-A share of spare is one of the raw flash where that is on record, else of what the user can address, and then
-said to be that: no raw size is guessed from a capacity, by the next power of two or otherwise.
+A share of spare refers to the raw flash if that is on record, else to the user capacity. The source is always
+stated. No raw size is guessed from the capacity, such as the next power of two.
 """
 
 from __future__ import annotations
@@ -24,18 +24,16 @@ class Spare:
     Attributes
     ----------
     share
-        Of the flash that can hold data, the share that is not the user's; None: not known.
+        Share of the flash for data that the user cannot address; None if unknown.
     raw_bytes
-        That flash; None: not known.
-    source
-        Who says so.
+        Bytes of that flash; None if unknown.
     cache_bytes
-        Memory that may hold writes back; None: not known.
+        Memory that may hold back writes; None if unknown.
     one_bit_cache
-        Whether writes go to an SLC cache first; None: not known.
+        Whether writes go to an SLC cache first; None if unknown.
     placeable
-        Whether the steady state of random writes can be placed into it; None of a real drive, which has to be
-        written.
+        Whether the steady state of random writes can be placed by computation. None for a real drive, which
+        has to be written.
     """
 
     share: float | None
@@ -47,12 +45,12 @@ class Spare:
 
 
 def spare_of(identity: Identity) -> Spare:
-    """Return what the profile of a simulated drive, or the record of a real one, says.
+    """Return the spare of a drive, from its profile if simulated, else from its drive record.
 
     Raises
     ------
-    UsageError
-        A drive record is wrong.
+    UsageError, HostError
+        A drive record is invalid, or cannot be read.
     """
     if identity.capabilities.made_to_order:
         return spare_of_simulated(identity.path)
@@ -66,12 +64,12 @@ def spare_of(identity: Identity) -> Spare:
 
 
 def spare_of_simulated(text: str) -> Spare:
-    """Return what the profile of a simulated drive says, which need not be made for it.
+    """Return the spare of a simulated drive from its profile, without creating the drive.
 
     Raises
     ------
     UsageError
-        It is no text of a simulated drive, or there can be no such drive.
+        The text is not that of a simulated drive, or no such drive is possible.
     """
     from ssdlab.drives.simulated.profiles import check_profile
     from ssdlab.drives.simulated.text import SimulatedText
@@ -90,9 +88,9 @@ def spare_of_simulated(text: str) -> Spare:
 
 
 def usable_bytes(share: float, capacity_bytes: int, raw_bytes: int | None) -> int:
-    """Return the usable bytes if a share is to be spare: of raw flash if known, else of the capacity.
+    """Return the usable bytes for a share of spare: of raw flash if known, else of the capacity.
 
-    It can exceed the capacity if the drive already has more spare.
+    The result can exceed the capacity if the drive already has more spare.
 
     >>> usable_bytes(0.25, 240, 256), usable_bytes(0.25, 240, None)
     (192, 180)

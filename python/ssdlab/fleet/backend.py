@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Queued:
-    """A back end's state of a job that has not ended.
+    """State of a job that has not ended, as its back end reports it.
 
     Attributes
     ----------
     state
         ``waiting``, ``running`` or ``held``.
     host
-        Where it runs; empty while it waits.
+        Host that runs it; empty while it waits.
     reason
         Why it waits or is held, in words.
     """
@@ -33,30 +33,32 @@ class Queued:
 
 
 class Backend(Protocol):
-    """Brings jobs to hosts."""
+    """Runs jobs on their hosts."""
 
     name: BackendName
 
     def check(self, plan: FleetPlan, jobs: Sequence[FleetJob]) -> None:
-        """Refuse a plan that it cannot run, before anything starts.
+        """Refuse a plan that the back end cannot run, before anything starts.
 
         Raises
         ------
         Refused, HostError
-            What is missing, by name.
+            Something is missing; the error names it.
         """
 
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
-        """Submit jobs; return its name for each. Returns at once, or when all have ended.
+        """Submit jobs, and return the back end's name for each, by job.
+
+        Slurm returns at once; the local back end returns when all jobs have ended.
 
         Raises
         ------
         HostError
-            It accepted none, or not all.
+            The back end did not accept all jobs.
         """
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
-        """Return the state of each job that has not ended."""
+        """Return the state of each job that has not ended, by job."""
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
-        """End jobs as Ctrl-C would: their runs can be resumed."""
+        """Stop jobs as Ctrl-C would; their runs can be resumed."""

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def begin(
     plan: FleetPlan, *, destroy_all: int | None, backend: str | None, wipe_signatures: bool = False
 ) -> FleetFolder:
-    """Run a plan; returns when the back end does.
+    """Start a plan, and return its folder when the back end returns.
 
     Raises
     ------
     Refused
-        The plan is not this user's, consent is missing or of another number of drives, the plan was begun
-        before, or the back end cannot carry it out; nothing was begun then.
+        The plan is another user's, or was started before. Or consent is missing or is for another number of
+        drives, or the back end cannot run the plan. Nothing was started.
     """
     plan.check_seal()
     check_consent(plan, destroy_all, wipe_signatures=wipe_signatures)
@@ -36,7 +36,7 @@ def begin(
     check_clock(library)
     _check_quarantine(plan, library)
     chosen.check(plan, plan.jobs)
-    folder = FleetFolder.make(plan)  # a plan that is refused leaves nothing behind
+    folder = FleetFolder.make(plan)  # after all checks: a refused plan leaves no folder
     if folder.submitted() is not None:
         raise Refused(
             f"plan {plan.plan_id} was started before",
@@ -63,8 +63,8 @@ def resume(
     Raises
     ------
     Refused
-        The plan or its folder is not this user's, the consent that it was begun with does not count here and
-        none is given anew, or the back end cannot carry the jobs out.
+        The plan or its folder is another user's. Or its consent does not count here and was not given again,
+        or the back end cannot run the jobs.
     """
     folder.check_private()
     plan = folder.plan
@@ -89,12 +89,12 @@ def resume(
 def cancel(folder: FleetFolder) -> int | None:
     """Start no more jobs, and stop running ones; return how many were asked to stop.
 
-    None if all jobs have succeeded.
+    Return None if all jobs have succeeded.
 
     Raises
     ------
     Refused
-        The plan's folder is not this user's.
+        Another user owns the plan's folder.
     """
     folder.check_private()
     if all(each.state == "finished" for each in status_of(folder)):

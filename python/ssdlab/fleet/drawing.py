@@ -1,7 +1,7 @@
 """The charts of the fleet's page, as inline SVG without scripts.
 
-The report's renderer gives each run a colour; here only a few named ones among thousands of drives must be
-distinguished. Colours come from the style sheet.
+The report's renderer gives each run a colour. Here only a few named drives among thousands must stand out, so
+colours come from the style sheet.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NS = 1e9
 
 
 def rate_over_time(path: Path) -> list[tuple[float, float]]:
-    """Return seconds of measured time and I/Os a second, at most `POINTS_MAX` points of equal time.
+    """Return pairs of measured time in seconds and IOPS, at most `POINTS_MAX`, at equal intervals.
 
-    Steps follow one another without the pauses between them; streams and directions are added up.
+    Pauses between steps are left out. Streams and directions are added up.
 
     Raises
     ------
     Refused
-        The run is damaged, or has no interval rows.
+        The run is damaged, or has no table of interval rows.
     """
     import numpy as np
 
@@ -60,15 +60,15 @@ DOTS_MAX = 400
 """Maximum dots; more are thinned evenly by rank, except named drives."""
 TICKS = 6
 _DIGITS = range(3, 9)
-"""Of the label of a tick: as many as tell it from the others."""
+"""Numbers of digits to try, until all tick labels differ."""
 _HEIGHT = 240
 _JITTER = 0.618_033_988_749_895
-"""The golden ratio: consecutive dots are spread over the row's height without a pattern."""
+"""From the golden ratio: spreads consecutive dots over the row's height without a pattern."""
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of drives: their values, and the names of labelled ones."""
+    """A row of drives: the values of unlabelled drives, and value and name of labelled ones."""
 
     name: str
     values: tuple[float, ...]
@@ -77,7 +77,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Line:
-    """A line over x and y; `low` and `high`, if given, are drawn as a band."""
+    """A line of points (x, y). `band` holds (x, low, high), and is drawn as an area."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -98,7 +98,7 @@ class _Scale:
 
 
 def strips(rows: Sequence[Strip], words: Words, limits: tuple[float, float], described: str) -> Markup:
-    """Draw box and strip of each row over one axis; drives beyond the dashed limits are named."""
+    """Draw each row as a box plot with dots, over one axis with dashed limits; label the named drives."""
     inside = [each for each in limits if math.isfinite(each)]
     every = [*(value for row in rows for value in (*row.values, *(value for value, _ in row.named))), *inside]
     low, high = min(every), max(every)
@@ -118,7 +118,7 @@ def strips(rows: Sequence[Strip], words: Words, limits: tuple[float, float], des
 def lines(
     found: Sequence[Line], words: Words, across: Words, described: str, *, counted: bool = False
 ) -> Markup:
-    """Draw lines over two axes, each named at its end; `counted` axes have whole ticks."""
+    """Draw lines over two axes, each named at its end; with `counted`, the x axis has whole ticks."""
     xs = [point[0] for line in found for point in (*line.points, *line.band)]
     ys = [y for line in found for _, *values in (*line.points, *line.band) for y in values]
     margin = 0.08 * (max(ys) - min(ys)) or 0.02 * abs(max(ys)) or 1.0
@@ -136,7 +136,7 @@ def lines(
 
 
 def ticks(low: float, high: float, *, counted: bool = False) -> list[float]:
-    """Return round values between two; whole ones if counted.
+    """Return round values from `low` to `high`; whole numbers if `counted`.
 
     >>> ticks(0.9, 3.2)
     [1.0, 1.5, 2.0, 2.5, 3.0]
@@ -151,7 +151,7 @@ def ticks(low: float, high: float, *, counted: bool = False) -> list[float]:
 
 
 def labelled(values: Sequence[float], words: Words) -> list[tuple[float, str]]:
-    """Return ticks with labels, with enough digits to be distinct.
+    """Return ticks with labels that have enough digits to differ.
 
     >>> labelled([47_900, 47_950], lambda value, digits: f"{value:.{digits}g}")
     [(47900, '4.79e+04'), (47950, '4.8e+04')]
@@ -192,7 +192,7 @@ def _strip(row: Strip, x: _Scale, y: float) -> Iterable[str]:
 
 
 def _free(taken: list[tuple[float, float]], at: float, name: str, y: float) -> float:
-    """Return a height for a name that no name before it has: above the dot, below it, further above."""
+    """Return a height at which a name covers no earlier name: near the dot, above or below it."""
     half = 4.0 * len(name)
     for height in (y - 9, y + 19, y - 21, y + 31):
         if all(abs(at - other) > half + 20 or height != used for other, used in taken):

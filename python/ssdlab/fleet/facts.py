@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest
 
 HOTTER_C = 5.0
-"""Drives of one model in one room differ by less, by their place in the airflow."""
+"""Difference in degrees C from typical drives. Airflow in one room causes smaller differences."""
 LESS_SHARE = 0.1
-"""Less spare, or a slower link, by this share of the typical one's."""
+"""A spare or link speed that is lower than typical by more than this share is a likely reason."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,12 @@ class Facts:
 
     Attributes
     ----------
-    serial, firmware
-        As the drive says them.
     hottest_c
-        Highest temperature during the run.
+        Highest temperature during the run, in degrees C.
     throttled
         Whether heat slowed it.
     link_mb_s
-        Minimum throughput of its link.
+        Lowest throughput of its link.
     spare_pct
         Spare left, as reported by an NVMe drive; for a simulated one, its effective spare.
     """
@@ -59,7 +57,7 @@ def facts_of(path: Path) -> Facts:
     Raises
     ------
     Refused
-        It is damaged.
+        The run is damaged.
     """
     run = RunFolder(path)
     steps = run.steps()
@@ -78,11 +76,11 @@ def facts_of(path: Path) -> Facts:
 
 
 FEW = 0.25
-"""A reason that more of the typical drives have as well explains nothing."""
+"""Maximum share of typical drives with the same property; a more common property explains nothing."""
 
 
 def likely_reasons(own: Facts, typical: Sequence[Facts]) -> tuple[str, ...]:
-    """Return what a drive has and few typical drives have that may explain its figures; empty if nothing."""
+    """Return properties that few typical drives share and that may explain a drive's figures."""
     return tuple(each for look in (_heat, _firmware, _link, _spare) for each in look(own, typical))
 
 

@@ -1,8 +1,8 @@
-"""Consent to what a plan destroys: given on the command line, kept with the plan, sealed by the user's key.
+"""Consent to a plan's data loss: given on the command line, kept with the plan, sealed by the user's key.
 
-No file of a fleet gives consent. `ssdlab fleet run` gets it, and passes it on in each job's command line. For
-`ssdlab fleet resume` it is kept with the plan, for that plan in that folder, like a run's consent
-(`ssdlab.runs.consent_record`).
+No selection or plan can give consent. `ssdlab fleet run` takes it, and passes it on in each job's command
+line. For `ssdlab fleet resume` it is stored with the plan, and counts for that plan in that folder only, like
+a run's consent (`ssdlab.runs.consent_record`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PURPOSE = "consent of a fleet"
 
 
 class FleetConsent(Stored):
-    """What may be lost."""
+    """Consent to the loss of data on the drives of a plan."""
 
     at: str
     plan: str = Field(description="SHA-256 of the plan it was given for")
@@ -48,7 +48,7 @@ def check_consent(plan: FleetPlan, destroy_all: int | None, *, wipe_signatures: 
     Raises
     ------
     Refused
-        Consent is missing, or of another number of drives.
+        Consent is missing, is for another number of drives, or `wipe_signatures` does not fit the plan.
     """
     count = len(plan.destroyed)
     if count != (destroy_all or 0):
@@ -74,7 +74,7 @@ def check_consent(plan: FleetPlan, destroy_all: int | None, *, wipe_signatures: 
 
 
 def record_consent(path: Path, plan: FleetPlan, *, wipe_signatures: bool) -> FleetConsent:
-    """Record the consent; `path` is the folder of the plan.
+    """Seal the consent and store it in the plan's folder.
 
     Raises
     ------
@@ -96,12 +96,12 @@ def record_consent(path: Path, plan: FleetPlan, *, wipe_signatures: bool) -> Fle
 
 
 def standing_consent(path: Path, plan: FleetPlan) -> FleetConsent:
-    """Return the consent that a plan was started with.
+    """Return the stored consent with which a plan was started.
 
     Raises
     ------
     Refused
-        There is no valid one, so it must be given again.
+        There is no valid consent, so it must be given again.
     """
     with library_errors(path), private_folder(path) as folder:
         found = _read(folder)

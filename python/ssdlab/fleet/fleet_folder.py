@@ -2,14 +2,14 @@
 
 ::
 
-    .fleet/PLAN_ID/plan.json            the plan, sealed by who made it
-    .fleet/PLAN_ID/consent.json         consent to what it destroys, sealed by who began it
+    .fleet/PLAN_ID/plan.json            the plan, sealed by the user who made it
+    .fleet/PLAN_ID/consent.json         consent to data loss, sealed by the user who started the plan
     .fleet/PLAN_ID/attempts/0001-1.json the first attempt at job 0001: host, process, how it ended
-    .fleet/PLAN_ID/logs/0001.log        what its attempts printed
+    .fleet/PLAN_ID/logs/0001.log        output of its attempts
     .fleet/PLAN_ID/submitted.json       back end, and the back end's own names of the jobs
-    .fleet/PLAN_ID/cancelled            there once the plan was cancelled
+    .fleet/PLAN_ID/cancelled            exists once the plan was cancelled
 
-Progress and end of a run are in its own folder, not here.
+Progress and end of a run are in the run's own folder, not here.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Attempt(Stored):
 
 
 BackendJob = Annotated[str, StringConstraints(pattern=r"^[0-9]*$")]
-"""A back end's number of a job, an argument of its programs; empty if it has none."""
+"""A job's number at the back end, passed as an argument to its programs; empty if it has none."""
 
 
 class Submitted(Stored):
@@ -85,18 +85,17 @@ class FleetFolder:
 
     Attributes
     ----------
-    path
-        The folder.
     plan
-        The plan, read once. Its owner is not verified before `check_private` and the plan's `check_seal`.
+        The plan, read once. Call `check_private` and the plan's `check_seal` to verify its owner.
     consent
         Consent to data loss, as given or found; None: none.
 
     Raises
     ------
     UsageError, HostError
-        It cannot be read. Refused
-        Its content is not a plan, or another folder's plan.
+        The folder cannot be read.
+    Refused
+        Its file is not a plan, or is the plan of another folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,14 +121,14 @@ class FleetFolder:
 
     @classmethod
     def make(cls, plan: FleetPlan) -> FleetFolder:
-        """Store a plan in its library; an existing one stays.
+        """Store a plan in its library; an existing copy is kept.
 
         Raises
         ------
         HostError
             The library cannot be written.
         Refused
-            Others can change the folder, or another plan is in it.
+            Other users can change the folder, or another plan is in it.
         """
         path = Path(plan.library) / FLEET / plan.plan_id
         with library_errors(path):
@@ -143,14 +142,14 @@ class FleetFolder:
         return made
 
     def check_private(self) -> None:
-        """Refuse it unless it is ours, and no other user can change it or its content.
+        """Refuse the folder unless this user owns it, and no other user can change it or its content.
 
         Raises
         ------
         Refused
-            With what others could change.
+            Other users could change something; the error names it.
         HostError
-            It cannot be looked at.
+            The folder cannot be read.
         """
         with library_errors(self.path), private_folder(self.path) as folder:
             folder.check_plain(ATTEMPTS, LOGS)
@@ -161,12 +160,12 @@ class FleetFolder:
                     read_private(folder, name)
 
     def check_plan(self, digest: str) -> None:
-        """Refuse it unless its plan has this digest.
+        """Refuse the folder unless its plan has this digest.
 
         Raises
         ------
         Refused
-            It holds another one.
+            It holds another plan.
         """
         if self.plan.digest != digest:
             raise Refused(
@@ -179,7 +178,7 @@ class FleetFolder:
     def job_command(self, job: FleetJob) -> list[str]:
         """Return a back end's command for a job.
 
-        It includes what the host must not take from a file: the plan's digest and the consent.
+        It includes the plan's digest and the consent, which the host must not take from a file.
         """
         words = [str(self.path), job.name, f"--plan={self.plan.digest}"]
         if self.consent is not None and job.serial in self.consent.destroyed and job.writes:
@@ -190,20 +189,17 @@ class FleetFolder:
 
     @property
     def library(self) -> Path:
-        """The library that it lies in."""
         return self.path.parent.parent
 
     def command(self, verb: str) -> str:
-        """Return a complete fleet command on this plan, for hints."""
         return f"ssdlab fleet {verb} {self.plan.plan_id}{library_words(self.library)}"
 
     @property
     def cancelled(self) -> bool:
-        """Whether no more jobs are to start."""
         return (self.path / CANCELLED).exists()
 
     def cancel(self, *, again: bool = False) -> None:
-        """Start no more jobs; with `again`, allow it again."""
+        """Forbid that more jobs start; with `again`, allow it again."""
         with library_errors(self.path), HeldFolder(self.path, writing=True) as folder:
             if again:
                 folder.remove(CANCELLED)
@@ -211,12 +207,11 @@ class FleetFolder:
                 folder.replace(CANCELLED, b"")
 
     def submitted(self) -> Submitted | None:
-        """Return its submission to a back end; None before."""
         with library_errors(self.path), HeldFolder(self.path) as folder:
             return self._stored(Submitted, folder, SUBMITTED) if folder.exists(SUBMITTED) else None
 
     def note_submitted(self, backend: str, jobs: Mapping[str, str]) -> None:
-        """Record a back end's names of the jobs, in addition to earlier ones."""
+        """Record a back end's names of jobs, in addition to earlier ones."""
         before = self.submitted()
         if before is None or before.backend != backend:
             before = Submitted(backend=backend)
@@ -236,22 +231,20 @@ class FleetFolder:
         return {job: sorted(tries, key=lambda each: each.number) for job, tries in found.items()}
 
     def write_attempt(self, attempt: Attempt) -> None:
-        """Record an attempt, replacing its earlier record."""
         with library_errors(self.path), HeldFolder(self.path / ATTEMPTS, writing=True) as folder:
             folder.replace(f"{attempt.job}-{attempt.number}.json", attempt.model_dump_json(indent=1))
 
     def may_retry(self, attempts: Sequence[Attempt]) -> bool:
-        """Whether the last attempt at a job failed, and the plan lets it begin again."""
+        """Return whether the last attempt at a job failed, and the plan allows another."""
         failed = sum(each.failed for each in attempts)
         return bool(attempts) and attempts[-1].failed and failed <= self.plan.retries and not self.cancelled
 
     def next_attempt(self, job: str) -> int:
-        """Return the number of the next attempt at a job."""
         names = (self.path / ATTEMPTS).glob(f"{job}-*.json")
         return max((int(path.stem.rpartition("-")[2]) for path in names), default=0) + 1
 
     def _stored(self, kind: type[_Kept], folder: HeldFolder, name: str) -> _Kept:
-        """Read what the fleet keeps of a plan; damage is refused by the file's name."""
+        """Read a file of the plan's folder; refuse a damaged one by its name."""
         path = folder.path / name
         try:
             return kind.model_validate_json(folder.read_bytes(name))
@@ -264,9 +257,9 @@ class FleetFolder:
 
 
 def find_fleet(text: str, library: Path) -> FleetFolder:
-    """Return the folder that PLAN means: an id in the library, its prefix, `last`, or a plan's file.
+    """Return the folder of a plan, by its id in the library, a prefix of it, `last`, or the plan's file.
 
-    A file of the working folder is meant if no id fits, or if written as a path: `./x`.
+    The text means a file if it has a slash (`./x`), or if no id fits and the file exists.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""A fleet's complete plan: every serial, host, work, duration and byte. Sealed by the user who made it.
+"""A fleet's complete plan: every serial, host, work, duration and byte count.
 
 A plan has only strict fields (`ssdlab.fleet.trusted_files`), no command lines. The data to be lost is not a
-field: it follows from the work. It has two seals: one of its file against damage, and one with the user's
-key, without which nothing starts.
+field: it follows from the work. A plan has two seals. One protects its file against damage. The other is made
+with the key of the user who made the plan, and nothing starts without it.
 """
 
 from __future__ import annotations
@@ -57,16 +57,17 @@ if TYPE_CHECKING:
     from ssdlab.lab.method import Params
     from ssdlab.runs.suites.ordering import SuiteOrder
 
-# The work of one job, in typed fields: its command and what it destroys follow from them.
+# The work of one job, in typed fields, from which its command and its data loss follow.
 #
-# No field gives consent, names another library or a file, and no word of the command comes as it stands.
+# No field gives consent, or names a file or another library. The command has no words taken from the file
+# unchecked.
 
 _FILE = "FILE"
-"""What stands for the value of a parameter that names a file (`Metavar`)."""
+"""Placeholder (`Metavar`) of parameters that name a file."""
 
 
 class Task(Stored):
-    """What one drive is to do."""
+    """The work of one job: a method or suite, with its options."""
 
     run: MethodName = Field(description="name of a method or suite")
     quick: bool = False
@@ -79,7 +80,7 @@ class Task(Stored):
     seed: int | None = Field(None, ge=0, lt=2**64)
 
     def words(self) -> tuple[str, ...]:
-        """Return the words of its command after `ssdlab run`, without the drive, consent and library."""
+        """Return the words of its command after `ssdlab run`, without drive, consent and library."""
         found: list[str] = [self.run]
         if self.quick:
             found.append("--quick")
@@ -104,17 +105,17 @@ class Task(Stored):
         Raises
         ------
         LabError
-            There is no such method here, or it does not take what is set.
+            The method or one of its settings does not exist in this ssdlab.
         """
         return _writes(self.model_dump_json(by_alias=True), drive)
 
     def order(self, drive: str, **own: Any) -> Order | SuiteOrder:  # noqa: ANN401 - fields of Order
-        """Return the order for a drive; `own` are its further fields.
+        """Return the order for a drive; `own` are further fields of the order.
 
         Raises
         ------
         UsageError
-            A method, a parameter or a variant that does not exist, or a parameter that names a file.
+            A method, a parameter or a variant does not exist, or a parameter names a file.
         """
         from ssdlab.lab.found import find_method
         from ssdlab.lab.suites import find_suite
@@ -146,7 +147,6 @@ class Task(Stored):
 
 
 def cap_words(cap: float | None) -> list[str]:
-    """Return the options for an endurance cap: a percentage, or whole bytes."""
     if cap is None:
         return []
     return ["--endurance-cap", str(cap) if isinstance(cap, int) else percent_text(Fraction(str(cap)))]
@@ -162,7 +162,7 @@ def _writes(task: str, drive: str) -> bool:
 
 
 def _refuse_files(parts: Mapping[str, Params]) -> None:
-    """Refuse parameters that name a file: what it holds is in no plan, and each host has its own."""
+    """Refuse parameters that name a file: no plan contains it, and each host may have another."""
     for params in parts.values():
         for name, field in type(params).model_fields.items():
             value = getattr(params, name)
@@ -206,7 +206,7 @@ class FleetJob(Stored):
 
     @property
     def writes(self) -> bool:
-        """Whether data on its drive will be lost by its work."""
+        """Whether its work loses the data on its drive."""
         return self.task.writes_to(self.drive)
 
     @property
@@ -217,7 +217,7 @@ class FleetJob(Stored):
 
 
 class FleetPlan(Stored):
-    """All jobs, and their common fields."""
+    """A plan of a fleet: all jobs, and their common fields."""
 
     schema_version: Literal["ssdlab.fleet-plan/2"] = Field(default=SCHEMA, alias="schema")
     plan_id: PlanId
@@ -252,12 +252,10 @@ class FleetPlan(Stored):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts, each once."""
         return tuple(dict.fromkeys(job.host for job in self.jobs))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of its content."""
         return hashlib.sha256(self._content()).hexdigest()
 
     def job(self, name: str) -> FleetJob:
@@ -266,7 +264,7 @@ class FleetPlan(Stored):
         Raises
         ------
         Refused
-            The plan has none of that name.
+            The plan has no such job.
         """
         for each in self.jobs:
             if each.name == name:
@@ -276,11 +274,11 @@ class FleetPlan(Stored):
         )
 
     def run_command(self, path: Path | str) -> str:
-        """Return the command that starts it from its file, with the needed consent."""
+        """Return the command that starts the plan from its file, with the needed consent."""
         return f"ssdlab fleet run {shlex.quote(str(path))}{self.consent_words()}"
 
     def consent_words(self) -> str:
-        """Return the options for consent to its data loss."""
+        """Return the options that give consent to the plan's data loss; empty if there is none."""
         wipe = " --wipe-signatures" if self.wiped else ""
         return f" --destroy-all {len(self.destroyed)}{wipe}" if self.destroyed else ""
 
@@ -290,9 +288,9 @@ class FleetPlan(Stored):
         Raises
         ------
         HostError
-            The state folder cannot keep a key.
+            The state folder cannot store a key.
         Refused
-            The key is not this user's alone.
+            Other users can access the key.
         """
         made = seal(self._content(), _PURPOSE)
         if made is None:
@@ -303,12 +301,12 @@ class FleetPlan(Stored):
         return self.model_copy(update={"key_seal": made})
 
     def check_seal(self) -> None:
-        """Refuse it unless this user sealed it on this host.
+        """Refuse the plan unless this user sealed it on this host.
 
         Raises
         ------
         Refused
-            Another user sealed it, or none: its fields may be forged.
+            It has no seal, or that of another user or host: its fields may be forged.
         """
         if not is_sealed(self._content(), _PURPOSE, self.key_seal):
             raise Refused(
@@ -319,7 +317,6 @@ class FleetPlan(Stored):
             )
 
     def as_text(self) -> str:
-        """Return the text of the plan's file."""
         return seal_document(self.model_dump_json(by_alias=True, indent=1))
 
     def _content(self) -> bytes:
@@ -334,8 +331,8 @@ def read_plan(path: Path) -> FleetPlan:
     UsageError, HostError
         There is no such file.
     Refused
-        It was changed after it was written, another ssdlab wrote it, or others can change it: they could put
-        another plan of the same user there.
+        The file was changed after it was written, another version of ssdlab wrote it, or other users can
+        change it. They could replace it by another plan of the same user.
     """
     place = user_path(path).absolute()
     try:
@@ -352,12 +349,12 @@ def read_plan(path: Path) -> FleetPlan:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place for a plan's file where others could put another.
+    """Refuse a path for a plan's file at which other users could replace the file.
 
     Raises
     ------
     Refused
-        With what they can change.
+        Other users can change the folder; the error says what they can change.
     UsageError, HostError
         There is no such folder.
     """
@@ -374,7 +371,7 @@ def parse_plan(data: bytes, path: Path) -> FleetPlan:
     Raises
     ------
     Refused
-        It is damaged, of another ssdlab, or has a field that does not fit.
+        The content is damaged, is from another version of ssdlab, or has an invalid field.
     """
     try:
         fields, _ = read_document(data, SCHEMA, sealed_since=1)
@@ -394,7 +391,7 @@ def parse_plan(data: bytes, path: Path) -> FleetPlan:
 
 
 def holds_of(drive: FleetDrive, host: str, work: Work, one_at_a_time: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the exclusive resources of a job on a drive, each prefixed by its kind."""
+    """Return the exclusive resources of a job on a drive, each with its kind, such as `drive:SERIAL`."""
     held = [f"drive:{drive.serial}"]
     if work.meter is not None:
         held.append(f"meter:{work.meter}")

@@ -1,9 +1,10 @@
-"""A host's checks of its drives, and of everything else before it starts a job.
+"""Checks by a host of its drives, and of all else before it starts a job.
 
-A drive at fault is mounted, missing, or in another slot. Jobs, Slurm's scripts (`slurm_files`) and `ssdlab
-fleet check` find them; the last result is in the library (`.fleet/health/HOST.json`), for `ssdlab fleet
-status`. A job that finds something not as planned ends with a message and exit status 2, before anything is
-written. It never fails the host: in a Slurm prolog that would take the whole node out of service.
+A drive is at fault if it is mounted, missing or in another slot. Jobs, Slurm's scripts (`slurm_files`) and
+`ssdlab fleet check` look for faults. The last result is stored in the library (`.fleet/health/HOST.json`) for
+`ssdlab fleet status`. A job that finds a deviation from its plan ends with a message and exit status 2,
+before anything is written. It never fails the host: in a Slurm prolog, that would take the whole node out of
+service.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 HEALTH = "health"
 _STANDING = frozenset({"mounted", "swap", "root", "held", "read-only", "empty", "fault"})
-"""What the guard has against a drive that no run of ours brings about; not that a run has it open."""
+"""The guard's objections that no run of ssdlab causes; a drive that a run has open is not at fault."""
 
 
 class Health(Stored):
@@ -62,7 +63,7 @@ class Health(Stored):
 def drive_fault(
     serial: str, slot: str, host: str, drives: Callable[[], Sequence[Look]] = list_drives
 ) -> tuple[Look | None, str]:
-    """Return the drive with a serial, and its fault; empty if none."""
+    """Return the drive with a serial (None: not attached), and its fault in words (empty: none)."""
     looks = [each for each in drives() if each.identity is not None]
     found = {serial_on(host, each.identity): each for each in looks if each.identity is not None}
     here = found.get(serial)
@@ -82,12 +83,12 @@ def drive_fault(
 def host_faults(
     library: Path, host: str, drives: Callable[[], Sequence[Look]] = list_drives
 ) -> dict[str, str]:
-    """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are.
+    """Return the faults of the drives in a host's inventory, by serial; simulated drives have none.
 
     Raises
     ------
     UsageError
-        There is no inventory of such a host.
+        The host has no inventory.
     """
     inventories = {each.host: each for each in inventories_in(library)}
     if host not in inventories:
@@ -102,7 +103,7 @@ def host_faults(
 
 
 def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
-    """Store a host's check.
+    """Store the result of a host's check.
 
     Raises
     ------
@@ -110,14 +111,14 @@ def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
         The library cannot be written.
     """
     text = Health(host=host, at=time.time(), faults=dict(faults)).model_dump_json(indent=1)
-    # Not held to be private: a prolog of Slurm is root, whoever the library belongs to, and what it says is
+    # The folder need not be private: Slurm's prolog runs as root whoever owns the library, and the content is
     # only shown.
     with library_errors(library), HeldFolder(library / FLEET / HEALTH, make=FOLDER_MODE) as folder:
         folder.replace(f"{host}.json", text)
 
 
 def known_faults(library: Path) -> dict[tuple[str, str], str]:
-    """Return all hosts' last faults, by host and serial; unreadable files are ignored."""
+    """Return the last known faults of all hosts, by host and serial; unreadable files are ignored."""
     found: dict[tuple[str, str], str] = {}
     with suppress(OSError, Refused), HeldFolder(library / FLEET / HEALTH) as folder:
         for name in folder.names():
@@ -137,7 +138,7 @@ _LOOK_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class Command:
-    """The command of a job: the words after `ssdlab`, or nothing where its run is finished."""
+    """The command of a job: the words after `ssdlab`, or nothing if its run is finished."""
 
     words: tuple[str, ...]
 
@@ -160,7 +161,7 @@ def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) 
             reason="no-consent",
             serial=job.serial,
         )
-    if job.drive.startswith(SIMULATED_PREFIX):  # keeps nothing, as its text names no state
+    if job.drive.startswith(SIMULATED_PREFIX):  # it keeps no data, as its text names no state file
         return ()
     wipe = ("--wipe-signatures",) if wipe_signatures else ()
     return ("--destroy", job.consent_id, *wipe)
@@ -173,7 +174,7 @@ def command_of(folder: FleetFolder, job: FleetJob, drive: str, consent: tuple[st
         place = ("--library", str(folder.library), "--run-id", job.run_id)
         method, *words = job.task.words()
         return Command(("run", method, drive, *words, *consent, *place))
-    if consent:  # what the run was begun with is what consent is for
+    if consent:  # consent is for the run as its manifest has it
         with private_folder(run) as held:
             read_private(held, MANIFEST)
     found = RunFolder(run)
@@ -189,7 +190,7 @@ def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Loo
     Raises
     ------
     Refused
-        Another version of ssdlab, another library, a clock that is off, or another drive.
+        The version of ssdlab, the library, the clock or the drive is not as planned.
     """
     check_version(folder.plan)
     check_shared(folder.plan)
@@ -198,12 +199,12 @@ def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Loo
 
 
 def check_version(plan: FleetPlan) -> None:
-    """Refuse a plan of another version of ssdlab.
+    """Refuse a plan that another version of ssdlab made.
 
     Raises
     ------
     Refused
-        With both versions.
+        The versions differ; the error names both.
     """
     ours = own_version()
     if plan.version != ours:
@@ -215,12 +216,14 @@ def check_version(plan: FleetPlan) -> None:
 
 
 def check_shared(plan: FleetPlan, within_s: float = SHARED_WITHIN_S) -> None:
-    """Refuse a library that is not the one of the plan; a file just made may take its time to be seen.
+    """Refuse the plan if this host does not see the plan's library.
+
+    Wait up to `within_s`, as a network file system may show a new file late.
 
     Raises
     ------
     Refused
-        What the plan's library holds is not seen from here.
+        The library's token is missing here, or is another one.
     """
     token = Path(plan.library) / FLEET / TOKEN
     until = time.monotonic() + within_s
@@ -250,7 +253,7 @@ def check_clock(library: Path, clock: Callable[[], float] = time.time) -> None:
     Raises
     ------
     Refused
-        With how far.
+        The clock is off by more than `MAX_FROM_FILES_S`; the error says by how much.
     """
     with fleet_folder(library) as folder:
         ahead = clock_ahead_s(folder, clock)
@@ -270,7 +273,7 @@ def check_drive(
     Raises
     ------
     Refused
-        What is wrong with it, or what is now where it was.
+        The drive is at fault; the error says what is wrong, or which drive is in its slot.
     """
     if job.drive.startswith(SIMULATED_PREFIX):
         return job.drive
@@ -290,7 +293,7 @@ def check_drive(
 
 
 def _slot_here(folder: FleetFolder, job: FleetJob) -> str | None:
-    """Return where a drive hangs on this host, if another host may do the job as well; None: as planned."""
+    """Return a drive's slot on this host, if the job was planned for another host; None: as planned."""
     if host_name() == job.host:
         return None
     found = inventories_in(folder.library, private=True)

@@ -1,7 +1,7 @@
 """The inventory of a host's drives: one file per host, in the shared library.
 
-The host itself writes it, which also shows that it sees the library (`library_token`), its clock's offset
-from the library's (`clock_ahead_s`), and its ssdlab version.
+The host itself writes the file, which shows that it sees the library (`library_token`). The file also has its
+clock's offset from the library's (`clock_ahead_s`) and its version of ssdlab.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ FLEET = ".fleet"
 INVENTORY = "inventory"
 TOKEN = "token"
 SHARED_WITHIN_S = 60.0
-"""A file made on another host is seen this late at most: the attribute cache of NFS holds for half of it."""
+"""Maximum seconds until a file made on another host is seen; NFS caches attributes for half of that."""
 MAX_CLOCK_S = 1.0
-"""Hosts whose clocks differ by more order their runs wrongly."""
+"""Maximum seconds between the clocks of two hosts; a larger difference could misorder their runs."""
 MAX_FROM_FILES_S = MAX_CLOCK_S / 2
-"""Maximum offset from the clock of the shared file system, so that two hosts keep the bound above."""
+"""Maximum offset from the clock of the shared file system, so that any two hosts meet `MAX_CLOCK_S`."""
 _IDENTITY = TypeAdapter(Identity)
 _HOST: TypeAdapter[str] = TypeAdapter(HostName)
 
 
 class FleetDrive(Stored):
-    """One drive of a host, as reported by the kernel or its text."""
+    """One drive of a host, as reported by the kernel, or by the text of a simulated drive."""
 
     serial: Serial = Field(description="serial, as used by the fleet; if it has none, host and name")
     text: DriveText = Field(description="its name on its host")
@@ -77,22 +77,21 @@ class FleetDrive(Stored):
 
     @property
     def who(self) -> Identity:
-        """The identity as the guard read it."""
+        """The drive's identity, as the guard read it."""
         return _IDENTITY.validate_python(self.identity)
 
     @property
     def simulated(self) -> bool:
-        """Whether it is a model of a drive."""
         return self.text.startswith(SIMULATED_PREFIX)
 
     @property
     def model(self) -> str:
-        """Its kind in words."""
+        """Model of the drive; its kernel name if unknown."""
         return self.who.model or self.who.name
 
 
 class Inventory(Stored):
-    """What one host has."""
+    """The drives of one host, and facts of the host."""
 
     schema_version: str = Field(default=SCHEMA, alias="schema")
     host: HostName
@@ -110,7 +109,6 @@ class Inventory(Stored):
 
 
 def own_version() -> str:
-    """Return the version of this ssdlab."""
     return tool_facts()["version"]
 
 
@@ -122,29 +120,27 @@ def take(
     *,
     drop: Sequence[str] = (),
 ) -> Inventory:
-    """Look at the drives of this host and write its inventory into the library.
+    """Look at the drives of this host, and write its inventory into the library.
 
-    What no look shows is kept of the inventory before: rack and simulated drives.
+    Rack and simulated drives are kept from the previous inventory.
 
     Parameters
     ----------
-    library
-        The library that all hosts share.
     simulated
         Texts of simulated drives that count as drives of this host; each has a `serial=`.
     host
-        Its name; by default `host_name()`.
+        Name of the host; by default `host_name()`.
     rack
-        Where it stands; None: as before.
+        Rack of the host; None: as before.
     drop
-        Serials that may be missing.
+        Serials of drives that may be missing.
 
     Raises
     ------
     UsageError
-        A text without a serial, two drives with one, or a serial to drop that there is not.
+        A simulated drive has no serial, or a serial to drop is attached or not in the inventory.
     Refused
-        A drive of the inventory before is gone, and is not to be dropped.
+        Two drives have one serial, or a drive of the previous inventory is missing and not to be dropped.
     HostError
         The library cannot be written.
     """
@@ -160,7 +156,7 @@ def take(
                 assert each.identity is not None
                 refused[each.identity.path] = f"{each.identity.path}: {misfit_text(error)}"
     before = None
-    with suppress(Refused):  # damaged: a new one is the way out
+    with suppress(Refused):  # damaged: the new one replaces it
         before = inventory_of(library, name)
     known = () if before is None else before.drives
     given = [_of_text(text) for text in simulated]
@@ -194,7 +190,7 @@ def checked_host(host: str | None) -> str:
     Raises
     ------
     UsageError
-        No host can be called so.
+        The name is not a valid host name.
     """
     name = host or host_name()
     try:
@@ -212,9 +208,9 @@ def _check_kept(
     drop: Sequence[str],
     attached: Set[str],
 ) -> None:
-    """Refuse that a drive is gone which is not to be dropped, and to drop one that there is not.
+    """Refuse a missing drive that is not to be dropped, and a serial to drop that is attached or unknown.
 
-    One that is attached and may not be written now is left out with its reason.
+    A drive that is attached but must not be written is not missing: the inventory lists it with the reason.
     """
     here, were = {each.serial for each in drives}, {each.serial for each in known}
     for serial in drop:
@@ -232,7 +228,7 @@ def _check_kept(
 
 
 def changes(before: Inventory, now: Inventory) -> list[str]:
-    """Say what differs between two inventories of a host: drives that came, went or moved, and its rack."""
+    """Return the differences between two inventories of a host in words: drives, slots, firmware, rack."""
     old, new = ({each.serial: each for each in one.drives} for one in (before, now))
     came = [f"new: {serial}" for serial in new if serial not in old]
     gone = [f"not kept: {serial}" for serial in old if serial not in new]
@@ -251,12 +247,12 @@ def changes(before: Inventory, now: Inventory) -> list[str]:
 
 
 def inventory_of(library: Path, host: str) -> Inventory | None:
-    """Return the inventory of one host; None: it has none.
+    """Return the inventory of one host; None if it has none.
 
     Raises
     ------
     Refused
-        It is damaged, or others can change it.
+        The file is damaged, or other users can change it.
     """
     path = library / FLEET / INVENTORY
     try:
@@ -273,8 +269,8 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
     Raises
     ------
     Refused
-        One is damaged, or others can change it; they are of different libraries, of different versions of
-        ssdlab, or their clocks differ by more than a second.
+        A file is damaged, or other users can change it. Or the hosts see different libraries, run different
+        versions of ssdlab, or have clocks that differ too much (`MAX_CLOCK_S`, `MAX_FROM_FILES_S`).
     """
     found = inventories_in(library, private=True)
     _check_alike(
@@ -291,19 +287,17 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
 
 
 def inventories_in(library: Path, *, private: bool = False) -> tuple[Inventory, ...]:
-    """Return the inventories of all hosts as they are, by their names.
+    """Return the inventories of all hosts, by name, without comparing them.
 
     Parameters
     ----------
-    library
-        The library.
     private
-        Whether commands follow from them: then no other user may be able to change them.
+        Whether to refuse files that other users can change; needed if commands are made from them.
 
     Raises
     ------
     Refused
-        One is damaged, or not private.
+        A file is damaged, or not private.
     """
     path = library / FLEET / INVENTORY
     try:
@@ -319,14 +313,14 @@ def inventories_in(library: Path, *, private: bool = False) -> tuple[Inventory, 
 
 
 def fleet_folder(library: Path) -> HeldFolder:
-    """Return the fleet's own folder in a library, made where it is missing.
+    """Open the fleet's own folder in a library; create it if it is missing.
 
     Raises
     ------
     HostError
         The library cannot be written.
     Refused
-        Others than this user and root can change it.
+        Users other than this one and root can change it.
     """
     with library_errors(library):
         return private_folder(library / FLEET, make=True)
@@ -372,15 +366,14 @@ def serial_on(host: str, who: Identity) -> str:
 
 
 def _guarded(found: Look) -> str:
-    """Return why a drive may not be written, in words; nothing where consent is all that it takes."""
+    """Return why a drive may not be written, in words; empty if it needs only consent."""
     guard = found.writing
     return "" if guard is None or guard.reason == "no-consent" else guard.what
 
 
 def drive_found(found: Look, host: str) -> FleetDrive:
-    """Return a fleet's record of an attached drive."""
     who = found.identity
-    assert who is not None  # what is listed is there
+    assert who is not None  # listed drives have one
     node = Path("/sys/class/block") / who.name.replace("/", "!")
     return FleetDrive(
         serial=serial_on(host, who),
@@ -408,18 +401,17 @@ def _of_text(text: str) -> FleetDrive:
 
 
 def plain_identity(who: Identity) -> dict[str, JsonValue]:
-    """Return an identity as JSON holds it."""
     return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(who).items()}
 
 
 def _link_of(node: Path, transport: str | None) -> str:
-    """Return what a drive shares with others on its way: the switch of PCIe drives, or the controller."""
+    """Return the PCIe switch, or the controller, that a drive shares with others; empty if unknown."""
     function = pci_device_of(node.resolve())
     if function is None:
         return ""
     if transport != "pcie":
         return function.name
-    upstream = function.parent.parent  # above the port that it hangs on: of a switch, another function
+    upstream = function.parent.parent  # above the drive's port: another PCI function if it is a switch
     return upstream.name if pci_device_of(upstream) == upstream else ""
 
 
@@ -463,7 +455,7 @@ def check_ahead(host: str, ahead_s: float) -> None:
     Raises
     ------
     Refused
-        With how far.
+        The clock is off by more than `MAX_FROM_FILES_S`; the error says by how much.
     """
     if abs(ahead_s) > MAX_FROM_FILES_S:
         raise Refused(

@@ -1,7 +1,7 @@
-"""The back end of one host, without setup: runs jobs in parallel that do not disturb each other.
+"""The back end of one host: runs jobs in parallel if they share no resource. It needs no setup.
 
-It works while its command runs. Ctrl-C also stops its jobs, which can be resumed. If it is killed, its jobs
-continue; each holds its own run, so that resuming the plan finds them running.
+It works while its command runs. Ctrl-C also stops its jobs, which can be resumed. If the command is killed,
+its jobs continue. Each job locks its own run, so that resuming the plan finds it running.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
     from ssdlab.fleet.trusted_files import BackendName
 
-# What no two jobs of a host may have at once, of whatever plan or library: a lock for each thing.
+# Locks on resources that two jobs of a host must not use at once, whatever their plan or library.
 #
-# Within one plan its command sees to it; two plans know nothing of each other. So each thing that a job has
-# for itself (a drive, a meter, a link, a CPU) is a file in the state folder of the host, and who has the
-# thing has the lock of the file (flock(2)). The lock is handed down to the job's process: it lasts as long
-# as the job, also where the command that began it is killed, and no longer, however the job ends. Locks are
-# those of one user, as the state folder is.
+# The command of a plan keeps its own jobs apart, but does not know the jobs of other plans. So each exclusive
+# resource (a drive, a meter, a link, a CPU) has a file in the host's state folder. The job that uses the
+# resource has a lock on the file (flock(2)), which the job's process inherits. The lock lasts exactly as long
+# as the job, even if the command that started the job is killed. The state folder belongs to one user, and so
+# do the locks.
 
 NO_CPU = "cpu"
 """The reason if all CPUs are in use."""
@@ -48,19 +48,19 @@ _HOLDER_BYTES = 4096
 
 
 class Hold(Closing):
-    """Locked resources, until every process with the descriptors has closed them.
+    """Locks on resources, which last until every process that has the descriptors closes them.
 
     Attributes
     ----------
     descriptors
-        Descriptors of the locks; a process that inherits them also holds the resources.
+        Descriptors of the locks; a process that inherits them also holds the locks.
     """
 
     def __init__(self, descriptors: Sequence[int]) -> None:
         self.descriptors = tuple(descriptors)
 
     def close(self) -> None:
-        """Release them in this process."""
+        """Close the descriptors in this process."""
         taken, self.descriptors = self.descriptors, ()
         for each in taken:
             os.close(each)
@@ -72,11 +72,11 @@ def hold(things: Sequence[str], by: str, *, cpus: int = 0, of_cpus: int = 0) -> 
     Parameters
     ----------
     things
-        By their names, such as ``meter:scpi:10.0.0.9``.
+        Names of the resources, such as ``meter:scpi:10.0.0.9``.
     by
         Owner, shown to waiting jobs.
     cpus, of_cpus
-        CPUs to lock besides, and CPUs in all.
+        Number of CPUs to lock as well, and number of CPUs in all.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def holder(thing: str) -> str:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 return ""
             return file.read(_HOLDER_BYTES).decode(errors="replace").partition("\n")[0]
-    except OSError:  # nobody ever had it
+    except OSError:  # it was never locked
         return ""
 
 
@@ -127,7 +127,7 @@ def _lock(folder: HeldFolder, thing: str, by: str) -> int | None:
 
 
 def _file_name(thing: str) -> str:
-    """Return the name of a thing's file: a meter's address may be longer than a name of a file."""
+    """Return the file name of a resource: a hash, as a meter's address may be too long for a name."""
     return hashlib.sha256(thing.encode()).hexdigest()[:32]
 
 
@@ -136,15 +136,12 @@ _LOCK = "local.lock"
 
 
 class Local:
-    """Runs the jobs of this host as processes of its own."""
-
     name: BackendName = "local"
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[FleetJob, subprocess.Popen[bytes]]] = {}
 
     def check(self, plan: FleetPlan, jobs: Sequence[FleetJob]) -> None:
-        """Refuse jobs of other hosts."""
         away = sorted({job.host for job in jobs} - {host_name()})
         if away:
             raise Refused(
@@ -160,7 +157,7 @@ class Local:
         Raises
         ------
         Interrupted
-            By a signal; the runs can be resumed.
+            A signal stopped the jobs; their runs can be resumed.
         """
         with _sole(folder):
             folder.note_submitted(self.name, {job.name: "" for job in jobs})
@@ -183,7 +180,7 @@ class Local:
             raise Interrupted("the fleet was stopped", f"continue with: {folder.command('resume')}") from None
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
-        """Return the running jobs; while a command works on the plan, the others wait."""
+        """Return the running jobs, and jobs that wait while a command works on the plan."""
         attempts = folder.attempts()
         at_work = [job for job in folder.plan.jobs if _goes_on(folder, job, attempts)]
         found = {job.name: Queued("waiting", reason=_why(folder, job, at_work)) for job in _waiting(folder)}
@@ -199,10 +196,10 @@ class Local:
     def _begin_what_may(
         self, folder: FleetFolder, waiting: list[FleetJob], left_over: Sequence[FleetJob]
     ) -> None:
-        """Begin what may begin now: in order, within the number at once, and holding nothing that is held.
+        """Start the jobs that may start now: in order, within the limit, if no resource of theirs is in use.
 
-        Jobs that a killed command left over go on, and hold what they hold. A number at once that the plan
-        says is the user's word for this host's CPUs; without one, all plans share them.
+        Jobs that a killed command left running count, and keep their resources. If the plan has `at_once`, it
+        replaces the count of CPUs; otherwise all plans share the CPUs.
         """
         cpus = len(os.sched_getaffinity(0))
         running = [*left_over, *(job for job, _ in self._running.values())]
@@ -242,7 +239,7 @@ class Local:
         self._running[job.name] = (job, process)
 
     def _reap(self, folder: FleetFolder) -> list[FleetJob]:
-        """Forget the jobs that have ended; returns those that failed and are to begin again."""
+        """Forget the jobs that have ended; return those that failed and are to start again."""
         ended = [job for job, process in self._running.values() if process.poll() is not None]
         for job in ended:
             del self._running[job.name]
@@ -261,12 +258,12 @@ class Local:
 
 @contextmanager
 def _sole(folder: FleetFolder) -> Iterator[None]:
-    """Hold the plan, so that no second command works on it here.
+    """Lock the plan, so that no second command works on it on this host.
 
     Raises
     ------
     Refused
-        Another does.
+        Another command works on it.
     """
     with (
         HeldFolder(folder.path, writing=True) as held,
@@ -283,7 +280,7 @@ def _sole(folder: FleetFolder) -> Iterator[None]:
 
 
 def _waiting(folder: FleetFolder) -> list[FleetJob]:
-    """Return the jobs that a command on this host is still to begin, or to begin again; else none."""
+    """Return the jobs that a command on this host has yet to start; empty if no command works on the plan."""
     given = folder.submitted()
     try:
         with (folder.path / _LOCK).open("rb") as file:
@@ -304,7 +301,7 @@ def _waiting(folder: FleetFolder) -> list[FleetJob]:
 
 
 def _why(folder: FleetFolder, job: FleetJob, at_work: Sequence[FleetJob]) -> str:
-    """Say what a job waits for: a thing that another has, or its turn."""
+    """Return what a job waits for: a resource that another job uses, or its turn."""
     if job.host != host_name():
         return ""
     for other in at_work:
@@ -326,7 +323,7 @@ def _at_work(library: Path, job: FleetJob) -> bool:
 def _goes_on(
     folder: FleetFolder, job: FleetJob, attempts: Mapping[str, Sequence[Attempt]] | None = None
 ) -> bool:
-    """Say whether a job is at work, or was just begun and has no run yet."""
+    """Return whether a job is running, or was just started and has no run yet."""
     if _at_work(folder.library, job):
         return True
     known = folder.attempts() if attempts is None else attempts
@@ -334,11 +331,11 @@ def _goes_on(
 
 
 def _begun(folder: FleetFolder, job: FleetJob, attempts: Sequence[Attempt]) -> int | None:
-    """Return the process of the last attempt if it goes on, also before it has made its run."""
+    """Return the process id of a job's last attempt if it is running, even before it has made its run."""
     last = attempts[-1] if attempts else None
     if last is None or last.ended is not None or last.host != host_name():
         return None
-    try:  # ids are given again: the process must be that of the job
+    try:  # process ids are reused: this one must be the job's
         words = Path(f"/proc/{last.pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return None

@@ -1,7 +1,7 @@
 """The fleet's page: the drives of one model compared, the outliers, and likely reasons.
 
-Made from the library's catalogue and inventories. Runs are opened only for named and a few typical drives, so
-the cost does not depend on the library's size; series are read on request.
+The page is made from the library's catalogue and inventories. Runs are opened only for outliers and a few
+typical drives, so that the cost does not depend on the library's size. Series are read on request.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ssdlab.library.index import Index
 
 TYPICAL = 15
-"""Drives nearest the median whose runs are opened, for typical values."""
+"""Number of drives nearest the median whose runs are opened for typical values."""
 ROWS_MAX = 24
 """Maximum hosts in a chart; the table has all."""
 _MINUS = "\u2212"
@@ -63,8 +63,6 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the page."""
-
     id: str
     title: str
     lead: str
@@ -73,7 +71,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Named:
-    """An outlier: its figures, and the likely reasons."""
+    """An outlier: in which figures it differs, and the likely reasons."""
 
     drive_id: str
     name: str
@@ -84,9 +82,9 @@ class Named:
 
 @dataclass(frozen=True)
 class Account:
-    """What became of every drive of a plan: counts in words, and a row for each job.
+    """The outcome of every job of a plan: counts in words, and a row for each job.
 
-    `golden` says how the drive changed that each plan measures.
+    `golden` says how the golden drive, which each plan measures, has changed.
     """
 
     words: str
@@ -97,7 +95,10 @@ class Account:
 
 @dataclass(frozen=True)
 class FleetPage:
-    """The page's content; `named` are the outliers, in `judged` of the `figures`."""
+    """The content of the page.
+
+    `named` are the outliers. Of the `figures`, `judged` have enough drives to find outliers.
+    """
 
     model: str
     count: int
@@ -111,12 +112,12 @@ class FleetPage:
 
     @property
     def drives(self) -> str:
-        """How many drives there are."""
+        """The number of drives, in words."""
         return f"{self.count} drive{'' if self.count == 1 else 's'}"
 
     @property
     def verdict(self) -> str:
-        """The result in a sentence, with a second one for what was not assessed."""
+        """The result in a sentence, and a second sentence if some figures were not assessed."""
         too_few = f"fewer than the {VALUES_MIN} drives needed for a judgement"
         if not self.judged and not self.named:
             figures = "the only figure is" if self.figures == 1 else f"all {self.figures} figures are"
@@ -136,7 +137,6 @@ class FleetPage:
 
     @property
     def outliers(self) -> Table:
-        """The drives that are named, as a table."""
         rows = [
             (
                 words(e.name),
@@ -149,7 +149,6 @@ class FleetPage:
         return Table("Outliers", ("Drive", "Host", "In what", "Likely reason"), tuple(rows))
 
     def html(self) -> str:
-        """Return the page."""
         style = Markup(static("report.css").replace("</", "<\\/"))
         footer = "ssdlab. From the library's catalogue: each drive's median over its comparable runs."
         text: str = template("fleet.html.j2").render(page=self, style=style, footer=footer)
@@ -157,7 +156,7 @@ class FleetPage:
 
 
 class _Places:
-    """Where each drive was, as its newest run has it, and its serial, as the inventories have it."""
+    """Host, rack and firmware of each drive from its newest run, and its serial from the inventories."""
 
     def __init__(self, index: Index, model: str) -> None:
         found = index.ask(
@@ -172,7 +171,7 @@ class _Places:
             for drive in each.drives:
                 drive_id = str(drive.identity.get("consent_id"))
                 self._serials[drive_id] = drive.serial
-                self._known.setdefault(drive_id, (each.host, each.rack))  # a run of before has no place
+                self._known.setdefault(drive_id, (each.host, each.rack))  # old runs have no place
 
     def name(self, drive_id: str) -> str:
         return self._serials.get(drive_id, drive_id)
@@ -199,16 +198,14 @@ def fleet_page(
 
     Parameters
     ----------
-    index
-        The library's catalogue.
     choice
-        Which runs to consider.
+        The runs to consider.
     model
-        Name of the model or a part of it; None: the only one that there is.
+        Name of the model or a part of it; None: the only model in the library.
     series
         Serials of drives whose interval rows are drawn beside those of the most typical drive.
     plan
-        A plan of which the page accounts for every job.
+        Plan whose jobs are all listed on the page.
 
     Raises
     ------
@@ -260,7 +257,7 @@ WITH_FIGURE, WITHOUT = "with a figure", "without a figure"
 
 
 def _golden(plan: FleetFolder, found: Sequence[Population], places: _Places) -> tuple[str, ...]:
-    """Say how the golden drive changed from its first run to its last: what changed it, changed the lab."""
+    """Return a sentence on how the golden drive has changed since its first run."""
     if plan.plan.golden is None:
         return ()
     parts = []
@@ -274,7 +271,7 @@ def _golden(plan: FleetFolder, found: Sequence[Population], places: _Places) -> 
 
 
 def _account(index: Index, plan: FleetFolder, found: Sequence[Population], places: _Places) -> Account:
-    """Say of every job of a plan what became of it: its figure with what qualifies it, or why it has none."""
+    """Return the outcome of every job of a plan: its figure with qualifiers, or why it has none."""
     leading: dict[str, Population] = {}
     for each in found:
         leading.setdefault(each.method, each)
@@ -353,7 +350,6 @@ def _named(
 
 
 def _typical(population: Population) -> list[Sample]:
-    """Return the drives nearest the median."""
     near = sorted(population.samples, key=lambda each: abs(math.log(each.value) - population.spread.middle))
     return near[:TYPICAL]
 
@@ -395,7 +391,7 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
 
 
 def _spread_words(each: Population) -> str:
-    """Return the spread that was measured, and the one that drives are judged by where that is another."""
+    """Return the measured spread, and the spread used to judge drives if it is another."""
     if len(each.samples) < 2:
         return ""
     measured = f", spread (robust) {share_text(math.expm1(each.spread.sigma))}"

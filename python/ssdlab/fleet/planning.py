@@ -1,4 +1,4 @@
-"""From a selection and the inventories to a plan, without accessing a drive."""
+"""Makes a plan from a selection and the inventories, without accessing a drive."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Placed:
-    """A drive with the host that it is attached to."""
-
     drive: FleetDrive
     host: str
 
@@ -56,9 +54,16 @@ def chosen_drives(
     bad: Mapping[str, Failures] | None = None,
     release: Callable[[str], str] = str,
 ) -> tuple[Placed, ...]:
-    """Return the drives that a selection means, each once, in its order; what does not exist is a fault.
+    """Return the drives that a selection names, each once and in its order.
 
-    So is a drive in quarantine (`bad`) that is named; of a model those are left out.
+    Drives that do not exist are added to `faults`, as are drives in quarantine (`bad`) that are named by
+    serial. If a model is named, its drives in quarantine are left out. `release` returns the command that
+    releases a serial.
+
+    Raises
+    ------
+    UsageError
+        No host has an inventory with drives.
     """
     bad = bad or {}
     every = [Placed(drive, each.host) for each in inventories for drive in each.drives]
@@ -88,14 +93,14 @@ def chosen_drives(
 def _finders(
     wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]
 ) -> list[Callable[[], list[Placed]]]:
-    """Return what finds the drives of an entry: each serial by itself, so that all unknown ones are named."""
+    """Return functions that find an entry's drives: one per serial, so that every unknown serial is named."""
     if wanted.model is None:
         return [partial(_one, serial, wanted.host, everywhere) for serial in wanted.serials]
     return [partial(_fitting, wanted, everywhere, taken)]
 
 
 def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]) -> list[Placed]:
-    assert wanted.model is not None  # seen to when the selection was read
+    assert wanted.model is not None  # checked when the selection was read
     hosts = sorted({each.host for each in everywhere})
     if wanted.host is not None and wanted.host not in hosts:
         raise unknown("host", wanted.host, hosts)
@@ -126,7 +131,7 @@ def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Plac
 
 
 def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> list[Placed]:
-    """Return the drive of a serial; on which host must be said where several have it."""
+    """Return the drive with a serial; raise UsageError if several hosts have it and no host is given."""
     found = [each for each in everywhere if each.drive.serial == serial]
     if not found:
         raise unknown("drive of the fleet with serial", serial, [each.drive.serial for each in everywhere])
@@ -150,7 +155,7 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     Raises
     ------
     UsageError
-        A drive, a method, a parameter or a variant that does not exist.
+        A drive, a method, a parameter or a variant does not exist.
     Refused
         A drive is protected, has signatures without consent, or does not fit the work; all are named.
     """
@@ -164,13 +169,13 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     for work in selection.work:
         try:
             planner.read(work)
-        except LabError as error:  # of the work, whatever the drive
+        except LabError as error:  # a fault of the work, for any drive
             faults.append(error)
             continue
         for placed in chosen:
             try:
                 jobs.append(planner.job(f"{len(jobs) + 1:04}", work, placed))
-            except UsageError as error:  # of the work as well
+            except UsageError as error:  # a fault of the work, not of the drive
                 faults.append(error)
                 break
             except Refused as error:
@@ -199,7 +204,7 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
 
 
 def plan_unfinished(folder: FleetFolder, inventories: Sequence[Inventory]) -> FleetPlan:
-    """Plan again what a plan left undone, for this version of ssdlab and today's inventories.
+    """Plan a plan's unfinished jobs again, for this version of ssdlab and the present inventories.
 
     Raises
     ------
@@ -241,7 +246,7 @@ def plan_unfinished(folder: FleetFolder, inventories: Sequence[Inventory]) -> Fl
 def _left_out(
     selection: Selection, inventories: Sequence[Inventory], bad: Mapping[str, Failures]
 ) -> dict[str, str]:
-    """Return the drives in quarantine that a selection's models mean, and why they are there."""
+    """Return the drives in quarantine that belong to a selection's models, with the reasons."""
     models = [each.model.casefold() for each in selection.drives if each.model is not None]
     here = {drive.serial: drive.model.casefold() for each in inventories for drive in each.drives}
     return {
@@ -252,7 +257,10 @@ def _left_out(
 
 
 def _refuse_selection(faults: Sequence[LabError], problems: Sequence[str]) -> None:
-    """Refuse what does not exist, with all else that is wrong; one fault alone in its own words."""
+    """Raise an error that lists all faults and problems, if there is a fault.
+
+    A single fault without problems is raised as it is.
+    """
     if not faults:
         return
     if len(faults) == 1 and not problems:
@@ -269,7 +277,7 @@ def _refuse_selection(faults: Sequence[LabError], problems: Sequence[str]) -> No
 def _too_many_cpus(
     selection: Selection, inventories: Sequence[Inventory], chosen: Sequence[Placed]
 ) -> list[str]:
-    """Say which hosts have fewer CPUs than each run is to have: Slurm would let its jobs wait for ever."""
+    """Return a sentence for each host with fewer CPUs than a run needs: Slurm would never start its jobs."""
     hosts = {each.host for each in chosen}
     wanted = selection.limits.cpus
     return [
@@ -280,7 +288,7 @@ def _too_many_cpus(
 
 
 class _Planner:
-    """Plans jobs; drives of one model do one work in one time, so that is worked out once."""
+    """Plans jobs. Bounds are computed once for a work and a model, whose drives take the same time."""
 
     def __init__(self, selection: Selection, library: Path) -> None:
         self._limits, self._library = selection.limits, library
@@ -288,7 +296,6 @@ class _Planner:
         self._plans: dict[tuple[object, ...], _Bounds] = {}
 
     def read(self, work: Work) -> None:
-        """Read a work, before any drive is looked at."""
         self._orders[id(work)] = _Asked(work)
 
     def job(self, name: str, work: Work, placed: Placed) -> FleetJob:
@@ -325,8 +332,6 @@ class _Planner:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What a work takes of a drive of one model."""
-
     writes: bool
     seconds: tuple[float, float]
     drive_seconds: tuple[float, float] | None
@@ -335,7 +340,7 @@ class _Bounds:
 
 
 class _Asked:
-    """One work, read: its method or suite, and what each of its jobs is to do."""
+    """A checked work: its method or suite, and the task of its jobs."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -363,25 +368,22 @@ class _Asked:
 
     @property
     def run_name(self) -> str:
-        """The word of its run ids."""
         return self._work.run if self._work.repeat == 1 else f"{self._work.run}-x{self._work.repeat}"
 
     def task_of(self, job: str) -> Task:
-        """Return a job's task: the common one with its own seed."""
+        """Return a job's task: the work's task with a seed for this job."""
         from ssdlab.runs.suites.ordering import derived
 
         seed = self._work.seed
         return self.task.model_copy(update={"seed": None if seed is None else derived(seed, job)})
 
     def _check_meter(self, *, simulated: bool) -> None:
-        """Refuse a meter that its runs would refuse."""
         work = self._work
         if work.meter is not None:
             several = self._suite is not None or work.repeat > 1
             chosen_meter(MeterText.parse(work.meter), None, simulated=simulated, in_suite=several)
 
     def bounds(self, placed: Placed, library: Path) -> _Bounds:
-        """Plan it on a drive of an inventory."""
         from ssdlab.runs.suites.ordering import planned_children
 
         self._check_meter(simulated=placed.drive.simulated)
@@ -408,7 +410,7 @@ class _Asked:
 
 
 def _settings(work: Work) -> dict[str, str]:
-    """Return the parameters of a work as `--set` has them."""
+    """Return the parameters of a work in the form of `--set`."""
     return {
         _underscored(name): str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in {**work.set, **_preconditioned(work)}.items()
@@ -427,7 +429,7 @@ def _bounds_of(plans: Sequence[Plan], *, writes: bool) -> _Bounds:
 
 
 def _as_variant(drive: FleetDrive, variant: Variant) -> Identity:
-    """Return the identity of a drive as a work makes it: a simulated one is another drive then."""
+    """Return the identity of a drive as the variant; a simulated drive then is another drive."""
     from ssdlab.drives import look
 
     who = drive.who

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ssdlab.library.index import Index
 
 FALSE_ALARMS = 0.01
-"""Maximum probability that a page names a drive if all have one normal distribution (of logarithms)."""
+"""Maximum probability that a page names an outlier if all drives have the same lognormal distribution."""
 MIN_SIGMA = 0.005
 """Differences below half a per cent name no drive: histograms have a resolution of 1 %."""
 WITHOUT_SHARE = 0.1
-"""If more of the drives give no figure, the method demands too much, and none is named for it."""
+"""If a larger share of the drives gives no figure, the method demands too much, and no drive is named."""
 _OF_RUNS = f"hash({', '.join(name for name in OF_RUNS if name != 'profile')})"
-"""SQL for one number of all that runs have in common which are put together."""
+"""SQL for a hash over the properties that comparable runs have in common."""
 CHOSEN_UNITS = {CHOSEN_UNIT, ""}
 """Units of chosen, not measured, quantities, such as the reported depth."""
 
@@ -39,7 +39,7 @@ CHOSEN_UNITS = {CHOSEN_UNIT, ""}
 class Sample:
     """One drive: the values of its runs, oldest first, and their folders.
 
-    `marks` has the number of runs by code of qualifiers that do not forbid ranking.
+    `marks` counts the runs with a qualifier that does not forbid ranking, by the qualifier's code.
     """
 
     drive_id: str
@@ -49,12 +49,11 @@ class Sample:
 
     @property
     def marked(self) -> str:
-        """The labels of its marks; empty: there are none."""
+        """The labels of its qualifiers in `marks`; empty if there are none."""
         return counted_words(self.marks, len(self.values))
 
     @property
     def value(self) -> float:
-        """The median of its runs."""
         return median(self.values)
 
     @property
@@ -72,11 +71,11 @@ class Population:
     name, label, unit, better, method
         The figure, and the method that gave it.
     samples
-        The drives, the least value first.
+        The drives, by rising value.
     spread
         Distribution of the logarithms of their values.
     left_out
-        Drives with this figure only from runs not comparable with these.
+        Number of other drives, which have this figure only from runs that are not comparable with these.
     """
 
     name: str
@@ -88,11 +87,11 @@ class Population:
     spread: Spread
     left_out: int
     unfit: str
-    """Why none of these is ranked; empty: they are."""
+    """Why these drives are not ranked; empty: they are ranked."""
 
     @property
     def marks(self) -> str:
-        """The labels of other qualifiers, with the number of drives unless all."""
+        """Labels of qualifiers that do not forbid ranking, with the number of drives unless all."""
         counts = counted_codes(", ".join(each.marks) or None for each in self.samples)
         return counted_words(counts, len(self.samples), "drives")
 
@@ -102,19 +101,19 @@ class Population:
         return math.exp(self.spread.middle)
 
     def off(self, sample: Sample) -> float:
-        """Return a drive's distance from the median, as a share of it."""
+        """Return a drive's distance from the median, as a share of the median."""
         return sample.value / self.middle - 1
 
     @property
     def outliers(self) -> tuple[Sample, ...]:
-        """The drives that are far from the rest, the furthest first."""
+        """The drives that are far from the median, the furthest first."""
         far = [each for each in self.samples if self.spread.is_far(math.log(each.value))]
         return tuple(sorted(far, key=lambda each: -abs(math.log(each.value) - self.spread.middle)))
 
 
 @dataclass(frozen=True)
 class Without:
-    """A drive whose runs gave none of the figures that nearly all others have in a proven state."""
+    """A drive whose runs gave no figure in a proven state, although nearly all others have one."""
 
     drive_id: str
     folder: str
@@ -122,12 +121,12 @@ class Without:
 
 
 def model_of(index: Index, choice: Choice, asked: str | None) -> str:
-    """Return the model that is meant: the one asked for, a part of it, or the only one that there is.
+    """Return a model by its name or a part of it; without a name, the only model that there is.
 
     Raises
     ------
     UsageError
-        There is none such, or several.
+        No model fits, or several do.
     """
     where, values = choice.where(index)
     query = (
@@ -151,7 +150,7 @@ def model_of(index: Index, choice: Choice, asked: str | None) -> str:
 
 
 class _Line(NamedTuple):
-    """What the catalogue has of a figure, of the runs of one drive that are alike."""
+    """A figure from the comparable runs of one drive, as the catalogue has it."""
 
     name: str
     kin: int
@@ -187,13 +186,16 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
 
 
 def _weight(lines: Sequence[_Line]) -> tuple[bool, int, int, str]:
-    """Return what a group is chosen by, at last its newest run: all figures of a page are then of one."""
+    """Return the key by which a group of comparable runs is chosen.
+
+    The newest run decides last, so that all figures of a page come from the same group.
+    """
     runs = sum(len(line.values) for line in lines)
     return not lines[0].unfit, len(lines), runs, max(line.folders[-1] for line in lines)
 
 
 def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
-    # What heat or the host made of a drive is none of the model's, as long as others show the model.
+    # Runs that heat or the host has disturbed do not represent the model, unless there are no others.
     ours = max(groups, key=_weight)
     others = {line.drive_id for lines in groups for line in lines} - {line.drive_id for line in ours}
     samples = sorted(
@@ -221,7 +223,7 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
 def without_figures(
     index: Index, model: str, choice: Choice, found: Sequence[Population]
 ) -> tuple[Without, ...]:
-    """Return the drives without such a figure: their state changed or was not verified."""
+    """Return the drives without a figure of a method: their state changed or was not verified."""
     where, values = choice.where(index)
     missing: list[Without] = []
     for method in dict.fromkeys(each.method for each in found):
@@ -241,12 +243,12 @@ def without_figures(
 
 
 REPEATS_MAX = 60
-"""Newest repeats to consider: the time for slopes grows with the square of their number."""
+"""Number of newest repeats to consider: the time to compute slopes grows with its square."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """All drives at one repeat, as shares of each drive's own first: quartiles, and how many drives."""
+    """Quartiles over all drives at one repeat, as shares of each drive's first value."""
 
     repeat: int
     low: float
@@ -262,9 +264,9 @@ class Drift:
     Attributes
     ----------
     levels
-        From the first repeat on.
+        Quartiles from the first repeat on.
     slopes
-        For each drive with repeats: growth per repeat, as a logarithm.
+        Drives with repeats, each with its growth per repeat, as a logarithm.
     spread
         Distribution of the slopes.
     """
@@ -276,12 +278,12 @@ class Drift:
 
     @property
     def outliers(self) -> tuple[tuple[Sample, float], ...]:
-        """The drives that drift differently, with their growth per repeat."""
+        """The drives whose growth per repeat is far from the median, with that growth."""
         return tuple(each for each in self.slopes if self.spread.is_far(each[1]))
 
 
 def drifts(found: Sequence[Population]) -> tuple[Drift, ...]:
-    """Return the drift of each figure that a drive has more than once."""
+    """Return the drift of each figure that at least one drive has more than once."""
     repeated = [each for each in found if any(len(one.values) > 1 for one in each.samples)]
     return tuple(_drift(each, FALSE_ALARMS / len(repeated)) for each in repeated)
 
@@ -298,7 +300,7 @@ def _drift(population: Population, alpha: float) -> Drift:
 
 
 def slope(values: Sequence[float]) -> float:
-    """Return the median growth between any two repeats, for each step between them, as a logarithm.
+    """Return the growth per repeat, as a logarithm: the median over all pairs of repeats.
 
     Source: P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968).
 

@@ -1,7 +1,7 @@
-"""Drives that failed twice: no plan takes them again until a user releases them.
+"""Quarantine: drives that failed twice. No plan uses them until a user releases them.
 
-The library has a file for each drive in `.fleet/quarantine`, with the reasons. A drive does not fail by a
-refusal, an interruption, or the loss or an error of its host.
+The library has a file for each such drive in `.fleet/quarantine`, with its failures. A refusal, an
+interruption, an error of the host or its loss is not a failure of the drive.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ FAILURES = 2
 
 
 class DriveFailure(Stored):
-    """A run that failed on a drive."""
-
     plan: PlanId
     job: JobName
     host: HostName
@@ -44,19 +42,18 @@ class DriveFailure(Stored):
 
 
 class Failures(Stored):
-    """What failed on a drive since it was last released, oldest first."""
+    """Failed runs on a drive since it was last released, oldest first."""
 
     serial: Serial
     failures: tuple[DriveFailure, ...] = Field(min_length=1)
 
     @property
     def quarantined(self) -> bool:
-        """Whether no plan takes the drive."""
         return len(self.failures) >= FAILURES
 
     @property
     def words(self) -> str:
-        """What failed, in a sentence."""
+        """The number of failures and the last one, as a sentence."""
         last = self.failures[-1]
         state = "is in quarantine" if self.quarantined else "is not in quarantine"
         count = counted(len(self.failures), "run")
@@ -64,7 +61,7 @@ class Failures(Stored):
 
 
 def failure_of(run: Path) -> Failure | None:
-    """Return why a run failed; None: it did not, or there is none."""
+    """Return why a run failed; None if it did not fail or does not exist."""
     if not (run / MANIFEST).is_file():
         return None
     manifest = read_manifest(run)
@@ -72,12 +69,12 @@ def failure_of(run: Path) -> Failure | None:
 
 
 def of_drive(failure: Failure) -> bool:
-    """Whether a run failed by its drive: a full disk of the host is no fault of it."""
+    """Return whether the drive caused a failure, and not the host, as with a full disk."""
     return failure.kind == DriveError.kind
 
 
 def note_failure(library: Path, serial: str, failure: DriveFailure) -> None:
-    """Keep that a run failed on a drive.
+    """Record a failed run on a drive.
 
     Raises
     ------
@@ -92,7 +89,7 @@ def note_failure(library: Path, serial: str, failure: DriveFailure) -> None:
 
 
 def known_failures(library: Path) -> dict[str, Failures]:
-    """Return what failed, by serial.
+    """Return the failures of all drives, by serial.
 
     Raises
     ------
@@ -117,17 +114,16 @@ def known_failures(library: Path) -> dict[str, Failures]:
 
 
 def quarantined(library: Path) -> dict[str, Failures]:
-    """Return the drives that no plan takes, by serial."""
     return {serial: each for serial, each in known_failures(library).items() if each.quarantined}
 
 
 def release(library: Path, serials: Sequence[str]) -> list[Failures]:
-    """Delete the failures of drives, so that plans take them again; returns the failures.
+    """Delete the failures of drives, so that plans use them again; return the failures.
 
     Raises
     ------
     UsageError
-        Nothing failed on one of them.
+        A drive has no failures.
     """
     known = known_failures(library)
     for serial in serials:
@@ -141,10 +137,9 @@ def release(library: Path, serials: Sequence[str]) -> list[Failures]:
 
 
 def _name(serial: str) -> str:
-    """Return the name of a drive's file: a serial may have characters and a length that no name has."""
+    """Return the name of a drive's file: a hash, as a serial may have any length and characters."""
     return hashlib.sha256(serial.encode()).hexdigest() + ".json"
 
 
 def release_command(serial: str, library: Path) -> str:
-    """Return the command that releases a drive."""
     return f"ssdlab fleet release {shlex.quote(serial)}{library_words(library)}"

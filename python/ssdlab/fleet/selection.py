@@ -1,4 +1,4 @@
-"""A user's selection: which drives, what work, shared resources. A TOML file.
+"""A user's selection of drives, work and limits: a TOML file.
 
 ::
 
@@ -97,7 +97,7 @@ class Limits(Frozen):
 
 
 class Selection(Frozen):
-    """The whole file."""
+    """Drives, their work, and limits."""
 
     noun: ClassVar[str] = "entry of the selection"
 
@@ -130,7 +130,7 @@ def parse_selection(text: str, name: str) -> Selection:
     Raises
     ------
     UsageError
-        As of `read_selection`.
+        The text is not TOML, or invalid; the message names the place.
     """
     selection = Selection.model_validate(parse_toml(text, name))
     for each in selection.drives:

@@ -1,10 +1,10 @@
 """The Slurm back end: one `sbatch` job for each job of a plan.
 
 A job is pinned to its drive by a GRES whose type is the serial, so Slurm never gives a drive to two jobs.
-Meters are licences, and drives of one link or host follow one another as `singleton`. To limit jobs at once,
-each takes its share of a pool of licences. Without that pool, the limit is divided among the hosts, and jobs
-of one host wait for each other. No job waits for another host: once Slurm knows that a node is down, only
-that node's drives wait.
+Meters are licences. Jobs on drives of one link or host follow one another as `singleton`. To limit jobs at
+once, each job takes its share of a pool of licences. Without that pool, the limit is divided among the hosts,
+and jobs of one host wait for each other. No job waits for another host: once Slurm knows that a node is down,
+only that node's drives wait.
 Sources: slurm.conf(5), gres.conf(5), sbatch(1), squeue(1) of Slurm 22.05.
 """
 
@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
 GRES = "drive"
 SLOTS, SLOTS_TOTAL = "ssdlab_slots", 1_000_000
-"""Licence that limits jobs: each takes total / at_once of it. This total makes limits up to 1,000 exact."""
+"""Licence that limits jobs at once: each takes total / at_once. This total makes limits up to 1,000 exact."""
 CONF = "/etc/slurm/slurm.conf"
 _ANSWERS_WITHIN_S = 60.0
 _TIME_FACTOR, _TIME_MORE_S = 2.0, 1800.0
-"""Of a job's planned upper bound: what Slurm lets it take. A plan's bound holds on a quiet host."""
+"""Slurm's time limit is the planned upper bound times this factor, plus these seconds.
+
+The bound holds on a quiet host only.
+"""
 _REASONS = {
     "None": "",
     "Resources": "waits for CPUs",
@@ -58,24 +61,22 @@ _BAD_NODE = ("down", "drain", "fail", "maint", "unk", "error")
 
 
 def is_set_up() -> bool:
-    """Whether this host can submit jobs to Slurm."""
+    """Return whether this host can submit jobs to Slurm."""
     there = os.environ.get("SLURM_CONF", CONF)
     return Path(there).is_file() and find_program("sbatch") is not None
 
 
 def gres_type(serial: str) -> str:
-    """Return a serial as the type of a GRES, which has no blanks, commas, colons or brackets."""
+    """Return a serial as a GRES type, which has no blanks, commas, colons or brackets."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", serial)
 
 
 def licence(shared: str) -> str:
-    """Return the licence name of a meter or another shared resource."""
+    """Return the name of the licence for a meter or another shared resource."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", shared)
 
 
 class Slurm:
-    """Submits jobs to Slurm and queries them."""
-
     name: BackendName = "slurm"
 
     def check(self, plan: FleetPlan, jobs: Sequence[FleetJob]) -> None:
@@ -105,7 +106,6 @@ class Slurm:
             )
 
     def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
-        """Submit jobs to Slurm, and return at once."""
         given: dict[str, str] = {}
         limit = _Limit.of(folder.plan.at_once, jobs)
         of_host: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ class Slurm:
             options = _options(folder, job, before, limit.licences)
             answer = ask("sbatch", "--parsable", *options, script=script)
             given[job.name] = answer.strip().partition(";")[0]
-            if number % 50 == 49:  # a kill in between loses no more than these names
+            if number % 50 == 49:  # a kill loses the numbers of 50 jobs at most
                 folder.note_submitted(self.name, given)
         folder.note_submitted(self.name, given)
         return given
@@ -155,7 +155,7 @@ def _in_turns(jobs: Sequence[FleetJob]) -> list[FleetJob]:
 
 @dataclass(frozen=True)
 class _Limit:
-    """How a limit of jobs at once is kept: by licences that each takes, or by a limit of each host."""
+    """How the number of jobs at once is limited: by licences for each job, or by a limit per host."""
 
     licences: int = 0
     of_host: Mapping[str, int] = field(default_factory=dict)
@@ -168,25 +168,24 @@ class _Limit:
             return cls(total // at_once)
         counts = Counter(job.host for job in jobs)
         slots = dict.fromkeys(counts, 1)
-        for _ in range(at_once - len(slots)):  # the next goes where most jobs wait for a slot
+        for _ in range(at_once - len(slots)):  # the next slot goes to the host with most jobs per slot
             slots[max(slots, key=lambda host: counts[host] / slots[host])] += 1
         return cls(of_host=slots)
 
 
 def _licences() -> dict[str, int]:
-    """Return how many there are of each licence."""
+    """Return the total number of each licence."""
     text = ask("scontrol", "show", "licenses", "--oneliner")
     return {name: int(total) for name, total in re.findall(r"LicenseName=(\S+).*?Total=(\d+)", text)}
 
 
 def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int) -> list[str]:
-    """Return the options of `sbatch` for a job."""
     dependencies = [] if before is None else [f"afterany:{before}"]
     shared = _one_at_a_time(job)
     name = f"ssdlab-{folder.plan.plan_id}-{job.name}"
     if shared:
         dependencies.append("singleton")
-        # One of a host covers its links. No plan in it: those of other plans wait for each other as well.
+        # A host's name covers its links. It has no plan in it, so that jobs of other plans wait too.
         name = f"ssdlab-{shared[-1]}"
     options = [
         f"--job-name={name}",
@@ -212,7 +211,7 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None, slots: int)
 
 
 def _one_at_a_time(job: FleetJob) -> list[str]:
-    """Return the link and host that no other job may use meanwhile; the last one covers the others."""
+    """Return the link and host that no other job may use at the same time; the last covers the others."""
     return [each for each in job.holds if each.partition(":")[0] in {"link", "host"}]
 
 
@@ -233,7 +232,7 @@ def _problems(job: FleetJob, nodes: Mapping[str, Mapping[str, int]]) -> list[str
 
 
 def _nodes(text: str) -> dict[str, dict[str, int]]:
-    """Return of each node how many drives of each type it has, from `scontrol show node --oneliner`."""
+    """Return the number of drives by node and GRES type, from `scontrol show node --oneliner`."""
     found: dict[str, dict[str, int]] = {}
     for line in text.splitlines():
         name, gres = re.search(r"NodeName=(\S+)", line), re.search(r"\bGres=(\S+)", line)
@@ -247,7 +246,7 @@ def _nodes(text: str) -> dict[str, dict[str, int]]:
 
 
 def requeue(number: str) -> None:
-    """Let Slurm begin a job again, by itself; that ends its processes.
+    """Requeue a job: Slurm ends its processes and starts it again.
 
     Raises
     ------
@@ -262,26 +261,26 @@ _COLUMNS = "%i|%T|%N|%r|%W|%b|%E|%S|%u|%j"
 
 @dataclass(frozen=True)
 class Row:
-    """A job in Slurm's queue, whoever it belongs to.
+    """A job in Slurm's queue, of any user.
 
     Attributes
     ----------
     number
-        Slurm's own.
+        Slurm's job number.
     kind
-        What it does now; None: it has ended.
+        State of the job; None: it has ended.
     node, user, name
-        Where it runs, whose it is and what it is called.
+        Node that runs it, its owner and its name.
     reason
-        Why it waits, as Slurm has it.
+        Slurm's reason why it waits.
     licences, drives
-        What it has or wants, by the names of Slurm.
+        Licences and drives (GRES types) that it uses or requests, by Slurm's names.
     after
         Numbers of the jobs that it waits for.
     begins
-        When it begins or began, as Slurm has it.
+        Slurm's time of its start, actual or expected.
     ending
-        Whether its processes have ended, and Slurm clears up after it.
+        Whether its processes have ended and Slurm is still completing it.
     """
 
     number: str
@@ -298,7 +297,7 @@ class Row:
 
 
 def _rows(text: str) -> list[Row]:
-    """Read the lines of squeue in `_COLUMNS`."""
+    """Parse the output of squeue in the format `_COLUMNS`."""
     found = []
     for line in text.splitlines():
         number, state, node, reason, licences, gres, after, begins, user, name = (
@@ -333,7 +332,7 @@ def _kind(state: str, reason: str) -> Literal["waiting", "running", "held"] | No
 
 
 def _bad_nodes(text: str) -> dict[str, str]:
-    """Return the nodes that are down or drained, and why, from what sinfo prints."""
+    """Return the nodes that are down, drained or silent, with the reasons, from the output of sinfo."""
     bad: dict[str, str] = {}
     for line in text.splitlines():
         node, state, why = (*line.split("|", 2), "", "")[:3]
@@ -346,7 +345,7 @@ def _bad_nodes(text: str) -> dict[str, str]:
 
 
 def _used(text: str) -> frozenset[str]:
-    """Return the drives that Slurm counts as in use, as types, from `scontrol show node --details`."""
+    """Return the GRES types of drives that Slurm counts as in use, from `scontrol show node --details`."""
     used = " ".join(re.findall(r"\bGresUsed=(\S+)", text))
     return frozenset(kind.lower() for kind in re.findall(rf"\b{GRES}:([^:,()]+):[1-9]", used))
 
@@ -354,20 +353,18 @@ def _used(text: str) -> frozenset[str]:
 def explained(
     plan: FleetPlan, numbers: Mapping[str, str], rows: Sequence[Row], bad: Mapping[str, str], used: Set[str]
 ) -> dict[str, Queued]:
-    """Say of each job of a plan in Slurm's queue what it does, and why it waits.
+    """Return the state of each job of a plan in Slurm's queue, and why it waits.
 
     Parameters
     ----------
-    plan
-        The plan.
     numbers
-        By job of the plan, Slurm's number.
+        Slurm's job numbers, by job of the plan.
     rows
-        The queue, with the jobs of others.
+        The queue, including jobs of other users.
     bad
-        Nodes that take no jobs, and why.
+        Nodes that take no jobs, with the reasons.
     used
-        Drives that Slurm counts as in use, as types in lower case.
+        Drives that Slurm counts as in use, as GRES types in lower case.
     """
     of_number = {number: plan.job(name) for name, number in numbers.items() if number}
     running = [row for row in rows if row.kind == "running"]
@@ -427,7 +424,7 @@ def ask(program: str, *words: str, script: str | None = None) -> str:
     Raises
     ------
     HostError
-        It is not installed, does not answer or fails; with its own message.
+        The program is not installed, does not answer or fails; the error includes its message.
     """
     path = find_program(program)
     advice = "check that slurmctld runs and SLURM_CONF names its configuration: scontrol ping"

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 def gres_lines(inventory: Inventory) -> list[str]:
     """Return the lines of gres.conf: each writable drive, with its serial as type.
 
-    They name the devices, unless a simulated drive is among them.
+    They name the devices, unless there is a simulated drive.
 
     Raises
     ------
     Refused
-        Two serials are the same as types.
+        Two serials give the same type.
     """
     _check_types(inventory)
-    # slurmd does not start where some lines of one GRES name a file and others do not.
+    # slurmd does not start if some lines of one GRES name a file and others do not.
     devices = all(drive.who.capabilities.block_device for drive in inventory.drives)
     return [
         f"NodeName={inventory.host} Name={GRES} Type={gres_type(drive.serial)} "
@@ -46,7 +46,7 @@ def gres_lines(inventory: Inventory) -> list[str]:
 
 
 def node_line(inventory: Inventory) -> str:
-    """Return the line of slurm.conf for the host."""
+    """Return the host's line of slurm.conf."""
     gres = ",".join(f"{GRES}:{gres_type(drive.serial)}:1" for drive in inventory.drives)
     listed = f" Gres={gres}" if gres else ""
     memory = f" RealMemory={inventory.memory_mib}" if inventory.memory_mib else ""
@@ -64,21 +64,23 @@ def _check_types(inventory: Inventory) -> None:
             )
 
 
-# The scripts that Slurm runs on a host beside its jobs: health check, prolog and epilog.
+# Scripts that Slurm runs on a host around its jobs: health check, prolog and epilog.
 #
-# All three look at the host's drives and keep what they find. The prolog besides ends a job whose drive is
-# not as it should be, before its script begins: the fleet's own with a sentence that `ssdlab fleet status`
-# shows, any other with the sentence as its AdminComment. They always end well: a prolog that fails takes
-# the node out of service and leaves the job held. Sources: slurm.conf(5), prolog and epilog guide of Slurm
-# 22.05.
+# All three check the host's drives and store the result. The prolog also ends a job whose drive has a fault,
+# before the job's script starts. For a job of a fleet it records the fault as a sentence that `ssdlab fleet
+# status` shows; any other job gets the sentence as its AdminComment. The scripts always exit with 0, because
+# a prolog that fails takes the node out of service and leaves the job held.
+# Sources: slurm.conf(5), prolog and epilog guide of Slurm 22.05.
 
 SCRIPTS = {"health-check": "HealthCheckProgram", "prolog": "Prolog", "epilog": "Epilog"}
-"""Keys of slurm.conf, by file."""
+"""Keys of slurm.conf, by script."""
 HEALTH_EVERY_S = 300
 
 
 def write_scripts(folder: Path, library: Path) -> list[str]:
-    """Write the scripts, which are the same on all hosts, into a folder; returns their lines for slurm.conf.
+    """Write the scripts into a folder, and return their lines for slurm.conf.
+
+    The scripts are the same on all hosts.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
 
 
 def _note_refused(library: Path, answer: str, number: str, sentence: str) -> bool:
-    """Keep why a job of the fleet was ended, as its own attempt would have; False if it is another's job."""
+    """Record the end of a fleet's job as a refused attempt; return False if it is not a fleet's job."""
     comment = re.search(r"\bComment=([^/\s.]+)/(\d+)(?:\s|$)", answer)
     if comment is None or not (library / FLEET / comment[1]).is_dir():
         return False
@@ -141,9 +143,9 @@ def _note_refused(library: Path, answer: str, number: str, sentence: str) -> boo
 
 
 def script_faults() -> dict[str, str]:
-    """Return what slurm.conf names of such scripts and this host lacks, by path, in a sentence.
+    """Return a sentence for each script that slurm.conf names but this host lacks, by path.
 
-    Without a Slurm, or while it does not answer, there is none.
+    Empty if Slurm is not set up or does not answer.
     """
     if not is_set_up():
         return {}
@@ -159,7 +161,7 @@ def script_faults() -> dict[str, str]:
 
 
 def _script(name: str, library: Path) -> str:
-    # Slurm sets SLURMD_NODENAME for all three, by which ssdlab knows its host.
+    # Slurm sets SLURMD_NODENAME for all three; ssdlab takes its host's name from it.
     words = own_module("ssdlab", "fleet", "check", "--library", str(library.absolute()))
     job = ' --job "$SLURM_JOB_ID"' if name == "prolog" else ""
     return (

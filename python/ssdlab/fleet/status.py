@@ -31,10 +31,10 @@ State = Literal[
     "finished", "running", "waiting", "held", "interrupted", "failed", "refused", "cancelled", "not begun"
 ]
 ENDED: frozenset[State] = frozenset(("finished", "interrupted", "failed", "refused", "cancelled"))
-"""States that only a command changes."""
+"""States that change only by a command of the user."""
 REFUSED_STATUS = 2
 _WELL = (0, 1, 130)
-"""Exit statuses of a run that ended, or that a signal stopped."""
+"""Exit statuses of a run that ended normally, or that a signal stopped."""
 
 
 BACKENDS: dict[str, Callable[[], Backend]] = {"local": Local, "slurm": Slurm}
@@ -46,7 +46,7 @@ def find_backend(name: str) -> Backend:
     Raises
     ------
     UsageError
-        There is none of that name.
+        There is no such back end.
     """
     if name not in BACKENDS:
         raise unknown("back end", name, BACKENDS)
@@ -54,7 +54,7 @@ def find_backend(name: str) -> Backend:
 
 
 def usual_backend() -> BackendName:
-    """Return the default back end: Slurm where this host is part of one."""
+    """Return the default back end: Slurm if this host can submit jobs to it, else local."""
     return "slurm" if is_set_up() else "local"
 
 
@@ -64,14 +64,10 @@ class JobStatus:
 
     Attributes
     ----------
-    job
-        The planned job.
-    state
-        Its state.
     host
         Its present or last host; before the start, its planned host.
     attempts
-        How often it was begun; a refusal is none.
+        Number of starts, without those that were refused.
     reason
         Why it waits, is held, was interrupted or refused, or failed.
     live
@@ -86,7 +82,6 @@ class JobStatus:
     live: Progress | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON."""
         return {
             "job": self.job.name,
             "serial": self.job.serial,
@@ -106,11 +101,9 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
 
     Parameters
     ----------
-    folder
-        The plan's.
     strict
-        Whether the back end must answer. If not, the library alone is read, and the reason of each job that
-        the back end may still have says so.
+        Whether the back end must answer. If it need not and does not, the states come from the library alone.
+        Jobs that the back end may still have are then shown as waiting, with that reason.
 
     Raises
     ------
@@ -132,7 +125,7 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
     ]
-    if silent:  # the back end may still have all but these
+    if silent:  # the back end may still have jobs in any other state
         known = {"finished", "running", "refused"}
         return tuple(
             each if each.state in known else replace(each, state="waiting", reason=silent) for each in found
@@ -143,7 +136,7 @@ def status_of(folder: FleetFolder, *, strict: bool = True) -> tuple[JobStatus, .
 
 
 def _with_quarantine(folder: FleetFolder, found: JobStatus, bad: Mapping[str, Failures]) -> JobStatus:
-    """Say of a job that is not finished that its drive is in quarantine, and how it is released."""
+    """Give an unfinished job whose drive is in quarantine that reason, and the command to release it."""
     if found.state == "finished" or found.job.serial not in bad:
         return found
     release = release_command(found.job.serial, folder.library)
@@ -151,15 +144,15 @@ def _with_quarantine(folder: FleetFolder, found: JobStatus, bad: Mapping[str, Fa
 
 
 def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None) -> JobStatus:
-    """Say of a job that its back end no longer has, and of which the library has no word, that it failed.
+    """Return a job as failed if its back end no longer has it and the library has no record of it.
 
-    Its host does not see the library, so it could not say so itself.
+    Its host does not see the library, so it cannot report the failure itself.
     """
     name = found.job.name
     number = "" if given is None else given.jobs.get(name, "")
     if given is None or not number or found.state != "not begun" or found.attempts:
         return found
-    if time.time() - given.given.get(name, 0.0) < SHARED_WITHIN_S:  # what it wrote may only be late
+    if time.time() - given.given.get(name, 0.0) < SHARED_WITHIN_S:  # its record may only be late
         return replace(
             found, state="waiting", reason=f"{given.backend} no longer has it; its host may be late"
         )
@@ -170,7 +163,7 @@ def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None
 
 
 def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobStatus:
-    """Say of a job that waits what its host found wrong with its drive."""
+    """Add the drive's fault, as its host last found it, to the reason of a job that waits."""
     fault = faults.get((found.job.host, found.job.serial), "")
     if not fault or found.state not in {"waiting", "held", "not begun"}:
         return found
@@ -178,7 +171,7 @@ def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobS
 
 
 def unfinished(found: Sequence[JobStatus]) -> list[FleetJob]:
-    """Return the jobs that are neither running nor succeeded."""
+    """Return the jobs that are neither finished, running, waiting nor held."""
     return [each.job for each in found if each.state not in {"finished", "running", "waiting", "held"}]
 
 
@@ -206,7 +199,7 @@ def _status(
 
 
 def _why_ended(folder: FleetFolder, state: State, last: Attempt | None) -> str:
-    """Return why a job that no back end has is not finished, if its last attempt gave no reason."""
+    """Return why a job that no back end has did not finish, if its last attempt gave no reason."""
     if state == "cancelled":
         return "the plan was cancelled"
     if state == "not begun":
@@ -226,7 +219,7 @@ def _at_rest(run: Path, known: Manifest | None, last: Attempt | None, *, cancell
         state = "running" if now == "running" else "failed" if now == "failed" else "interrupted"
     ended = None if last is None else last.exit_status
     if state == "running":
-        return state  # also where a second attempt was refused, since the first goes on
+        return state  # even if a second attempt was refused: the first still runs
     if ended == REFUSED_STATUS:
         state = "refused"
     elif ended not in (None, *_WELL) and known is None:

@@ -36,12 +36,12 @@ _METER = re.compile(
     r"|(scpi|quarch):([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9a-fA-F:.]+\])(:\d{1,5})?"
     r"|ppk2:/dev/(tty(ACM|USB)\d{1,3}|serial/by-id/[A-Za-z0-9][A-Za-z0-9._:-]*)@\d+(\.\d+)?V"
 )
-"""Kind and place. A recording (csv:FILE) is not among them: it is a file, and of one run."""
+"""Kind and address of a meter. A recording (csv:FILE) is not allowed: it is a file of one run."""
 _METER_SETTINGS = re.compile(r"(,[a-z]+=[A-Za-z0-9.%+-]+)*")
 
 
 def _formed(pattern: str, what: str) -> AfterValidator:
-    """Return what takes only text of a form, from its first character to its last."""
+    """Return a validator that accepts only text that matches a pattern from start to end."""
     form = re.compile(pattern)
 
     def check(text: str) -> str:
@@ -124,7 +124,7 @@ PlanId = Annotated[str, _formed(r"\d{8}-\d{6}-[a-z0-9][a-z0-9-]{0,39}", "not a p
 RunId = Annotated[str, _checked(_check_run)]
 JobName = Annotated[str, _formed(r"\d{4,6}", "not a job name")]
 MethodName = Annotated[str, _formed(r"[a-z0-9][a-z0-9-]{0,63}", "not a method or suite name")]
-"""No path, as a user's declaration could change before the run."""
+"""Not a path, as a user's declaration could change before the run."""
 SettingName = Annotated[str, _formed(r"[a-z0-9][A-Za-z0-9._-]{0,127}", "not a parameter name")]
 SettingValue = Annotated[
     str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "a value may contain no / and no quotes")
@@ -142,7 +142,7 @@ Bounds = tuple[Amount, Amount]
 
 
 def misfit_text(error: ValidationError | LabError) -> str:
-    """Return which field does not fit, in one sentence."""
+    """Return in one sentence which field is invalid, and why."""
     if isinstance(error, LabError):
         return error.what
     fault = error.errors(include_url=False)[0]
@@ -158,11 +158,11 @@ def misfit_text(error: ValidationError | LabError) -> str:
 
 # Folders and files of the fleet that only this user and root can change or redirect.
 #
-# A host does what it reads there, and writes there; so it is held to what sshd asks of the files that it
-# obeys (`StrictModes` of sshd_config(5)): each folder on the way too.
+# A host obeys what it reads there, and writes there. So the rules are those of sshd for files that it obeys
+# (`StrictModes` of sshd_config(5)). They also hold for each folder in the path.
 
 _MODE = 0o755
-"""Of folders that are made: a mask of 002, usual on some systems, would let the group change them."""
+"""Mode of new folders: a umask of 002, usual on some systems, would let the group change them."""
 
 
 def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> HeldFolder:
@@ -171,7 +171,7 @@ def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> H
     Raises
     ------
     Refused
-        Others can change it or its path; or it is to be written and not ours.
+        Other users can change it or its path; or it is opened for writing, and another user owns it.
     OSError
         It cannot be opened or made.
     """
@@ -180,12 +180,14 @@ def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> H
 
 
 def read_private(folder: HeldFolder, name: str, *, own: bool = True) -> bytes:
-    """Read a file completely that no other user can change: ours, or with `own=False` root's.
+    """Read a whole file that no other user can change.
+
+    This user must own the file; with `own=False`, root may own it instead.
 
     Raises
     ------
     Refused
-        It is a link or no file, has several names, or others can change it.
+        It is a link or not a regular file, has several names, or other users can change it.
     OSError
         It cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Following a plan: when all its jobs will have ended, and who is notified when they have."""
+"""Follows a plan: estimates when all its jobs will have ended, and notifies a receiver of the end."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 def all_done_s(
     plan: FleetPlan, backend: str, found: Sequence[JobStatus] | None = None
 ) -> tuple[float, float]:
-    """Return in how many seconds all jobs will have ended: bounds by the host's clock.
+    """Return bounds of the seconds until all jobs have ended, by the host's clock.
 
-    Jobs begin in order, up to the limit of the plan, and none while another holds what it needs. A node that
-    is down and jobs of other users delay them further.
+    Jobs start in order, within the limit of the plan, and only while no other job holds their resources.
+    Nodes that are down and jobs of other users delay them further.
 
     Parameters
     ----------
-    plan
-        The plan.
     backend
-        Its name: without a limit in the plan, the local one runs a job for each CPU, and Slurm has no limit.
+        Name of the back end. Without a limit in the plan, ``local`` runs a job for each CPU, and Slurm has no
+        limit.
     found
-        The states of its jobs; None: none has begun.
+        The states of the jobs; None: no job has started.
     """
     limit = plan.at_once or (len(os.sched_getaffinity(0)) if backend == "local" else None)
     if found is None:
@@ -51,13 +50,13 @@ def all_done_s(
 
 def _left_s(found: JobStatus) -> tuple[float, float]:
     live, planned = found.live, found.job.seconds
-    if live is None or found.job.drive_seconds is not None:  # a simulated drive's run tells its own time
+    if live is None or found.job.drive_seconds is not None:  # a simulated drive's run reports its own time
         return planned
     return live.remaining_least_s, live.remaining_most_s
 
 
 def _makespan(jobs: Iterable[tuple[FleetJob, float]], at_once: int | None) -> float:
-    """Return when the last job ends, in seconds, if each begins as soon as possible, in order."""
+    """Return the seconds until the last job ends, if each starts as soon as possible, in order."""
     free: dict[str, float] = {}
     ends: list[float] = []
     last = 0.0
@@ -82,7 +81,7 @@ def check_receiver(receiver: str) -> None:
     Raises
     ------
     UsageError
-        It is neither.
+        It is neither, or there is no such program.
     """
     try:
         words = shlex.split(receiver)
@@ -96,7 +95,7 @@ def check_receiver(receiver: str) -> None:
 
 
 def tell(receiver: str, document: Mapping[str, object]) -> None:
-    """Pass a document to a command on its standard input, or send it to a URL, as JSON.
+    """Send a document as JSON to a URL, or to a command's standard input.
 
     Raises
     ------

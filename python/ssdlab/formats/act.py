@@ -1,10 +1,12 @@
-"""The options of act_storage and act_index, and the load exactly as ACT derives it.
+"""The options of act_storage and act_index, and the load that ACT derives from them.
 
 Values on which the originals divide by zero, run unthrottled or crash are refused with the reason: a record
 larger than the large block, no load, huge records. Fields are in the originals' print order, with `_` for
-`-`, defaults and bounds. Rates are per second, over all devices. Large-block rates divide by whole records in
-a large block (131072 // 1536 = 85), which the README's worked example does not; the code counts. act_index
-cuts its rate of cache I/Os to a whole number.
+`-`, and with their defaults and bounds.
+
+Rates are per second, over all devices. For large-block rates, ACT's code divides by the whole records in a
+large block (131072 // 1536 = 85). The worked example in its README does not. act_index cuts its rate of cache
+I/Os to a whole number.
 
 Source: Aerospike ACT 6.6, src/storage/cfg_storage.c and src/index/cfg_index.c (derive_configuration too),
 README (configuration).
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 RECORD_UNIT_BYTES = 16
-"""Records are stored in units of this."""
+"""The stored size of a record is a multiple of this."""
 MAX_RECORD_BYTES = 8 << 20
 MAX_RATE = 100_000_000
 READS_1X, WRITES_1X = 2000, 1000
-"""Client requests a second and device of the load that ACT calls 1x."""
+"""Client requests per second and device in the load that ACT calls 1x."""
 
 
 def _option(default: Any, minimum: int = 0, maximum: int = 0) -> Any:  # noqa: ANN401 - of the field's own type
-    """Define an option; bounds hold for numbers."""
+    """Define an option; the bounds are checked if `maximum` is not 0."""
     return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
 
 
@@ -38,8 +40,9 @@ _NAMED_APART = (
     *("device_names", "file_size_mbytes", "service_threads", "test_duration_sec", "report_interval_sec"),
     *("microsecond_histograms", "read_reqs_per_sec", "write_reqs_per_sec"),
 )
-"""Options that make no other load of a drive at Nx: what is tested, for how long, at what N, what is printed,
-and the threads, of which ACT's number is the host's."""
+"""Options that do not change the kind of load: devices, durations, output, and the rates that give N of Nx.
+The number of threads depends on the host, also in ACT.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +52,22 @@ class StorageConfig:
     Attributes
     ----------
     device_names
-        Drives that the rates are for, all together. Empty where the drive is named elsewhere.
+        Drives that share the rates; empty if the drive is named elsewhere.
     file_size_mbytes
         Undocumented: tests files of this size, through the page cache. 0: devices.
     service_threads
-        Threads that do the small I/Os; None: left out, and the original takes five for each CPU.
+        Threads that do the small I/Os. None: not given; the original then takes five for each CPU.
     read_reqs_per_sec, write_reqs_per_sec
-        Client requests a second.
+        Client requests per second.
     record_bytes, record_bytes_range_max
-        Size of a record; with a range, sizes lie evenly between the two. 0: no range.
+        Size of a record. With a range, sizes are uniformly distributed between the two. 0: no range.
     large_block_op_kbytes
         Size of the large I/Os that move records between memory and drive.
     replication_factor, update_pct, defrag_lwm_pct
-        Copies of each write; writes that read first; fill at which a block is collected.
+        Copies of each write; percentage of writes that read first; fill, in percent, at which a block is
+        defragmented.
     compress_pct
-        What written data compresses to; 100: not at all.
+        Size of the written data after compression, in percent; 100: incompressible.
     max_lag_sec
         How far behind its schedule a thread may be before the test ends; 0: never.
     """
@@ -112,12 +116,12 @@ class StorageConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """The options of act_index; those of act_storage's names mean the same.
+    """The options of act_index; options with the names of act_storage's mean the same.
 
     Attributes
     ----------
     cache_threads
-        Threads that do all writes, and the reads of collection.
+        Threads that do all writes, and the reads of defragmentation.
     """
 
     program: ClassVar[str] = "act_index"
@@ -144,18 +148,21 @@ ActConfig = StorageConfig | IndexConfig
 
 
 def stored(record_bytes: int) -> int:
-    """Return the stored size of a record."""
+    """Return the stored size of a record, a multiple of 16 B."""
     return -(-record_bytes // RECORD_UNIT_BYTES) * RECORD_UNIT_BYTES
 
 
 def thousandths(times: float | Fraction) -> int | float:
-    """Return a multiple of 1x as it is told: whole, or to the thousandth that whole rates can differ by."""
+    """Return a multiple of 1x, rounded to a thousandth; an int if it is whole.
+
+    1x is 1000 writes per second, so whole rates can differ by a thousandth.
+    """
     exact = round(float(times), 3)
     return int(exact) if exact.is_integer() else exact
 
 
 def times_of(reads: int, writes: int) -> int | float:
-    """Return N of Nx; 0 for rates in another ratio.
+    """Return N of the load Nx; 0 if reads and writes are not in the ratio of 1x.
 
     >>> times_of(16_000, 8_000), times_of(1_000, 500), times_of(2, 1), times_of(2_000, 0)
     (8, 0.5, 0.001, 0)
@@ -169,7 +176,7 @@ def rate_at(key: str, rate: int, times: float) -> int:
     Raises
     ------
     UsageError
-        It is none.
+        The multiple is not a whole number.
     """
     exact = rate * Fraction(str(times))
     if exact.denominator != 1:
@@ -206,13 +213,12 @@ def option_name(key: str) -> str:
 
 
 def options(config: ActConfig) -> dict[str, Any]:
-    """Return the options by field name, without those left out and without the drives."""
+    """Return the options that have a value, by field name, without the drives."""
     found = {each.name: getattr(config, each.name) for each in fields(config)}
     return {name: value for name, value in found.items() if name != "device_names" and value is not None}
 
 
 def bad(key: str, value: object, why: str) -> UsageError:
-    """Return the error of an invalid value."""
     name = option_name(key)
     return UsageError(f"{name} cannot be {value}: {why}", f"change {name}", option=name, given=value)
 
@@ -232,7 +238,7 @@ def _check(config: ActConfig) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StorageRates:
-    """What act_storage derives.
+    """The load that act_storage derives from its options, in I/Os per second.
 
     Attributes
     ----------
@@ -241,9 +247,7 @@ class StorageRates:
     records_per_block
         Whole records of the mean size in a large block.
     reads, writes
-        Small I/Os; small writes come with commit-to-device only.
-    large_reads, large_writes
-        Large-block I/Os.
+        Small I/Os; there are small writes only with commit-to-device.
     """
 
     record_stored_bytes: int
@@ -257,7 +261,7 @@ class StorageRates:
 
 @dataclass(frozen=True, slots=True)
 class IndexRates:
-    """What act_index derives.
+    """The load that act_index derives from its options, in I/Os per second.
 
     Attributes
     ----------
@@ -272,7 +276,6 @@ class IndexRates:
 
 
 def storage_rates(config: StorageConfig) -> StorageRates:
-    """Return what act_storage derives from its options."""
     minimum = stored(config.record_bytes)
     maximum = stored(config.record_bytes_range_max) if config.record_bytes_range_max else minimum
     per_block = config.large_block_op_kbytes * 1024 // ((minimum + maximum) // 2)
@@ -290,7 +293,6 @@ def storage_rates(config: StorageConfig) -> StorageRates:
 
 
 def index_rates(config: IndexConfig) -> IndexRates:
-    """Return what act_index derives from its options."""
     written = config.replication_factor * config.write_reqs_per_sec
     return IndexRates(
         service_reads=config.read_reqs_per_sec + written,
@@ -299,7 +301,7 @@ def index_rates(config: IndexConfig) -> IndexRates:
 
 
 def derived(config: ActConfig) -> dict[str, str]:
-    """Return what the original prints as its derived configuration, by its names and to its digits."""
+    """Return the derived configuration as the original prints it: the same names, values and digits."""
     if isinstance(config, IndexConfig):
         index = index_rates(config)
         return {
@@ -317,5 +319,5 @@ def derived(config: ActConfig) -> dict[str, str]:
 
 
 def _amplification(config: ActConfig) -> Fraction:
-    """Return how much is written for each block of new records, collection at the low-water mark included."""
+    """Return the write amplification of defragmentation at the low-water mark."""
     return Fraction(100, 100 - config.defrag_lwm_pct)

@@ -1,16 +1,16 @@
-"""ACT's files: its configuration, its log, and the table that act_latency.py makes of it.
+"""ACT's files: configuration files, read and written, and logs as act_latency.py reads them.
 
-**Configuration**, in both directions, read as ACT does: a `#` begins a comment; the name ends at a colon or a
-blank, and the value is the next word, whatever stands behind it. Drives are parted by commas, semicolons and
-blanks, and add up. Yes is what begins with `y`, and no all else. Where the original takes a colon, a 0
-or a part of a number, the file is refused. What is left out has ACT's default; of the two rates that is 0. A
-file that was written reads back as the same options, and is then written the same again, to the byte: every
-option in ACT's own order, without comments.
+**Configuration.** Files are read as ACT reads them. A `#` begins a comment. The name ends at a colon or a
+blank. The value is the next word; anything after it is ignored. Drives are separated by commas, semicolons
+and blanks, and several lines add up. A value that begins with `y` is yes; any other is no. A file is refused
+if the original would take a colon, 0 or a part of a number for a value. A missing option has ACT's default,
+but a missing rate is 0. A written file has every option in ACT's own order, without comments. Reading it
+gives the same options, and writing these gives the same bytes.
 
-**Log**: what act_storage or act_index would have printed of a run. Each report counts since the start, in
-buckets of powers of two: bucket 0 is below 1 ms, bucket b from 2^(b-1) ms to below 2^b ms. Those that are
-empty are left out, four stand on a line. Our own buckets are a 64th of an octave: one that a power of two
-cuts counts by its parts, so that a count can be off by the I/Os of half such a bucket.
+**Log.** This is what act_storage or act_index would have printed of a run. Each report counts since the
+start, in buckets of powers of two. Bucket 0 is below 1 ms; bucket b is from 2^(b-1) ms to below 2^b ms. Empty
+buckets are left out, and a line has four. ssdlab's own buckets are a 64th of an octave. A bucket that
+contains a power of two is divided in proportion, so a count can be off by half the I/Os of such a bucket.
 
 Source: Aerospike ACT 6.6, src/common/cfg.c and src/storage/cfg_storage.c (words), src/common/histogram.c
 (dump) and analysis/act_latency.py (what is read of it).
@@ -43,7 +43,7 @@ REMOVED = {
     "commit-min-bytes": "6.4",
     "scheduler-mode": "6.5",
 }
-"""Options of older versions, and the version that dropped them."""
+"""Options of older versions, each with the version that removed it."""
 
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 NS_PER_MS = 1_000_000
@@ -62,17 +62,17 @@ def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
     Parameters
     ----------
     text
-        The file.
+        Content of the file.
     where
-        What to call it in errors.
+        Name of the file in error messages.
     program
-        Whose file it is: the class of its options.
+        Class of the options to read: those of act_storage or of act_index.
 
     Raises
     ------
     UsageError
-        An unknown name (with the nearest), a name given twice, a line that is no option, or a value out of
-        its bounds.
+        An unknown name (the error gives the nearest), a repeated name, a line that is no option, or a value
+        out of its bounds.
     """
     values: dict[str, Any] = {"read_reqs_per_sec": 0, "write_reqs_per_sec": 0}
     defined = {option_name(each.name): each for each in fields(program)}
@@ -98,7 +98,7 @@ def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
 
 
 def config_of(path: Path, program: type[AnyConfig]) -> AnyConfig:
-    """Read a configuration file by its path; the parameters and errors are those of `read_config`."""
+    """Read a configuration file by its path; see `read_config` for parameters and errors."""
     advice = "give a configuration file of ACT"
     return read_config(read_document(user_path(path), "ACT configuration", advice), str(path), program)
 
@@ -106,12 +106,12 @@ def config_of(path: Path, program: type[AnyConfig]) -> AnyConfig:
 def changed(
     config: ActConfig, settings: Mapping[str, str], *, load: float = 1, devices: tuple[str, ...] = ()
 ) -> ActConfig:
-    """Return the configuration with options set as a file would, then its rates times `load`.
+    """Return the configuration with `settings` applied as in a file, then with its rates times `load`.
 
     Raises
     ------
     UsageError
-        An unknown name, a value out of its bounds, or a load that makes no whole rates.
+        An unknown name, a value out of its bounds, or a load at which the rates are not whole.
     """
     defined = {option_name(each.name): each for each in fields(config)}
     values: dict[str, Any] = {}
@@ -130,16 +130,16 @@ def changed(
 
 
 def write_config(config: ActConfig) -> str:
-    """Return the configuration as a file, with every option written out that is set."""
+    """Return the configuration as a file, with every option that has a value."""
     lines = [f"{option_name(name)}: {text}" for name, text in config_lines(config)]
     return "\n".join(lines) + "\n"
 
 
 def config_lines(config: ActConfig) -> Iterator[tuple[str, str]]:
-    """Yield each option that a file states, by field name, with its value as ACT writes it."""
+    """Yield each option of a configuration file: its field name, and its value as ACT writes it."""
     for each in fields(config):
         value = getattr(config, each.name)
-        # Neither is in a file unless it was meant: no drive, and the size that makes files of drives.
+        # Files omit missing drives, and a file size of 0: any other size would make the test use files.
         if value is None or (not value and each.name in ("device_names", "file_size_mbytes")):
             continue
         if isinstance(value, tuple):
@@ -151,7 +151,7 @@ def config_lines(config: ActConfig) -> Iterator[tuple[str, str]]:
 
 
 def echo(config: ActConfig) -> str:
-    """Return the original's initial output: its options, and what it derives from them."""
+    """Return the initial output of the original: its options, and the configuration derived from them."""
     lines = [f"{config.program.upper().replace('_', '-')} CONFIGURATION"]
     for key, text in config_lines(config):
         if key == "device_names":
@@ -166,7 +166,7 @@ def echo(config: ActConfig) -> str:
 
 
 def _lines(text: str, where: str) -> Iterator[tuple[int, str, str]]:
-    """Yield number, name and rest of each line that has a name."""
+    """Yield line number, option name and remaining text of each line that has a name."""
     for number, line in enumerate(text.split("\n"), 1):
         if len(line.encode()) > LONGEST_LINE or "\0" in line:
             raise UsageError(
@@ -197,7 +197,7 @@ def _drives(text: str, place: str) -> tuple[str, ...]:
 
 
 def _number(key: str, word: str) -> int:
-    """Read a number; the original takes the digits that a word begins with, or with 0."""
+    """Read a whole number; the original accepts leading digits of a word, or takes the word for 0."""
     digits = word.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= NUMBER_CHARACTERS):
         raise bad(key, repr(excerpt(word)), "it must be a whole number")
@@ -205,7 +205,7 @@ def _number(key: str, word: str) -> int:
 
 
 def _value(key: str, default: object, text: str) -> object:
-    """Read what somebody sets, of the kind that the default is; a number may be left out by default."""
+    """Read the text of `--set` as the type of the option's default; a default of None means a number."""
     if isinstance(default, tuple):
         return _drives(text, "--set")
     if isinstance(default, bool):
@@ -234,11 +234,11 @@ def power_counts(
     Parameters
     ----------
     row
-        Interval row of each of our buckets, from 0.
+        Interval row of each of ssdlab's buckets, from 0.
     edges
-        Their low and high edges in ns, and their counts.
+        Lower edges and upper edges of the buckets in ns, and their counts.
     rows
-        Rows of the test.
+        Number of rows of the test.
     """
     import numpy as np
 
@@ -264,15 +264,15 @@ def act_log(
     Parameters
     ----------
     config
-        With the drive's name and the length of a report in seconds.
+        Options with the drive's name and the interval of reports in seconds.
     title
-        The program's own: "ACT version 6.6".
+        Program and version: "ACT version 6.6".
     found
         The line on the drive's size.
     histograms
-        By name, what `power_counts` returned; a report has all of them.
+        Counts from `power_counts` by histogram name; each report has all histograms.
     remark
-        First line, which no reader of logs looks at: who wrote this.
+        First line, which readers of logs ignore: who wrote the log.
     """
     yield remark
     yield f"\n{title}\n"

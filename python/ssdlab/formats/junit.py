@@ -1,7 +1,7 @@
-"""A gate as JUnit's XML, which CI systems read: a test suite, and a test case for each rule or rating.
+"""A gate as JUnit XML, which CI systems read: a test suite with a test case for each rule or rating.
 
-Elements, attributes and their order are those of the schema that Jenkins' xUnit plug-in reads JUnit by, the
-common denominator of its readers. No case has a time: a gate judges what was measured before.
+Elements, attributes and their order follow the schema by which Jenkins' xUnit plug-in reads JUnit. It is the
+common denominator of JUnit's readers. No case has a time, because a gate judges earlier measurements.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _ELEMENTS: dict[Outcome, str] = {"failed": "failure", "skipped": "skipped"}
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that was judged.
+    """One rule or rating that was judged.
 
     Attributes
     ----------
     of
-        What groups it with others, as a class does tests: a method or a part.
+        Group of the case, as a class groups tests: a method or a part.
     name
         What is judged; the same from build to build.
     why
         The reason, in one line.
     figures
-        What was measured, a line for each figure.
+        Measured figures, one per line.
     """
 
     of: str
@@ -47,7 +47,7 @@ class Case:
 
 
 def place(path: Path) -> OutputFile:
-    """Hold the name that a report is to have; an older one goes, so that it cannot pass for this one.
+    """Reserve the file name of a report, and remove an older report, which could pass for the new one.
 
     Raises
     ------
@@ -69,11 +69,11 @@ def report(gate: str, cases: Sequence[Case], properties: Mapping[str, str]) -> b
     Parameters
     ----------
     gate
-        What it is called: the command.
+        Name of the gate: the command.
     cases
-        What it judged; skipped are those that could not be decided.
+        Judged cases; those that could not be decided are skipped.
     properties
-        What else is known of it: runs, drives, firmware. Those without a value are left out.
+        Further facts: runs, drives, firmware. Those without a value are left out.
     """
     counts = Counter(each.outcome for each in cases)
     sums = {"tests": len(cases), "failures": counts["failed"], "errors": 0}
@@ -97,6 +97,6 @@ def report(gate: str, cases: Sequence[Case], properties: Mapping[str, str]) -> b
 
 
 def _element(parent: ElementTree.Element | None, tag: str, **attributes: object) -> ElementTree.Element:
-    """Make an element; of its attributes no character is one that XML cannot hold."""
+    """Make an element; its attributes are cleaned of characters that XML cannot hold."""
     plain = {name: printable(str(value)) for name, value in attributes.items()}
     return ElementTree.Element(tag, plain) if parent is None else ElementTree.SubElement(parent, tag, plain)

@@ -1,8 +1,8 @@
 """A strict reader of tar: plain files and folders, from a stream that is read once.
 
-An archive may come from anybody, and readers of every dialect have cost hours and gigabytes for some hundred
-bytes. This one knows headers of POSIX.1-1988, the extended ones of POSIX.1-2001 for `path` and `size`, and
-GNU's long names. Anything else refuses the archive. It holds no more than a block at a time.
+An archive may come from anyone, and readers of every tar dialect have spent hours and gigabytes on some
+hundred bytes. This reader knows headers of POSIX.1-1988, extended headers of POSIX.1-2001 for `path` and
+`size`, and GNU's long names. It refuses an archive with anything else. It never holds a whole file in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAGIC_AT, MAGIC = 257, b"ustar"
-"""What a header has where: POSIX.1-1988 and later, and GNU's."""
+"""Offset and value of the magic number in a header: of POSIX.1-1988 and later, and of GNU tar."""
 MEMBERS = 200_000
 _BLOCK = 512
 _CHUNK = 1 << 20
@@ -32,27 +32,25 @@ _FILES, _FOLDER, _EXTENDED, _LONG_NAME = (b"0", b"\0"), b"5", b"x", b"L"
 
 
 class Broken(ValueError):
-    """The bytes are no such archive; the text says why."""
+    """The bytes are not an archive that this module reads; the text says why."""
 
 
 class Stream(Protocol):
-    """What is read, unpacked already."""
+    """The archive as bytes, already decompressed."""
 
     def read(self, count: int, /) -> bytes:
-        """Return at most so many bytes; none at its end."""
+        """Return at most `count` bytes; none at the end of the stream."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A file or folder in an archive."""
-
     path: str
     is_folder: bool
     size: int
 
 
 class Members:
-    """The members of an archive in their order, each with what is in it.
+    """The members of an archive in order; `content` and `read` return the bytes of the current member.
 
     Parameters
     ----------
@@ -65,12 +63,12 @@ class Members:
         self._left = self._padding = 0
 
     def __iter__(self) -> Iterator[Member]:
-        """Read header after header; what is left of the content before is passed over.
+        """Read header after header; unread content of the previous member is skipped.
 
         Raises
         ------
         Broken
-            It is no such archive; besides whatever the stream raises.
+            It is not an archive that this module reads. Errors of the stream are passed on.
         """
         path, size = None, None
         for _ in range(MEMBERS):
@@ -91,19 +89,19 @@ class Members:
             is_folder = kind == _FOLDER
             self._left = 0 if is_folder else stated
             self._padding = -self._left % _BLOCK
-            named = named.removeprefix("./")  # as tar names what is in the folder that it stands in
+            named = named.removeprefix("./")  # GNU tar names members of the current folder so
             if not (is_folder and named in ("", ".")):
                 yield Member(named.removesuffix("/") if is_folder else named, is_folder, self._left)
             path, size = None, None
         raise Broken(f"there are more than {MEMBERS} files in it")
 
     def content(self) -> Iterator[bytes]:
-        """Yield what is in the member that was read last."""
+        """Yield the content of the current member."""
         while self._left:
             yield self.read(_CHUNK)
 
     def read(self, count: int) -> bytes:
-        """Return at most so many bytes of it; none at its end."""
+        """Return at most `count` bytes of the current member; none at its end."""
         part = self._take(min(self._left, count))
         self._left -= len(part)
         return part
@@ -125,7 +123,7 @@ class Members:
         return block
 
     def _end(self) -> None:
-        """Read to the end, where a stream has a checksum of its own."""
+        """Read to the end, so that a compressed stream compares its checksum."""
         while part := self._stream.read(_CHUNK):
             if any(part):
                 raise Broken("there is something behind its end")
@@ -149,7 +147,7 @@ class Members:
         return b"".join(self.content())
 
     def _extended(self, size: int) -> tuple[str | None, int | None]:
-        """Return the path and the size that an extended header gives the member behind it."""
+        """Return the path and the size that an extended header gives to the next member."""
         found, data = {}, self._short(size)
         while data:
             digits = data[: data.find(b" ") + 1]
@@ -166,17 +164,17 @@ class Members:
 
 
 class Content(io.RawIOBase):
-    """The member that was read last, as a file."""
+    """The current member of an archive, as a file."""
 
     def __init__(self, members: Members) -> None:
         self._members = members
 
     def readable(self) -> bool:
-        """Say so to `io.BufferedReader`."""
+        """Return True, as `io.BufferedReader` requires."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill a buffer with what comes next; 0 at the end."""
+        """Fill a buffer with the next bytes, and return their number; 0 at the end."""
         view = memoryview(buffer).cast("B")
         part = self._members.read(len(view))
         view[: len(part)] = part

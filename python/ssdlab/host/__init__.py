@@ -1,1 +1,1 @@
-"""The machine: the kernel's facts on drives, queues and hardware, without judgement."""
+"""Facts about this host from the kernel: drives, queues and hardware, without judgement."""

@@ -1,8 +1,8 @@
-"""The facts on a disk in its sysfs folder: names, model, firmware, transport, place.
+"""Facts about a disk from its sysfs folder: names, model, firmware, transport, place in the machine.
 
 Sources: Documentation/ABI/stable/sysfs-block and sysfs-class-nvme in the kernel; SPC-6 for the unit serial
-number page (VPD 80h); SAT-5 for the ATA information page (VPD 89h), which carries the drive's own IDENTIFY
-DEVICE data (ACS-5), as the SCSI fields cut an ATA model to 16 characters and its firmware to 4.
+number page (VPD 80h); SAT-5 for the ATA information page (VPD 89h). That page has the drive's own IDENTIFY
+DEVICE data (ACS-5). It is preferred, as SCSI fields cut an ATA model to 16 characters and its firmware to 4.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ _ATA_IDENTIFY_BYTES = 512
 
 
 def disk_of(node: Path) -> Path:
-    """Return the sysfs folder of the whole disk of a partition; of anything else, its own."""
+    """Return the sysfs folder of a partition's whole disk; any other folder is returned unchanged."""
     return node.parent if there(node / "partition") else node
 
 
 def serial_of(disk: Path) -> str | None:
-    """Return the serial number of a whole disk."""
     candidates = [disk / "device" / "serial", disk / "serial", disk / "device" / "device" / "serial"]
     for candidate in candidates:
         found = name_at(candidate)
@@ -43,7 +42,7 @@ def wwid_of(disk: Path) -> str | None:
 
 
 def own_wwid_of(disk: Path) -> str | None:
-    """Return the world-wide name of a whole disk; None for a filler shared by drives."""
+    """Return the world-wide name of a whole disk; None for a filler that several drives share."""
     found = _wwid(disk)
     return None if found is None or is_filler(found, model_of(disk)) else " ".join(found.split())
 
@@ -61,7 +60,7 @@ def namespace_siblings(disk: Path) -> tuple[str, ...]:
     if number(disk / "nsid") is None and not re.fullmatch(r"nvme\d+n\d+", disk.name):
         return ()
     controller = (disk / "device").resolve()
-    # Beside the disk itself, as all namespaces of a controller or subsystem are its children in sysfs.
+    # All namespaces of a controller or subsystem are its children in sysfs, so they are next to the disk.
     found = [name for name in names(disk.parent) if re.fullmatch(r"nvme\d+n\d+", name)]
     return tuple(
         name
@@ -71,19 +70,17 @@ def namespace_siblings(disk: Path) -> tuple[str, ...]:
 
 
 def model_of(disk: Path) -> str | None:
-    """Return the model name of a whole disk."""
     ata = _ata_identify(disk)
     if ata is not None:
         return ata_text(ata, 27, 46)
     device = disk / "device"
     model = name_at(device / "model") or name_at(device / "name") or text(disk / "dm" / "name")
     vendor = name_at(device / "vendor") if there(device / "model") else None
-    # A SCSI vendor belongs to the name; PCI and virtio put a number of the controller there.
+    # A SCSI vendor is part of the name; for PCI and virtio the file has a number of the controller.
     return model if model is None or vendor is None or vendor.startswith("0x") else f"{vendor} {model}"
 
 
 def firmware_of(disk: Path) -> str | None:
-    """Return the firmware revision of a whole disk."""
     ata = _ata_identify(disk)
     if ata is not None:
         return ata_text(ata, 23, 26)
@@ -94,7 +91,7 @@ def firmware_of(disk: Path) -> str | None:
 def zone_model_of(disk: Path) -> str | None:
     """Return the zone model of a whole disk: `host-managed`, `host-aware`, `device-managed`, or None.
 
-    Newer kernels treat a host-aware drive as ordinary; the drive still reports it, in word 69 of
+    Newer kernels treat a host-aware drive as ordinary. The drive still reports its model, in word 69 of
     IDENTIFY DEVICE (ACS-5) or byte 8 of VPD page B1h (SBC-4).
     """
     kernel = text(disk / "queue" / "zoned")
@@ -113,7 +110,7 @@ def _ata_identify(disk: Path) -> bytes | None:
 
 
 def ata_text(identify: bytes, first_word: int, last_word: int) -> str | None:
-    """Return an ATA string: two characters a word, the first in the high byte; see `plain_name`."""
+    """Return an ATA string: two characters a word, the first in the high byte; cleaned by `plain_name`."""
     words = identify[2 * first_word : 2 * last_word + 2]
     return plain_name(b"".join(words[i + 1 : i + 2] + words[i : i + 1] for i in range(0, len(words), 2)))
 
@@ -142,7 +139,7 @@ def transport_of(disk: Path) -> str | None:
 
 
 def sas_link_of(disk: Path) -> str | None:
-    """Return the negotiated SAS link of a disk: `x2 12.0 Gbit of 12.0 Gbit`; None where there is none.
+    """Return the negotiated SAS link of a disk: `x2 12.0 Gbit of 12.0 Gbit`; None if it has none.
 
     A port has one phy for each lane (Documentation/scsi/scsi_transport_sas in the kernel).
     """
@@ -157,7 +154,7 @@ def sas_link_of(disk: Path) -> str | None:
 
 
 def numa_node_of(disk: Path) -> int | None:
-    """Return the node of the nearest ancestor that names one; the kernel writes -1 for "none"."""
+    """Return the NUMA node of the nearest ancestor that names one; None if the kernel writes -1."""
     device = controller_of(disk)
     for folder in (device, *device.parents):
         node = number(folder / "numa_node")
@@ -169,8 +166,8 @@ def numa_node_of(disk: Path) -> int | None:
 def controller_of(disk: Path) -> Path:
     """Return the folder of a disk's controller device.
 
-    The `device` of an NVMe multipath head is the subsystem, which has no place in the machine: its first path
-    has.
+    For an NVMe multipath head, `device` is the subsystem, which has no place in the machine. The result is
+    then the folder of its first path.
     """
     device = (disk / "device").resolve()
     paths = [device / name for name in names(device) if re.fullmatch(r"nvme\d+", name)]

@@ -1,10 +1,12 @@
-"""What the kernel tells of a block device's queue: settings that numbers depend on, and counters of I/O.
+"""The queue of a block device, from the kernel: settings that affect figures, and counters of I/O.
+
+The counters are an independent check of ssdlab's own. `in_flight_ns` is the kernel's `time_in_queue`, the sum
+of the times of all requests. Its growth divided by the elapsed time is the mean number of requests in flight
+at the device.
 
 Sources: Documentation/ABI/stable/sysfs-block and Documentation/block/queue-sysfs.rst; for the link,
-sysfs-bus-pci; for the drive's own queue, Documentation/scsi/scsi_mid_low_api.rst.
-Of the counters, an independent check of ssdlab's own, Documentation/block/stat.rst. `in_flight_ns` is its
-`time_in_queue`: the time of every request added up, so that its growth divided by the time that passed is the
-mean number of requests in flight at the device.
+sysfs-bus-pci; for the drive's own queue, Documentation/scsi/scsi_mid_low_api.rst; for the counters,
+Documentation/block/stat.rst.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ssdlab.model.host_load import Conditions
 
 
 def read_conditions(node: Path) -> Conditions:
-    """Read the settings of the disk that a block device's sysfs folder belongs to."""
+    """Read the queue settings of a disk, given its sysfs folder or that of a partition."""
     disk = disk_of(node)
     queue = disk / "queue"
     scheduler, schedulers = _schedulers(text(queue / "scheduler"))
@@ -52,7 +54,7 @@ def read_conditions(node: Path) -> Conditions:
 
 
 def _schedulers(line: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Split `none [mq-deadline] kyber` into the one in force and all.
+    """Split `none [mq-deadline] kyber` into the scheduler in force and all that the kernel offers.
 
     >>> _schedulers("none [mq-deadline] kyber")
     ('mq-deadline', ('none', 'mq-deadline', 'kyber'))
@@ -70,7 +72,7 @@ def _kibibytes(path: Path) -> int | None:
 
 
 def _link(controller: Path) -> str | None:
-    """Return speed and width of the nearest PCI ancestor."""
+    """Return speed and width of the nearest PCI ancestor's link, negotiated and maximum."""
     for folder in (controller, *controller.parents):
         speed, width = text(folder / "current_link_speed"), text(folder / "current_link_width")
         if speed is not None and width is not None:
@@ -85,9 +87,9 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IoCounters:
-    """What a block device has completed since it was attached, at a moment of the monotonic clock, in ns.
+    """I/O that a block device has completed since it was attached, at `at_ns` of the monotonic clock.
 
-    Requests count after merging and splitting, so that one I/O may be several or share one.
+    Requests count after merging and splitting: one I/O may be several requests, or share one.
     """
 
     at_ns: int
@@ -101,7 +103,7 @@ class IoCounters:
 
 
 def read_counters(node: Path) -> IoCounters | None:
-    """Read the counters of the disk of a block device's sysfs folder; None where it keeps none."""
+    """Read the I/O counters of a disk, given its sysfs folder or a partition's; None if it keeps none."""
     disk = disk_of(node)
     if text(disk / "queue" / "iostats") == "0":
         return None

@@ -1,8 +1,9 @@
 """A block device and everything below it, down to the disks and the files of loop devices.
 
-Number and attachment count (`diskseq`) distinguish a disk from a later one of its name. They do not show what
-a volume is built on: a device mapper table can move to another disk, and a loop device to another file, with
-name, number and count unchanged. So each layer adds its lower layers, and all are compared.
+Number and attachment count (`diskseq`) distinguish a disk from a later one with the same name. They do not
+show what a volume is built on. A device mapper table can move to another disk, and a loop device to another
+file, while name, number and count stay the same. So each layer includes its lower layers, and all are
+compared.
 
 Source: `struct dm_ioctl` in linux/dm-ioctl.h.
 """
@@ -23,11 +24,12 @@ from pathlib import Path
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.sysfs import HostFiles, is_folder, names, not_looked_at, number, raw_bytes, text
 
-# What stands behind each loop device, by device and inode number.
+# The backing of each loop device is found by device and inode number.
 #
-# `loop/backing_file` in sysfs is a text: with a bind mount, a rename, a removed node, a trailing blank or
-# another mount namespace it leads nowhere or elsewhere. LOOP_GET_STATUS64 (loop(4), linux/loop.h) gives
-# numbers. It needs an open node of the loop device; where that is missing, one is made in a private folder.
+# `loop/backing_file` in sysfs is only a path: after a bind mount, a rename or a removal, with a trailing
+# blank, or in another mount namespace, it leads nowhere or elsewhere. LOOP_GET_STATUS64 (loop(4),
+# linux/loop.h) gives numbers. It needs an open node of the loop device; if there is none, one is made in a
+# private folder.
 
 _GET_STATUS = 0x4C05
 _STATUS_BYTES = 232
@@ -40,13 +42,13 @@ class Loop:
     Attributes
     ----------
     name
-        Its kernel name.
+        Kernel name.
     device
-        `major:minor` of the block device that it stands on; None for a file.
+        `major:minor` of its backing block device; None if it is backed by a file.
     file
-        Device and inode number of the file that it stands on; None for a device.
+        Device and inode number of its backing file; None if it is backed by a device.
     seen
-        Whether the kernel said so; if not, `device` and `file` are what the text in sysfs leads to.
+        Whether the kernel gave the numbers; otherwise they are those of the path in sysfs.
     """
 
     name: str
@@ -56,7 +58,6 @@ class Loop:
 
 
 def attached_loops(files: HostFiles) -> tuple[Loop, ...]:
-    """Return every attached loop device."""
     found = []
     for name in _disks(files):
         folder = files.sys / "block" / name
@@ -72,7 +73,7 @@ def attached_loops(files: HostFiles) -> tuple[Loop, ...]:
 
 
 def _disks(files: HostFiles) -> tuple[str, ...]:
-    """Return the names of all disks: not none, where they may not be looked at."""
+    """Return the names of all disks; raise if the folder cannot be read, so that no disk is overlooked."""
     folder = files.sys / "block"
     try:
         return tuple(sorted(os.listdir(folder)))  # noqa: PTH208 - only the names
@@ -83,7 +84,7 @@ def _disks(files: HostFiles) -> tuple[str, ...]:
 
 
 def backing(files: HostFiles, name: str, number: str, path: str) -> Loop | None:
-    """Return the backing of a loop device with this `major:minor`; None if detached meanwhile."""
+    """Return the loop device with this `major:minor` and its backing; None if it was detached meanwhile."""
     if files.copied:
         return replace(_by_text(files, name, path), seen=True)
     try:
@@ -95,7 +96,7 @@ def backing(files: HostFiles, name: str, number: str, path: str) -> Loop | None:
 
 
 def _by_status(files: HostFiles, name: str, status: bytes, path: str) -> Loop:
-    # lo_device, lo_inode, lo_rdevice. Older kernels say lo_device once more for a file, newer ones 0.
+    # lo_device, lo_inode, lo_rdevice. For a file, lo_rdevice is lo_device in older kernels, 0 in newer ones.
     device, inode, special = struct.unpack_from("=QQQ", status)
     if special not in {0, device} or (special and _is_block(files, path)):
         return Loop(name, device=f"{os.major(special)}:{os.minor(special)}")
@@ -120,7 +121,7 @@ def _is_block(files: HostFiles, path: str) -> bool:
 
 @contextmanager
 def _node(files: HostFiles, name: str, number: str) -> Iterator[int]:
-    """Open the node of a loop device; one of our own if `/dev` has none, or one that is another device's."""
+    """Open the node of a loop device; make a temporary one if `/dev` has none, or has another device's."""
     descriptor = _opened(files.dev / name, number)
     if descriptor is None:
         descriptor = _opened_by_own_node(files, number)
@@ -145,9 +146,9 @@ def _opened(path: Path, number: str) -> int | None:
 def _opened_by_own_node(files: HostFiles, number: str) -> int:
     """Make a node where only this user can reach it, open it and remove it again.
 
-    In `/dev`, as most other places are mounted without device nodes.
+    It is made in `/dev`, as most other file systems are mounted without device nodes.
     """
-    import tempfile  # which takes 5 ms, and is hardly ever needed
+    import tempfile  # takes 5 ms to import, and is hardly ever needed
 
     major, _, minor = number.partition(":")
     with tempfile.TemporaryDirectory(prefix=".ssdlab-", dir=files.dev) as folder:
@@ -174,15 +175,15 @@ class Layer:
     Attributes
     ----------
     name, number, diskseq
-        Kernel name, `major:minor`, and the count of the attachment.
+        Kernel name, `major:minor`, and attachment count.
     start
         First sector of a partition.
     backing
-        Of a loop device: its block device, or device and inode of its file; where in it, how much of it.
+        Of a loop device: its block device, or device and inode of its file; then offset and size limit.
     table
         Of a device mapper volume: its UUID and a digest of its table.
     below
-        What it stands on, in the order of names.
+        Layers directly below, in the order of their names.
     """
 
     name: str
@@ -234,7 +235,7 @@ def difference(then: Layer, now: Layer) -> str | None:
 
 
 def _backing(files: HostFiles, disk: Path) -> tuple[tuple[str | int, ...] | None, Path | None]:
-    """Return what lies behind a loop device; and, if that is a block device, its folder in sysfs."""
+    """Return the backing of a loop device and, if that is a block device, its folder in sysfs."""
     backing_path, number = raw_bytes(disk / "loop" / "backing_file"), text(disk / "dev")
     if backing_path is None or number is None:
         return None, None
@@ -247,7 +248,7 @@ def _backing(files: HostFiles, disk: Path) -> tuple[tuple[str | int, ...] | None
 
 
 def _table(files: HostFiles, disk: Path) -> str | None:
-    """Return what tells one device mapper table from another; without the right to read it, its UUID."""
+    """Return UUID and digest of a device mapper table; without the right to read the table, only the UUID."""
     if not is_folder(disk / "dm"):
         return None
     uuid = text(disk / "dm" / "uuid") or ""

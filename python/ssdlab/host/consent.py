@@ -1,10 +1,10 @@
-"""The identifier that gives consent, `--destroy`; and the key that seals consent on this host.
+"""The identifier that gives consent (`--destroy`), and the key that seals consent on this host.
 
-It is the drive's serial number (`serial/nsid` with several namespaces), else the world-wide name, else the
-kernel name. Cheap drives and bridges report `000000000000` or one serial for all drives: fillers
-(`ssdlab.host.fillers`) and identifiers shared with another disk are skipped. A device mapper volume without a
-UUID goes by its own name, as kernel names change at each boot. A partition is named after its disk:
-`serial-part2`.
+The identifier is the drive's serial number (`serial/nsid` with several namespaces), else the world-wide name,
+else the kernel name. Cheap drives and bridges report `000000000000`, or one serial number for all drives. So
+fillers (`ssdlab.host.fillers`) and identifiers that another disk has too are skipped. A device mapper volume
+without a UUID is identified by its own name, as kernel names change at each boot. A partition is named after
+its disk: `serial-part2`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def consent_id(files: HostFiles, node: Path) -> str:
 
 
 def consent_ids(files: HostFiles) -> dict[str, Path]:
-    """Return the identifier of every block device of this host, partitions too, with its sysfs folder."""
+    """Return the identifier of every block device of this host, also of partitions, with its sysfs folder."""
     all_candidates = {disk: _candidates(disk) for disk in disks_of(files)}
     found = {}
     for disk, own in all_candidates.items():
@@ -75,12 +75,12 @@ def _candidates(disk: Path) -> tuple[str, ...]:
 
 
 def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
-    """Whether an identifier is the drive's own, not from the kernel or the user.
+    """Return whether an identifier is the drive's own, and not a name from the kernel or the user.
 
     Parameters
     ----------
     identifier
-        As `consent_id` gives it.
+        As returned by `consent_id`.
     facts
         `serial`, `nsid`, `wwid` and `model` of the drive.
 
@@ -96,32 +96,32 @@ def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
 
 # The key of this host and user, and the seals made with it.
 #
-# What a run was allowed to overwrite lies in its folder, and a folder can be copied, edited or made up. A
-# seal shows that this user's ssdlab wrote it on this host: HMAC-SHA-256 (RFC 2104) with a key that nobody
-# else can read.
+# The folder of a run records what the run was allowed to overwrite, but a folder can be copied, edited or
+# forged. A seal shows that this user's ssdlab wrote the record on this host: HMAC-SHA-256 (RFC 2104) with a
+# key that nobody else can read.
 
 _FIRST_WORDS = "ssdlab key 1 "
-"""So that no other file of ours with a known content is taken for a key."""
+"""First words of the key file, so that no other file of ssdlab is taken for a key."""
 _KEY_BYTES = 32
 _PRIVATE_FOLDER, _PRIVATE = 0o700, 0o600
 
 
 def seal(content: bytes, purpose: str) -> str | None:
-    """Return the seal of a content; `purpose` separates kinds of seals.
+    """Return the seal of a content; None if the state folder cannot store a key.
 
-    None if the state folder cannot store a key.
+    `purpose` separates kinds of seals.
 
     Raises
     ------
     Refused
-        The key is not this user's alone.
+        Others can access the key file, or it does not hold a key.
     """
     key = host_key()
     return None if key is None else _seal(key, content, purpose)
 
 
 def is_sealed(content: bytes, purpose: str, found: str | None) -> bool:
-    """Whether this host has sealed a content."""
+    """Return whether a content has the seal of this host for this purpose."""
     key = host_key()
     if key is None or found is None:
         return False
@@ -129,12 +129,12 @@ def is_sealed(content: bytes, purpose: str, found: str | None) -> bool:
 
 
 def host_key(folder: Path | None = None) -> bytes | None:
-    """Return the key, created at first use; None if the state folder cannot store one.
+    """Return the key of this host and user, created at first use; None if the state folder cannot store one.
 
     Raises
     ------
     Refused
-        The file is accessible to others, or not a key.
+        Others can access the key file, or it does not hold a key.
     """
     folder = folder or state_folder()
     try:

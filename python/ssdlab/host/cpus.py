@@ -1,4 +1,4 @@
-"""The CPUs of this host: their load, from `/proc/stat` (proc_stat(5)), and their governors."""
+"""The CPUs of this host: their load, from `/proc/stat` (proc_stat(5)), and their frequency governors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _STAT = Path("/proc/stat")
 _IDLE_FIELDS = (3, 4)
-"""idle and iowait of the `cpu` line: a CPU that waits for I/O has nothing to do."""
+"""Fields idle and iowait of the `cpu` line: a CPU that waits for I/O is idle."""
 _GUEST_FIELDS = (8, 9)
-"""guest and guest_nice: already counted in user and nice."""
+"""Fields guest and guest_nice, which are already counted in user and nice."""
 _MIN_TICKS = 10
-"""The kernel counts in ticks of 10 ms: over fewer a share is a guess."""
+"""Fewest ticks (10 ms each) from which a share is computed."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
 
 
 def check_cpus(workload: Workload) -> None:
-    """Refuse CPUs that are offline or not allowed to this process.
+    """Refuse a workload with CPUs that are offline or not allowed to this process.
 
     Raises
     ------
     UsageError
-        Names the first such CPU.
+        The error names the first such CPU.
     """
     allowed = os.sched_getaffinity(0)
     for cpu in (cpu for stream in workload.streams for cpu in stream.cpus):
@@ -60,7 +60,7 @@ def check_cpus(workload: Workload) -> None:
 
 
 def busy_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
-    """Return the busy share of all CPUs between two readings, 0 to 1; None for too short a time."""
+    """Return the busy share of all CPUs between two readings, 0 to 1; None if too little time passed."""
     if before is None or after is None or after.total - before.total < _MIN_TICKS:
         return None
     return (after.busy - before.busy) / (after.total - before.total)

@@ -1,10 +1,11 @@
-"""The defaults: library, rig file, theme and meter.
+"""The defaults of library, rig file, theme and meter.
 
-Options take precedence. Next comes, only for the library, the variable `SSDLAB_LIBRARY`: with variables for
-all options, a shell's start file could consent to data loss. Then comes `config.toml`. Defaults are resolved
-here, not by the command line (cyclopts' `env_var` and `config`): Python, completion and proposed commands
-must find the same library, and a default differs from a given value. A given meter is refused for a simulated
-drive, and `measure --library` without `--save`.
+Options take precedence. For the library alone, the variable `SSDLAB_LIBRARY` comes next. Other options have
+no variable, or else a shell's start file could consent to data loss. `config.toml` comes last.
+
+Defaults are resolved here, not by the command line (cyclopts' `env_var` and `config`). One reason is that
+Python, completion and proposed commands must find the same library. The other is that a given value can be
+refused where a default is ignored: a meter with a simulated drive, and `measure --library` without `--save`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ssdlab.model.meter_text import AnyMeter
 
 LIBRARY_VARIABLE = "SSDLAB_LIBRARY"
 CHANGES = Path(".catalogue") / "changes"
-"""Within a library: notes of changes that are under way (`ssdlab.results.settling`)."""
+"""Folder within a library for notes of changes that are under way (`ssdlab.results.settling`)."""
 
 
 def _within_its_folder(value: object, info: ValidationInfo) -> object:
@@ -52,7 +53,6 @@ class Defaults(Frozen):
 
 
 def config_path() -> Path:
-    """Return the path of this user's configuration file."""
     return config_folder() / "config.toml"
 
 
@@ -62,7 +62,7 @@ def read_defaults() -> Defaults:
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or is invalid; the error names the file.
+        The file cannot be read, or is invalid; the error names it.
     """
     path = config_path()
     content = read_own_toml(path, "configuration")
@@ -73,24 +73,24 @@ def read_defaults() -> Defaults:
 
 
 def read_own_toml(path: Path, noun: str) -> dict[str, Any]:
-    """Return the content of a file of this user's configuration folder; empty if missing.
+    """Return the content of a file of this user's configuration folder; empty if there is none.
 
     Raises
     ------
     UsageError, HostError
-        It is there, and cannot be read.
+        The file exists and cannot be read.
     """
-    # Nobody need have one, and the folder may not be this user's. A link that leads nowhere is there.
+    # The file is optional. A link that leads nowhere counts as a file, which then cannot be read.
     return read_toml(path, noun, "correct it, or move it away") if os.path.lexists(path) else {}
 
 
 def default_library() -> Path:
-    """Return the default library.
+    """Return the default library: `SSDLAB_LIBRARY`, else that of `config.toml`, else one in the data folder.
 
     Raises
     ------
     UsageError, HostError
-        `SSDLAB_LIBRARY` or `config.toml` is wrong.
+        `SSDLAB_LIBRARY` or `config.toml` is invalid.
     """
     if named := os.environ.get(LIBRARY_VARIABLE):
         try:
@@ -102,18 +102,16 @@ def default_library() -> Path:
 
 
 def library_folder(named: str | Path | None) -> Path:
-    """Return the named library, else the default one."""
     return default_library() if named is None else user_path(named).absolute()
 
 
 def is_default_library(folder: Path) -> bool:
-    """Whether a library is the default one."""
     try:
         return folder == default_library()
-    except LabError:  # the file was spoilt while a run went on: it is named, which is right anyhow
+    except LabError:  # config.toml became invalid during a run: naming the library is always right
         return False
 
 
 def library_words(library: Path) -> str:
-    """Return the library option of a proposed command: empty for the default library."""
+    """Return the library option of a proposed command; empty for the default library."""
     return "" if is_default_library(library) else f" --library {shlex.quote(str(library))}"

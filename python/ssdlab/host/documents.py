@@ -1,8 +1,8 @@
-"""The one reader of text files written by users: jobs, profiles, records, columns, configurations.
+"""Reading of all text files that users write: jobs, profiles, records, columns, configurations.
 
-Errors name the file, and the line if there is one: not a regular file, too large, not text, nested too
-deeply. Traces and power recordings may have any size and are read by line: `text_lines`. Text is UTF-8, with
-or without the byte-order mark of Excel and Notepad.
+A file is refused if it is not regular, too large, not text, or nested too deeply. The error names the file
+and, if there is one, the line. Traces and power recordings may have any size and are read by line:
+`text_lines`. Text is UTF-8, with or without the byte-order mark of Excel and Notepad.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Document = Mapping[str, Any]
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP_KEY = re.compile(rf"""(?<![\w-]){_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{NESTING}}}""")
 _LONG_NUMBER = re.compile(r"[\d_]{4300,}")
-"""Python reads no whole number with more digits, and says so without a line."""
+"""Python reads no whole number with more digits, and its error names no line."""
 _NOT_FINITE = re.compile(r"^[^\n#\"']*=[ \t]*([+-]?(?:inf|nan))[ \t]*(?:#.*)?$", re.MULTILINE)
-"""What TOML has beside numbers; in a list the models refuse it."""
+"""Infinity and NaN, which TOML allows; the models refuse those inside a list."""
 _UTF_8 = "utf-8-sig"
 _MARKS = (
     (b"\xff\xfe\0\0", "UTF-32"),
@@ -37,7 +37,7 @@ _HEAD_BYTES = 512
 
 
 def user_path(text: str | os.PathLike[str]) -> Path:
-    """Return a path as a user gave it, with ``~`` for a home folder.
+    """Return a path as a user gave it, with ``~`` expanded to a home folder.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def user_path(text: str | os.PathLike[str]) -> Path:
 
 
 def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
-    """Refuse non-regular files: a device or a pipe may have no end.
+    """Refuse a file that is not regular: a device or a pipe may have no end.
 
     Raises
     ------
     UsageError
-        It is something else.
+        The file is a folder, pipe, device or socket.
     """
     mode = os.fstat(file.fileno()).st_mode
     kinds = (
@@ -88,14 +88,14 @@ def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
 
 
 def open_regular(path: Path, noun: str) -> IO[bytes]:
-    """Open a regular file for reading, without blocking on others.
+    """Open a regular file for reading, without blocking if it turns out to be something else.
 
     Raises
     ------
     OSError
-        It cannot be opened.
+        The file cannot be opened.
     UsageError
-        It is no regular file.
+        The file is not regular.
     """
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY), "rb")
     try:
@@ -112,18 +112,18 @@ def read_document(path: Path, noun: str, advice: str, *, max_bytes: int = DOCUME
     Parameters
     ----------
     path
-        As `user_path` returned it.
+        As returned by `user_path`.
     noun
-        Its kind: ``job``, ``rig file``.
+        Kind of file, for errors: ``job``, ``rig file``.
     advice
-        Advice if it cannot be read.
+        Advice for errors.
     max_bytes
         Maximum size.
 
     Raises
     ------
     UsageError, HostError
-        It is not there, no regular file, too large, or no text in UTF-8.
+        The file does not exist, is not regular, is too large, or is not UTF-8 text.
     """
     try:
         with open_regular(path, noun) as file:
@@ -146,8 +146,8 @@ def read_document(path: Path, noun: str, advice: str, *, max_bytes: int = DOCUME
 
 
 def peekable(file: IO[bytes]) -> io.BufferedReader:
-    """Return a file, or its decompressor, with a peekable start."""
-    return io.BufferedReader(cast("io.RawIOBase", file))  # of it, only what reads is used
+    """Return a file, or a decompressor of it, as a reader that can peek at its start."""
+    return io.BufferedReader(cast("io.RawIOBase", file))  # BufferedReader uses only its methods for reading
 
 
 def text_lines(file: IO[bytes], path: Path, noun: str) -> Iterator[str]:
@@ -156,14 +156,14 @@ def text_lines(file: IO[bytes], path: Path, noun: str) -> Iterator[str]:
     Parameters
     ----------
     file
-        At its start; invalid UTF-8 is replaced.
+        File at its start; invalid UTF-8 in it is replaced.
     path, noun
         For errors, as in `read_document`.
 
     Raises
     ------
     UsageError
-        It is no text in UTF-8, or has a line longer than any may be.
+        The file is not UTF-8 text, or a line is too long.
     """
     held = peekable(file)
     _check_encoding(held.peek(_HEAD_BYTES)[:_HEAD_BYTES], path, noun)
@@ -182,9 +182,9 @@ def text_lines(file: IO[bytes], path: Path, noun: str) -> Iterator[str]:
 
 
 def _check_encoding(head: bytes, path: Path, noun: str) -> None:
-    """Refuse what is no UTF-8 by its first bytes: UTF-16 and 32 have a mark or zeros there."""
+    """Refuse text that is not UTF-8 by its first bytes: UTF-16 and UTF-32 have a mark or zeros there."""
     encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "")
-    if not encoding and head[:2].strip(b"\0") and b"\0" in head[:2]:  # a letter and a zero: no mark
+    if not encoding and head[:2].strip(b"\0") and b"\0" in head[:2]:  # no mark, but a letter and a zero byte
         encoding = "UTF-16LE" if head[1:2] == b"\0" else "UTF-16BE"
     if encoding:
         raise UsageError(
@@ -199,7 +199,7 @@ def _check_encoding(head: bytes, path: Path, noun: str) -> None:
 
 
 def read_toml(path: Path, noun: str, advice: str) -> dict[str, Any]:
-    """Return the content of a TOML file; parameters and errors as of `read_document`."""
+    """Return the content of a TOML file; parameters and errors as in `read_document`."""
     return parse_toml(read_document(path, noun, advice), str(path))
 
 
@@ -209,16 +209,16 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     Parameters
     ----------
     text
-        Not longer than `read_document` lets it be.
+        Text no longer than `read_document` allows.
     name
-        What to call it in errors.
+        Name of the file, for errors.
 
     Raises
     ------
     UsageError
-        It is not TOML, or nested too deeply; with the line.
+        The text is not TOML, or is nested too deeply; the error names the place.
     """
-    import tomllib  # only what reads a document needs it
+    import tomllib  # only needed to read a document
 
     text = text.replace("\r\n", "\n")
     if deep := _DEEP_KEY.search(text):
@@ -242,7 +242,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 
 def with_name(error: LabError, path: Path) -> LabError:
-    """Add the file to errors about its content."""
+    """Add the path of a file to an error about its content."""
     error.what = f"{path}: {error.what}"
     error.facts["path"] = str(path)
     return error
@@ -260,7 +260,7 @@ def _line(text: str, position: int) -> int:
 
 
 def _shallow(value: object) -> bool:
-    """Say whether a value is nested no deeper than it may be; without recursion, as it may be very deep."""
+    """Return whether a value is nested no deeper than allowed; not recursive, as it may be very deep."""
     layer: list[object] = [value]
     for _ in range(NESTING):
         inner: list[object] = []

@@ -1,7 +1,7 @@
-"""Atomic writes: a crash or power cut leaves the old or the new content.
+"""Atomic writes: after a crash or power cut, a file has either its old or its new content.
 
-A rename is atomic only once the new file's bytes and then the directory that names it have reached the
-disk; each function here does both.
+A rename is atomic only once the new file's bytes, and then the directory that names it, have reached the
+disk. Each function here ensures both.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def library_errors(path: Path) -> Iterator[None]:
     Raises
     ------
     HostError
-        With the errno and the path as facts.
+        The error has the errno and the path as facts.
     """
     try:
         yield
@@ -61,14 +61,14 @@ def _limited(path: Path) -> HostError:
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace a file's content by `text`, in a folder of ours, atomically and durably.
+    """Replace a file's content by `text`, in a folder of this user, atomically and durably.
 
     Raises
     ------
     Refused
-        The folder is a link or not ours, or what has the file's name is no file of ours.
+        The folder is a link or another user's, or the name is not that of a file of this user.
     HostError
-        When the file system under it is full or fails; the old content then stands.
+        The file system is full or fails; the old content then remains.
     """
     with library_errors(path), HeldFolder(path.parent, writing=True) as folder:
         folder.replace(path.name, text)

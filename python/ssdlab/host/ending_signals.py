@@ -1,9 +1,9 @@
-"""Signals that end a command, from its start: they are reported as such, whatever they interrupt.
+"""Signals that end a command, handled from its start on, so that none is lost.
 
-A signal that raises `KeyboardInterrupt` wherever Python stands may be lost: a callback of the import system
-prints it and goes on, and pydantic, while it makes a model, does so too or turns it into a `SchemaError` that
-has it as text alone. So a signal waits until the command has begun, and later on while a module is loaded or
-a model is made; and it is remembered that one came, whatever exception comes out.
+A `KeyboardInterrupt` that a signal raises at any point of the code may be lost. Callbacks of the import
+system print it and continue. Pydantic does so too while it makes a model, or turns it into a `SchemaError`
+that keeps only its text. So a signal waits until the command has begun, and later on while a module is
+loaded or a model is made. That it came is recorded, whatever exception is raised in the end.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_AGAIN_S = 0.01
-"""Between two looks at whether that is still so."""
+"""Interval between checks of whether an exception could still be lost."""
 LONGEST_WAIT_S = 2.0
-"""For a module that is loaded, or a model; those of others may hang in that. A native one is waited for."""
+"""Longest wait for a module or model, as third-party code may hang; a native module has no limit."""
 _CALLED_BY_C = ("<frozen importlib._bootstrap>", "<frozen abc>")
-"""The import system, and `isinstance` of an abstract class, which pydantic asks while it writes a model."""
+"""The import system, and `isinstance` of an abstract class, which pydantic calls to make a model."""
 _LOADS_NATIVE = "ExtensionFileLoader."
-"""Beginning of the names of what loads a native module. An exception through the C++ of duckdb's aborts."""
+"""Prefix of functions that load a native module; an exception through duckdb's C++ aborts the process."""
 _MAKES_MODELS = "/pydantic/_internal/"
-"""In names of files; a model is made when it is first used."""
+"""Part of the file names of the code that makes models; a model is made when it is first used."""
 
 
 class EndingSignals:
-    """Takes the signals that end a command, where nobody else has taken them or ignores them.
+    """Takes the signals that end a command, unless other code handles or ignores them.
 
     Attributes
     ----------
     came
-        The signal that came last; None: none has.
+        Last signal that came; None: no signal came.
     held
-        Whether one that comes is only remembered. To set it is not interrupted, as a call of `hold` would be
-        by a signal that has just come.
+        Whether a signal is only recorded. Unlike a call of `hold`, setting this attribute cannot be
+        interrupted by a signal that has just come.
     """
 
     def __init__(self) -> None:
@@ -52,31 +52,31 @@ class EndingSignals:
         self._alarm_before: tuple[_Handler, float] | None = None
 
     def take(self) -> Self:
-        """Take the signals; until `release` one that comes is only remembered."""
+        """Take the signals; until `release`, they are only recorded."""
         for number in TAKEN:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 self._before[number] = signal.signal(number, self._interrupt)
         return self
 
     def give_back(self) -> None:
-        """Let signals do what they did before: this process goes on."""
+        """Restore the handlers from before `take`, for a process that continues."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def release(self) -> None:
-        """Let signals interrupt from here on.
+        """Let signals interrupt from now on.
 
         Raises
         ------
         KeyboardInterrupt
-            One has come already.
+            A signal has come already.
         """
         self.held = False
         if self.came is not None:
             raise KeyboardInterrupt(self.came.name)
 
     def hold(self) -> None:
-        """Only remember what comes from here on: the command ends."""
+        """Only record signals from now on, as the command ends."""
         self.held = True
         if self._alarm_before is not None:
             handler, left_s = self._alarm_before
@@ -103,14 +103,17 @@ class EndingSignals:
             self._alarm_before = before, left_s
 
     def _look_again(self, number: int, frame: FrameType | None) -> None:
-        """Send the signal that waits once more: a run that has begun by now takes it for itself."""
+        """Raise the waiting signal again; a run that has begun meanwhile handles it itself."""
         del number, frame
         if self.came is not None and not self.held:
             signal.raise_signal(self.came)
 
 
 def _may_lose_it(frame: FrameType | None, *, waited: bool) -> bool:
-    """Whether an exception there might be lost, or end the process; `waited` is for as long as one may."""
+    """Return whether an exception raised at this frame might be lost or abort the process.
+
+    `waited` means that the longest wait is over: then only the loading of a native module counts.
+    """
     while frame is not None:
         code = frame.f_code
         if code.co_filename in _CALLED_BY_C or _MAKES_MODELS in code.co_filename:

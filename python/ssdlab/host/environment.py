@@ -1,7 +1,8 @@
-"""The machine of a measurement, for comparing figures, with its control group limits.
+"""The machine of a measurement, with its control group limits, so that figures can be compared.
 
-Facts only, from `/proc` and `/sys`; what the kernel does not report is None, never guessed. Sources: proc(5),
-Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v1 and cgroup-v2.
+It has only facts from `/proc` and `/sys`. If the kernel does not report a fact, it is None, never guessed.
+Sources: proc(5), Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v1 and
+cgroup-v2.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 
 # Limits that control groups put on this process: CPU time, memory, and I/O on single devices.
 #
-# A limit counts wherever it is set between the process and the root, so the tightest one on the way is
-# taken. Both versions are read; a host may have controllers in either. A throttle that somebody set on the
-# drive under test explains a suspiciously steady result better than any theory.
+# A limit applies wherever it is set between the process's group and the root, so the tightest of them is
+# taken. Both versions are read, as a host may have controllers in either. A throttle on the drive under test
+# would explain a suspiciously steady result.
 
 _V1_NO_LIMIT_BYTES = 1 << 60
-"""Version 1 writes "none" as the largest multiple of the page size."""
+"""Version 1 writes "none" as the largest multiple of the page size, which is above this value."""
 
 _V1_THROTTLES = ("read_iops", "write_iops", "read_bps", "write_bps")
 
 
 @dataclass(frozen=True, slots=True)
 class IoLimit:
-    """A throttle on one device: `device` as `major:minor`, `rule` such as `read_iops 2000`."""
+    """A throttle on one device: `device` is `major:minor`, `rule` such as `read_iops 2000`."""
 
     device: str
     rule: str
@@ -44,7 +45,7 @@ class IoLimit:
 
 @dataclass(frozen=True, slots=True)
 class CgroupLimits:
-    """Limits of this process's groups; None: no limit."""
+    """Limits of this process's control groups; None: no limit."""
 
     cpus: float | None
     memory_bytes: int | None
@@ -53,7 +54,7 @@ class CgroupLimits:
 
 
 def read_limits(files: HostFiles) -> CgroupLimits:
-    """Read the limits of the groups that this process is in."""
+    """Read the tightest limits of the control groups that this process is in."""
     unified = list(_groups(files, ""))
     cpus = [*map(_cpus_v2, unified), *map(_cpus_v1, _groups(files, "cpu"))]
     memory = [number(group / "memory.max") for group in unified]
@@ -70,7 +71,7 @@ def read_limits(files: HostFiles) -> CgroupLimits:
 
 
 def _groups(files: HostFiles, controller: str) -> Iterator[Path]:
-    """Yield the folders from this process's group up to the root; version 2 for the empty name."""
+    """Yield the folders from this process's group up to the root; an empty controller means version 2."""
     path = _path_in(files, controller)
     if path is None:
         return
@@ -79,7 +80,7 @@ def _groups(files: HostFiles, controller: str) -> Iterator[Path]:
             continue
         if controller and controller not in mount.options:
             continue
-        # A container mounts its own part of the tree: what is above it cannot be seen.
+        # A container mounts only its own part of the tree; groups above it cannot be seen.
         inside = path.removeprefix(mount.root.rstrip("/")).strip("/")
         top = files.root / mount.point.strip("/")
         here = top / inside
@@ -139,11 +140,11 @@ class Kernel:
     release, version, architecture
         As `uname` gives them.
     clocksource
-        What the kernel reads the time from; anything but `tsc` on x86 makes each time stamp dearer.
+        Clock that the kernel reads the time from; on x86, any other than `tsc` makes time stamps slower.
     preemption
-        Preemption model in force, where the kernel shows it.
+        Preemption model in force; None if the kernel does not show it.
     mitigations
-        State of each CPU vulnerability, by its name; mitigations add to the cost of every system call.
+        State of each CPU vulnerability, by its name; mitigations slow down every system call.
     """
 
     release: str
@@ -169,12 +170,12 @@ class Cpu:
     isolated
         Logical CPUs taken out of general scheduling at boot, as the kernel lists them.
     governors
-        Frequency governors in force; empty where the kernel has no say over the frequency (most virtual
+        Frequency governors in force; empty if the kernel does not control the frequency (most virtual
         machines).
     boost
         Whether frequencies above the nominal one are allowed.
     deepest_idle
-        Deepest idle state that is enabled: waking from it adds to every completion that finds the CPU asleep.
+        Deepest idle state that is enabled; waking from it delays each completion that finds the CPU asleep.
     """
 
     model_name: str | None
@@ -204,15 +205,15 @@ class Machine:
     Attributes
     ----------
     hostname
-        Its name.
+        Host name.
     hypervisor
-        Its name; `unknown` where the CPU says that there is one and nothing says which; None on bare metal.
+        Name of the hypervisor; `unknown` if the CPU reports one that has no name; None on bare metal.
     container
-        Kind of container, None outside of one.
+        Kind of container; None outside of one.
     memory_bytes, available_bytes
-        All memory, and what could be had without swapping.
+        Total memory, and memory available without swapping.
     load_average
-        Over 1, 5 and 15 minutes.
+        Load averages over 1, 5 and 15 minutes.
     """
 
     hostname: str | None
@@ -230,9 +231,9 @@ class Queues:
     Attributes
     ----------
     present
-        Queues that the driver set up; 0 for a device without (bio-based: zram, device mapper).
+        Queues that the driver set up; 0 for a device without queues (bio-based: zram, device mapper).
     used
-        Queues that the CPUs this process may run on submit to.
+        Queues to which the CPUs allowed to this process submit.
     of_cpu
         Queue of each CPU, by its number.
     """
@@ -244,7 +245,7 @@ class Queues:
 
 @dataclass(frozen=True, slots=True)
 class FileSystem:
-    """The file system under a file, and the block devices beneath it (kernel names)."""
+    """The file system of a file, and the block devices beneath it (kernel names)."""
 
     fstype: str
     mount_point: str
@@ -257,7 +258,7 @@ class FileSystem:
 class Storage:
     """How a drive is attached to this host; `file_system` only for a file.
 
-    `drivers` are the kernel's, from the disk to its bus, such as `sd` and `ahci`.
+    `drivers` are the kernel's drivers from the disk to its bus, such as `sd` and `ahci`.
     """
 
     identity: Identity
@@ -280,19 +281,18 @@ class Environment:
     tool: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON, under a versioned schema."""
         return {"schema": SCHEMA, **_plain(asdict(self))}
 
 
 def read_environment(identity: Identity | None = None, *, files: HostFiles | None = None) -> Environment:
-    """Read the facts of this host, and of the drive of an identity.
+    """Read the facts of this host, and of a drive.
 
     Parameters
     ----------
     identity
         The drive under test; None for the host alone.
     files
-        The host; another root for tests.
+        Files of the host; tests give another root.
     """
     files = files or HostFiles()
     allowed = parse_cpu_list(_status(files).get("Cpus_allowed_list"))
@@ -308,14 +308,14 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
 
 
 def tool_facts() -> dict[str, str]:
-    """Return version and build profile of ssdlab and the Python it runs on."""
+    """Return version and build profile of ssdlab, and the version of Python."""
     import ssdlab._core as _core
 
     return {**_core.build_info(), "python": platform.python_version()}
 
 
 def parse_cpu_list(listed: str | None) -> tuple[int, ...]:
-    """Return the CPUs of a kernel list.
+    """Return the CPUs of a list as the kernel writes it.
 
     >>> parse_cpu_list("0-2,8")
     (0, 1, 2, 8)
@@ -404,7 +404,7 @@ def _machine(files: HostFiles) -> Machine:
 
 
 def _hypervisor(files: HostFiles) -> str | None:
-    """Name the hypervisor; the DMI product is what virtual machines put there, and bare metal its board."""
+    """Return the hypervisor's name from the DMI product, where bare metal has the name of its board."""
     named = text(files.sys / "hypervisor/type")
     if named is not None:
         return named
@@ -451,7 +451,7 @@ def drivers_of(node: Path) -> tuple[str, ...]:
 
 
 def read_queues(node: Path, allowed: tuple[int, ...]) -> Queues:
-    """Read the hardware queues of the disk of a sysfs folder, and how many of them these CPUs reach."""
+    """Read the hardware queues of a disk, and how many of them the allowed CPUs use."""
     folder = disk_of(node) / "mq"
     queues = [name for name in names(folder) if name.isdigit()]
     of_cpu = {
@@ -490,7 +490,6 @@ def _kibibytes(table: str, name: str) -> int | None:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - the leaves of a dataclass
-    """Turn tuples into lists and keys into text."""
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

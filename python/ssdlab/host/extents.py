@@ -1,10 +1,9 @@
-"""Which parts of a file were really written.
+"""Which parts of a file were actually written.
 
-Reads of holes, or of allocated but never-written extents, are answered from memory: no I/O reaches the drive,
-and a benchmark measures the kernel.
+Reads of holes, or of extents that were allocated but never written, are answered from memory. No I/O reaches
+the drive, and a benchmark measures the kernel.
 
-Sources: Documentation/filesystems/fiemap.rst; lseek(2), `SEEK_HOLE`, where a file system has no FIEMAP
-(tmpfs).
+Sources: Documentation/filesystems/fiemap.rst; lseek(2), `SEEK_HOLE`, for file systems without FIEMAP (tmpfs).
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ class Gap:
 
 
 def gaps(descriptor: int, start: int, length: int) -> tuple[Gap, ...]:
-    """Return the parts of a range of an open file that were never written, in order, neighbours joined.
+    """Return the parts of a range of an open file that were never written, in order, adjacent ones joined.
 
     Raises
     ------
     OSError
-        The file system can tell neither extents nor holes.
+        The file system reports neither extents nor holes.
     """
     end = start + length
     try:

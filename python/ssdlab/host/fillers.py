@@ -1,4 +1,4 @@
-"""Placeholders that makers leave in unused fields, of the board's firmware and in names of drives.
+"""Placeholders that makers leave in unused fields of board firmware, and in names of drives.
 
 A filler does not distinguish drives. A value that looks individually assigned is not a filler. Asking for
 consent again is better than confusing two drives.
@@ -17,18 +17,18 @@ _WORDS = frozenset(
     )
 )
 _TO_BE_FILLED = "to be filled"
-"""Only the beginning: a serial number has 20 characters (NVMe, ATA)."""
+"""Beginning of a filler; it may be cut short, as a serial number has 20 characters (NVMe, ATA)."""
 _OF_BRIDGES = frozenset({"152d00539000"})
-"""Serial numbers that a bridge gives all drives behind it (JMicron; rockstor issue 2316)."""
+"""Serial numbers that a bridge reports for all drives behind it (JMicron; rockstor issue 2316)."""
 _ONE_CHARACTER = re.compile(r"(.)\1*", re.ASCII)
 _COUNTING = "123456789"
 _EUI64_DIGITS = 16
 _ATA_SERIAL_AT = 8 + 40
-"""In a T10 name of a SATA drive: behind the vendor `ATA` and the model (SAT-5, VPD page 83h)."""
+"""Offset in a SATA drive's T10 name, after the vendor `ATA` and the model (SAT-5, VPD page 83h)."""
 
 
 def known(value: str | None) -> str | None:
-    """Return a text of the firmware, or None for a filler.
+    """Return a text from firmware with blanks trimmed; None for a filler.
 
     >>> known("To Be Filled By O.E.M."), known(" X570 ")
     (None, 'X570')
@@ -41,13 +41,13 @@ def known(value: str | None) -> str | None:
 
 
 def is_filler(identifier: str, model: str | None = None) -> bool:
-    """Say whether a serial number, or a world-wide name as sysfs writes it, is no drive's own.
+    """Return whether a serial number, or a world-wide name as in sysfs, does not identify a drive.
 
-    A T10 name of vendor and `model` without a serial number behind them is of all drives of that model.
+    A T10 name of vendor and `model` without a serial number is shared by all drives of that model.
 
     Sources of the forms: scsi_vpd_lun_id in drivers/scsi/scsi_lib.c (`naa.`, `eui.`, `t10.`) and wwid_show in
-    drivers/nvme/host/sysfs.c (`uuid.`, `eui.`, `nvme.`); the last is made of vendor, serial number, model and
-    namespace where a drive has no name.
+    drivers/nvme/host/sysfs.c (`uuid.`, `eui.`, `nvme.`). The `nvme.` form is made of vendor, serial number,
+    model and namespace, for a drive without a world-wide name.
 
     >>> [is_filler(text) for text in ("000000000000", "0123456789ABCDE", "000000000001", "S64GNE0R")]
     [True, True, True, False]
@@ -56,9 +56,9 @@ def is_filler(identifier: str, model: str | None = None) -> bool:
     """
     form, _, rest = identifier.partition(".")
     match form:
-        case "naa":  # a digit for the kind, six of the maker, and the drive's own
+        case "naa":  # one digit for the type, six for the maker, the others for the drive
             return _no_digits(rest) or _no_digits(rest[1:]) or _blank(rest[7:])
-        case "eui" | "uuid":  # of an EUI-64 the first six are the maker's
+        case "eui" | "uuid":  # the first six digits of an EUI-64 are the maker's
             return _no_digits(rest) or (len(rest) == _EUI64_DIGITS and _blank(rest[6:]))
         case "t10":
             if model and " ".join(rest.split()).endswith(" ".join(model.split())):

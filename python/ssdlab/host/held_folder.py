@@ -1,9 +1,9 @@
 """A folder held open by its descriptor, so that no rename or link can lead out of it.
 
-In a foreign or shared folder, a link, named pipe or folder may replace an expected file. So a folder is
-opened once, and its files are accessed through that descriptor by single names: links are not followed, only
-regular files are read, and only regular files of our own, with one name, are changed. A new file is created
-under a new name and renamed into place.
+In a folder that others can change, a link, named pipe or folder may replace an expected file. So a folder is
+opened once, and its files are accessed by single names through that descriptor. Links are not followed. Only
+regular files are read. Only regular files of this user that have a single name are changed. A new file is
+created under a temporary name and renamed into place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Two system calls that Python's `os` lacks: `statx` (birth time, O_DIRECT alignment) and `fallocate`.
 #
-# Through the C library that Python runs on; a library or kernel without them answers None or an error number.
+# They are called through Python's own C library. A library or kernel without them gives None or an error.
 # Layout of `struct statx`: statx(2); mask bits: include/uapi/linux/stat.h.
 
 _AT_EMPTY_PATH = 0x1000
@@ -51,14 +51,14 @@ _DIO_MEMORY_AT = 152
 
 @dataclass(frozen=True, slots=True)
 class FileDetails:
-    """What `statx` adds to `stat`; None where kernel or file system does not say."""
+    """Facts that `statx` has and `stat` lacks; None if kernel or file system does not report them."""
 
     birth_ns: int | None
     direct_offset_bytes: int | None
 
 
 def file_details(descriptor: int) -> FileDetails:
-    """Return when an open file was made, and what O_DIRECT wants offsets and lengths to be multiples of."""
+    """Return when an open file was created, and the alignment that O_DIRECT needs for offsets and lengths."""
     library = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(_BUFFER_BYTES)
     call = getattr(library, "statx", None)
@@ -70,20 +70,20 @@ def file_details(descriptor: int) -> FileDetails:
     _, offset_bytes = struct.unpack_from("=II", buffer, _DIO_MEMORY_AT)
     return FileDetails(
         birth_ns=seconds * 10**9 + nanoseconds if mask & _MASK_BTIME else None,
-        # Zero: the kernel answers, and the answer is that this file takes no direct I/O.
+        # Zero means that this file does not support direct I/O.
         direct_offset_bytes=offset_bytes if mask & _MASK_DIOALIGN else None,
     )
 
 
 def allocate(descriptor: int, length: int) -> bool:
-    """Reserve space for the first `length` bytes of an open file; False where the file system cannot.
+    """Reserve space for the first `length` bytes of an open file; return False if the file system cannot.
 
-    Python's own `posix_fallocate` writes a byte into every block where the kernel cannot allocate.
+    Python's `posix_fallocate` is not used: it writes a byte into every block if the kernel cannot allocate.
 
     Raises
     ------
     OSError
-        The space cannot be had (ENOSPC, EDQUOT, EFBIG ...).
+        The space is not available (ENOSPC, EDQUOT, EFBIG ...).
     """
     library = ctypes.CDLL(None, use_errno=True)
     call = getattr(library, "fallocate64", None) or library.fallocate
@@ -96,41 +96,42 @@ def allocate(descriptor: int, length: int) -> bool:
 
 
 _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Of each file: a link is an error, and a named pipe without a writer keeps nobody waiting."""
+"""Flags for every file: a link is an error, and a named pipe without a writer does not block."""
 _MODE = 0o644
 FOLDER_MODE = 0o777
-"""Of folders that are made, less the user's mask."""
+"""Permissions of new folders, before the user's umask."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderId:
-    """Identity of a folder, unlike a copy's; `birth_ns` is None if not reported."""
+    """Identity of a folder, which a copy does not share; `birth_ns` is None if not reported."""
 
     inode: int
     birth_ns: int | None
 
 
 class HeldFolder(Closing):
-    """A folder, held until `close`, or until nobody knows of it any more.
+    """A folder, held open until `close` or until the object is no longer referenced.
 
     Parameters
     ----------
     path
-        The folder.
+        Path of the folder.
     writing
-        Whether files in it are to be made or changed: then it must be ours.
+        Whether files in it are to be created or changed; then it must belong to this user.
     follow
-        Whether its last part may be a link, such as that of a library which the user put elsewhere. Then
-        links of other users on the way lead only into folders of theirs (`ssdlab.host.plain_files`).
+        Whether its last part may be a link, such as one to a library elsewhere. Links of other users on the
+        path may then lead only into folders of theirs (`ssdlab.host.plain_files`).
     make
-        As `follow`, and make what is missing with these permissions.
+        Permissions with which missing folders of the path are created; implies `follow`.
 
     Raises
     ------
     Refused
-        It is a link or no folder, or belongs to somebody else and is to be written; or the way is led astray.
+        The path is a link or no folder, or a link on the way leads where it may not. Or the folder is to be
+        written and belongs to another user.
     OSError
-        It cannot be opened.
+        The folder cannot be opened.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class HeldFolder(Closing):
 
     @classmethod
     def of_descriptor(cls, descriptor: int, path: Path, *, writing: bool = False) -> Self:
-        """Take over a descriptor of a folder, such as one that was handed down by a parent process."""
+        """Take over the descriptor of a folder, such as one inherited from a parent process."""
         made = cls.__new__(cls)
         made._take(descriptor, path, writing=writing)
         return made
@@ -154,11 +155,9 @@ class HeldFolder(Closing):
             raise not_ours(path, owner)
 
     def fileno(self) -> int:
-        """Return the descriptor."""
         return self._descriptor
 
     def close(self) -> None:
-        """Close the descriptor of the folder."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -167,28 +166,27 @@ class HeldFolder(Closing):
         if getattr(self, "_descriptor", -1) >= 0:
             self.close()
 
-    # --- what it is, and what is in it ---
+    # --- identity and content ---
 
     @property
     def id(self) -> FolderId:
-        """What tells it from a copy."""
+        """Identity that distinguishes the folder from a copy."""
         return FolderId(os.fstat(self._descriptor).st_ino, file_details(self._descriptor).birth_ns)
 
     def parent(self) -> HeldFolder:
-        """Open the folder that this one lies in."""
         return HeldFolder.of_descriptor(
             os.open("..", FOLDER_FLAGS, dir_fd=self._descriptor), self.path.parent
         )
 
     def folder(self, name: str, *, make: bool = False) -> HeldFolder:
-        """Open a folder within, for writing if this one is.
+        """Open a subfolder, for writing if this folder is.
 
         Raises
         ------
         FileNotFoundError
             There is none, and `make` is not set.
         Refused
-            Something else has its name, or it is to be written and not ours.
+            The name is not that of a folder, or the subfolder is to be written and belongs to another user.
         """
         path = self.path / single_name(name, self.path)
         if make:
@@ -198,12 +196,12 @@ class HeldFolder(Closing):
         return HeldFolder.of_descriptor(descriptor, path, writing=self.writing)
 
     def new_folder(self, name: str) -> HeldFolder:
-        """Make a folder within that did not exist, ours and empty.
+        """Create a subfolder that did not exist, empty and owned by this user.
 
         Raises
         ------
         HostError
-            The file system gives our files to somebody else.
+            The new folder has another owner, as on some file systems, or is not empty.
         """
         path = self.path / single_name(name, self.path)
         os.mkdir(name, dir_fd=self._descriptor)
@@ -219,25 +217,24 @@ class HeldFolder(Closing):
         )
 
     def names(self) -> list[str]:
-        """Return the names within, sorted."""
         return _names(self._descriptor)
 
     def exists(self, name: str) -> bool:
-        """Whether anything has this name, a link too."""
+        """Return whether anything has this name; a link counts."""
         return self._status(name) is not None
 
     def is_file(self, name: str) -> bool:
-        """Whether a regular file has this name, and no link."""
+        """Return whether a regular file has this name; a link does not count."""
         status = self._status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def check_plain(self, *folders: str) -> None:
-        """Refuse the folder if anything in it, or in those of its folders, is no file or folder of ours.
+        """Refuse the folder if it, or a named subfolder, holds anything but plain files and folders.
 
         Raises
         ------
         Refused
-            With what was found, and where.
+            The error names what was found, and where.
         """
         for name in self.names():
             status = self._status(name)
@@ -254,14 +251,14 @@ class HeldFolder(Closing):
 
     @contextmanager
     def opened(self, name: str, *, own: bool = False) -> Iterator[int]:
-        """Open a regular file for reading and give its descriptor.
+        """Open a regular file for reading and yield its descriptor.
 
         Raises
         ------
         FileNotFoundError
             There is none.
         Refused
-            It is a link, or no file; with `own`, one of somebody else or with several names.
+            It is a link or no file; with `own`, also if it belongs to another user or has several names.
         """
         descriptor = self._open(name, os.O_RDONLY, changing=own)
         try:
@@ -271,14 +268,13 @@ class HeldFolder(Closing):
 
     @contextmanager
     def readable(self, name: str) -> Iterator[Path]:
-        """Give a path by which other code can read a file, whatever happens to its name; see `opened`."""
+        """Yield a path by which other code can read a file, even if it is renamed; see `opened`."""
         with self.opened(name) as descriptor:
             path = Path(f"/proc/self/fd/{descriptor}")
             with _named(str(path), str(self.path / name)):
                 yield path
 
     def read_bytes(self, name: str, *, own: bool = False) -> bytes:
-        """Read a file; see `opened`."""
         with self.opened(name, own=own) as descriptor, open(descriptor, "rb", closefd=False) as file:
             return read_whole(file, self.path / name)
 
@@ -286,10 +282,10 @@ class HeldFolder(Closing):
 
     @contextmanager
     def replacing(self, name: str, *, durable: bool = True, mode: int = _MODE) -> Iterator[int]:
-        """Yield the descriptor of a new file, which takes its name after the block, atomically."""
+        """Yield the descriptor of a new file, which atomically takes its name after the block."""
         temporary = f".{name}.new" if self.writing else f".{name}.{secrets.token_hex(6)}.new"
         self._check_replaceable(name)
-        self.remove(temporary)  # of a process that was killed
+        self.remove(temporary)  # left by a process that was killed
         descriptor = self._open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=mode)
         try:
             try:
@@ -307,43 +303,43 @@ class HeldFolder(Closing):
             self.sync()
 
     def replace(self, name: str, content: str | bytes, *, durable: bool = True, mode: int = _MODE) -> None:
-        """Put `content` in place of a file's; see `replacing`."""
+        """Replace a file's content by `content`; see `replacing`."""
         with self.replacing(name, durable=durable, mode=mode) as descriptor:
             _write(descriptor, content.encode() if isinstance(content, str) else content)
 
     def append_to(self, name: str) -> int:
-        """Open a file of our own for reading and appending, made if there is none; returns its descriptor."""
+        """Open a file of this user for reading and appending, or create it; return its descriptor."""
         return self._open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT, changing=True)
 
     def lock_file(self, name: str) -> int:
-        """Open a regular file to be locked, whoever made it, and make it if there is none."""
+        """Open a regular file of any user for locking, or create it; return its descriptor."""
         return self._open(name, os.O_RDWR | os.O_CREAT)
 
     def new_path(self, name: str) -> Path:
-        """Give a path by which other code can make a file here, which it must do with O_EXCL.
+        """Return a path by which other code can create a file here, which it must do with O_EXCL.
 
         Raises
         ------
         Refused
-            Something that is no file of ours has the name.
+            Something other than a file of this user has the name.
         """
         if (status := self._status(name)) is not None:
             check_file(status, self.path / name, own=self.writing, single=False)
         return Path(f"/proc/self/fd/{self._descriptor}") / name
 
     def existing_path(self, name: str) -> Path:
-        """Give a path by which other code can read a file, after it was found to be one; see `opened`."""
+        """Return a path by which other code can read a file, after checks as in `opened`."""
         with self.opened(name):
             return Path(f"/proc/self/fd/{self._descriptor}") / name
 
     @contextmanager
     def by_name(self) -> Iterator[None]:
-        """Name a file by its path, not our descriptor, in errors of other code."""
+        """Name files by their path, not by our descriptor, in errors that other code raises in the block."""
         with _named(f"/proc/self/fd/{self._descriptor}/", f"{self.path}/"):
             yield
 
     def set_mode(self, name: str, mode: int) -> None:
-        """Change the permissions of a file of our own."""
+        """Change the permissions of a file of this user."""
         descriptor = self._open(name, os.O_RDONLY, changing=True)
         try:
             os.fchmod(descriptor, mode)
@@ -356,7 +352,7 @@ class HeldFolder(Closing):
         Raises
         ------
         Refused
-            It is no file.
+            The name is not that of a file.
         """
         status = self._status(name)
         if status is None:
@@ -371,7 +367,7 @@ class HeldFolder(Closing):
         Raises
         ------
         Refused
-            It is a link or no folder, or holds what is no file.
+            The name is a link or no folder, or the folder holds something other than files.
         """
         try:
             inner = self.folder(name)
@@ -383,7 +379,7 @@ class HeldFolder(Closing):
         os.rmdir(name, dir_fd=self._descriptor)
 
     def remove_tree(self, name: str) -> None:
-        """Remove a folder with all that is in it, if there is one; what is no folder is left alone."""
+        """Remove a folder with everything in it; do nothing if the name is not that of a folder."""
         status = self._status(name)
         if status is None or not stat.S_ISDIR(status.st_mode):
             return
@@ -395,7 +391,7 @@ class HeldFolder(Closing):
         os.rename(name, new, src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
 
     def link(self, name: str, to: HeldFolder) -> None:
-        """Give a file a second name in another folder, the same as here."""
+        """Give a file a second name in another folder, the same as here (a hard link)."""
         with self.opened(name):
             os.link(
                 name,
@@ -406,10 +402,10 @@ class HeldFolder(Closing):
             )
 
     def sync(self) -> None:
-        """Make its names durable."""
+        """Make the folder's names durable."""
         os.fsync(self._descriptor)
 
-    # --- how it is done ---
+    # --- internals ---
 
     def _status(self, name: str) -> os.stat_result | None:
         try:
@@ -418,7 +414,10 @@ class HeldFolder(Closing):
             return None
 
     def _check_replaceable(self, name: str) -> None:
-        """Refuse to rename over what is no file; a link would only be replaced, but should not be there."""
+        """Refuse to replace anything but a file of this user, in a folder that is held for writing.
+
+        A rename would replace a link without following it, but a link should not be there.
+        """
         status = self._status(name)
         if status is not None and self.writing:
             check_file(status, self.path / name, own=True, single=False)
@@ -454,7 +453,7 @@ def _names(descriptor: int) -> list[str]:
 
 @contextmanager
 def _named(inner: str, outer: str) -> Iterator[None]:
-    """Name files in errors as they are called."""
+    """Replace the path `inner` by `outer` in errors."""
     try:
         yield
     except LabError as error:
@@ -473,7 +472,7 @@ def _write(descriptor: int, content: bytes) -> None:
 
 
 def read_whole(file: BinaryIO, path: Path) -> bytes:
-    """Read a file from where it stands; `Refused` if it is larger than any of ours."""
+    """Read a file from its position on; raise Refused if it is larger than files of a run may be."""
     if os.fstat(file.fileno()).st_size > RUN_FILE_BYTES:
         raise Refused(
             f"{path} is larger than {RUN_FILE_BYTES >> 20} MiB, the limit of a run's files",

@@ -1,4 +1,4 @@
-"""The identity of a drive, as known to the kernel without commands, and its link's throughput.
+"""The identity of a drive as the kernel knows it, without commands to the drive, and its link's throughput.
 
 The facts come from :mod:`ssdlab.host.attributes`; the name that gives consent from
 :mod:`ssdlab.host.consent`.
@@ -25,25 +25,25 @@ from ssdlab.host.consent import consent_id
 from ssdlab.host.sysfs import HostFiles, flag, names, number, text
 from ssdlab.model.capabilities import Capabilities, capabilities_of
 
-# How much the link of a drive can carry: what none of its transfers can exceed.
+# Throughput of a drive's link, an upper bound of the drive's own.
 #
 # Sources: PCI Express Base Specification 6.0, section 4.2 (8b/10b up to 5 GT/s, 128b/130b above); Serial ATA
 # 3.5 and SAS-4 (line rate and coding).
 
 OF_TRANSPORT_BYTES_S = {"sata": 600e6, "sas": 4.8e9, "usb": 2.5e9, "mmc": 600e6}
-"""Of the fastest generation: SATA 6 Gbit/s, two lanes of SAS 24 Gbit/s, USB 3.2 2x2, eMMC and UHS-II."""
+"""Fastest generation: SATA 6 Gbit/s, two lanes of SAS 24 Gbit/s, USB 3.2 2x2, eMMC and UHS-II."""
 _CODED_8B10B_GT_S = 5.0
 
 
 def link_bytes_s(disk: Path, transport: str | None) -> float | None:
-    """Return a disk's link throughput in one direction; None if unknown.
+    """Return a disk's link throughput in one direction, in bytes per second; None if unknown.
 
     Parameters
     ----------
     disk
-        Its folder in sysfs.
+        Folder of the disk in sysfs.
     transport
-        As `attributes.transport_of` has it.
+        As returned by `attributes.transport_of`.
     """
     if transport == "pcie":
         for folder in (disk, *disk.parents):
@@ -63,7 +63,7 @@ def _of_pcie(speed: str, width: str) -> float | None:
 
 
 SECTOR_BYTES = 512
-"""The unit of `/sys/block/*/size`, whatever the logical block."""
+"""Unit of `/sys/block/*/size`, whatever the logical block size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class Identity:
     Attributes
     ----------
     path
-        The path that reaches the drive now (resolved: `/dev/nvme0n1`, `/data/scratch.img`).
+        Path that reaches the drive now (resolved: `/dev/nvme0n1`, `/data/scratch.img`).
     name
         Kernel name of a block device, name of a file.
     kind
         `block`, `partition`, `file` or `sim`.
     consent_id
-        What `--destroy` must be given to write here.
+        Identifier to give to `--destroy` for writing to this drive.
     serial, wwid, model, firmware
         As the drive reports them.
     transport
@@ -89,20 +89,20 @@ class Identity:
     capacity_bytes, logical_block_bytes, physical_block_bytes
         Sizes in bytes.
     rotational
-        What the kernel believes; virtual disks often say True.
+        Whether the kernel takes the drive for a rotating disk; it often does for virtual disks.
     numa_node
-        Node that the controller hangs on; None where the host has no say.
+        NUMA node of the controller; None if the host does not report one.
     hardware_queues
         Submission queues that blk-mq set up; 0 for a bio-based device.
     diskseq
-        The kernel's running number of this attachment: another drive under the same name has another number.
+        The kernel's sequence number of this attachment; another drive under the same name has another number.
     backing
         File or device behind a loop device.
     links
         Names under `/dev/disk/by-id`.
     inode, file_device, birth_ns
-        Of a file: its number, the device (`major:minor`) whose number that is, and when it was made. Another
-        file under the same name differs in one of them.
+        Of a file: its inode number, the device (`major:minor`) of that number, and when it was created.
+        Another file under the same name differs in one of them.
     """
 
     path: str
@@ -132,15 +132,14 @@ class Identity:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of its kind of drive."""
         return capabilities_of(self.kind)
 
 
 def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object]]:
-    """Return what changed of a block device: by name, before and now.
+    """Return what changed on a block device: by name, the values before and now.
 
-    Compared are constant properties of an open drive; the attachment count (`diskseq`) never repeats. Cheap
-    enough during a measurement.
+    Only properties that are constant while a drive is open are compared. The attachment count (`diskseq`)
+    never repeats. The check is cheap enough during a measurement.
     """
     disk = disk_of(node)
     now = {
@@ -156,7 +155,6 @@ def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object
 
 
 def block_identity(files: HostFiles, node: Path) -> Identity:
-    """Read the identity of a whole block device or a partition from its sysfs folder."""
     disk = disk_of(node)
     queue = disk / "queue"
     kernel_name = node.name.replace("!", "/")

@@ -1,14 +1,13 @@
-"""What is mounted and swapped on, and whether a file system may have users on other hosts.
+"""Mounts and swap areas, and whether a file system may have users on other hosts.
 
-Names in these tables lie: the root file system is often called `/dev/root`, a bind mount repeats the name of
-another, and a loop device is mounted under the name of its node while the disk under its backing file goes
-unmentioned. So what counts is the `major:minor` column, and a name is only looked up where the kernel gives
-no block number (btrfs).
+Names in these tables are unreliable. The root file system is often called `/dev/root`. A bind mount repeats
+the name of another mount. A loop device is mounted under the name of its node, while the disk under its
+backing file is not mentioned. So the `major:minor` column is used, and a name is looked up only if the kernel
+gives no block number (btrfs).
 
-Whether a file system may have users on other hosts, whom no lock of this kernel need keep away.
-
-Asked of the mount that a descriptor was opened through (`mnt_id`, proc(5)), since device numbers of btrfs and
-overlays are in no table of mounts.
+Locks of this kernel do not keep users on other hosts away. Whether there may be such users follows from
+the mount through which a descriptor was opened (`mnt_id`, proc(5)), since no mount table has the device
+numbers of btrfs and overlays.
 """
 
 from __future__ import annotations
@@ -30,14 +29,13 @@ class Mount:
     Attributes
     ----------
     number
-        `major:minor` of the file system; major 0 where the file system has no block device of its own.
+        `major:minor` of the file system; major 0 if it has no block device of its own.
     root
-        The part of the file system that is mounted (`/`, or a folder in a bind mount).
+        Part of the file system that is mounted (`/`, or a folder in a bind mount).
     point
-        Where it is mounted.
+        Mount point.
     kind, source, options
-        Type of file system, what it was mounted from, and its options (of the mount, then of the file
-        system).
+        Type of file system, source of the mount, and options (of the mount, then of the file system).
     """
 
     number: str
@@ -57,9 +55,9 @@ class Swap:
     path
         As the kernel names it.
     device, file
-        `major:minor` of the block device, or device and inode number of the file, that the path leads to.
+        `major:minor` of the block device, or device and inode number of the file, at that path.
     near
-        `major:minor` of the file system that the path lies on, by the mount table.
+        `major:minor` of the file system that the path is on, by the mount table.
     """
 
     path: str
@@ -69,7 +67,7 @@ class Swap:
 
     @property
     def lost(self) -> bool:
-        """Whether its path leads nowhere: deleted, or of another mount namespace."""
+        """Whether the path leads nowhere: deleted, or in another mount namespace."""
         return self.device is None and self.file is None
 
 
@@ -80,7 +78,7 @@ def parse_mountinfo(table: str) -> tuple[Mount, ...]:
     '/a b'
     """
     mounts = []
-    for line in table.split("\n"):  # and at no other character: names may hold what Python takes for an end
+    for line in table.split("\n"):  # unlike splitlines: names may contain its other line ends
         fields = line.split(" ")
         # The optional fields end with a lone hyphen; there may be any number of them.
         if "-" not in fields[6:]:
@@ -113,12 +111,11 @@ def parse_swaps(table: str) -> tuple[str, ...]:
 
 
 def mounts(files: HostFiles) -> tuple[Mount, ...]:
-    """Return the mount table of this process."""
     return parse_mountinfo(text(files.proc / "self" / "mountinfo") or "")
 
 
 def swap_areas(files: HostFiles) -> tuple[Swap, ...]:
-    """Return the active swap areas, partitions and files alike."""
+    """Return the active swap areas, both partitions and files."""
     table = os.fsdecode(raw_bytes(files.proc / "swaps") or b"")
     return tuple(_swap(files, path) for path in parse_swaps(table))
 
@@ -137,7 +134,7 @@ def _swap(files: HostFiles, path: str) -> Swap:
 
 
 def devices_of(files: HostFiles, mount: Mount) -> tuple[str, ...]:
-    """Return `major:minor` of every block device that a mount is known to lie on.
+    """Return `major:minor` of every block device that is known to be under a mount.
 
     btrfs reports an anonymous number, and only one of its members as the source; sysfs lists the members.
     """
@@ -152,7 +149,7 @@ def devices_of(files: HostFiles, mount: Mount) -> tuple[str, ...]:
 
 
 def mount_of(table: tuple[Mount, ...], path: Path) -> Mount | None:
-    """Return the mount of a resolved path: the longest mount point above it, the last one there."""
+    """Return the mount of a resolved path: the longest mount point above it, and the last mount on that."""
     best: Mount | None = None
     for mount in table:
         point = Path(mount.point)
@@ -181,12 +178,12 @@ OF_ONE_HOST = frozenset(
         *("vfat", "exfat", "ntfs3", "hfsplus", "udf"),
     }
 )
-"""File systems of one kernel. All others may be shared: NFS, SMB, Ceph, Lustre, GFS2, 9p, and all of FUSE."""
+"""File systems of one kernel. Others may be shared: NFS, SMB, Ceph, Lustre, GFS2, 9p, and all of FUSE."""
 _MOUNT_ID = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 
 def file_system_of(descriptor: int, proc: Path = Path("/proc/self")) -> str | None:
-    """Return the kind of file system that an open file or folder is on; None where that cannot be known."""
+    """Return the type of file system that an open file or folder is on; None if unknown."""
     try:
         found = _MOUNT_ID.search((proc / "fdinfo" / str(descriptor)).read_text(encoding="ascii"))
         if found is None:
@@ -200,5 +197,5 @@ def file_system_of(descriptor: int, proc: Path = Path("/proc/self")) -> str | No
 
 
 def may_be_shared(descriptor: int) -> bool:
-    """Say whether another host may have the same files; also of what cannot be known."""
+    """Return whether another host may have the same files; True if that is unknown."""
     return file_system_of(descriptor) not in OF_ONE_HOST

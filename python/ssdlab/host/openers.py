@@ -1,8 +1,8 @@
 """Processes that have devices and files open, mapped, or registered in a ring; and what could not be seen.
 
-A process may hide a descriptor from a look at `/proc/PID/fd`: its first thread may have ended, a thread
-may have a descriptor table of its own (unshare(2), CLONE_FILES), the descriptor may be closed and the mapping
-stay, or the file be registered in an io_uring. Each is looked for; what is left is in `docs/safety.md`.
+A look at `/proc/PID/fd` can miss an open file. The first thread may have ended, or a thread may have a
+descriptor table of its own (unshare(2), CLONE_FILES). A mapping stays when its descriptor is closed. A file
+may be registered in an io_uring. All of these are looked for; `docs/safety.md` has the cases that are left.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ssdlab.host.rights import BY_RIGHTS, Unseen, hides_processes, sees_processe
 from ssdlab.host.sysfs import HostFiles, names, text
 
 _NUMBERS = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "loongarch64": 272}
-"""The system call's number; elsewhere each thread is looked at."""
+"""Number of the system call `kcmp`; on other architectures, each thread is inspected."""
 _KCMP_FILES = 2
 
 
 def table_comparison(files: HostFiles) -> Callable[[int, int], bool] | None:
-    """Return a function that says whether two threads certainly share one table; None where nothing can.
+    """Return a function that says whether two threads certainly share a descriptor table; None if none can.
 
-    The threads' numbers must be those of this process's own namespace, so `/proc` must be too.
+    The numbers of the threads must be those of this process's own namespace, so `/proc` must be of it too.
     """
     number = _NUMBERS.get(os.uname().machine)
     try:
@@ -36,7 +36,7 @@ def table_comparison(files: HostFiles) -> Callable[[int, int], bool] | None:
         return None
     if number is None or own != str(os.getpid()):
         return None
-    import ctypes  # costs a start of 3 ms, and most processes have one thread
+    import ctypes  # takes 3 ms to import, and most processes have one thread
 
     call = ctypes.CDLL(None).syscall
 
@@ -47,7 +47,7 @@ def table_comparison(files: HostFiles) -> Callable[[int, int], bool] | None:
 
 
 PROCESSES = Unseen("what the processes of other users have open", BY_RIGHTS)
-"""What is not seen without these rights."""
+"""Reported as unseen if these rights are missing."""
 
 _NO_FILE = re.compile(r"(socket|pipe|anon_inode|net|mnt|pid|user|uts|ipc|cgroup|time):")
 _RING = "anon_inode:[io_uring]"
@@ -55,7 +55,7 @@ _REGISTERED = re.compile(r"^ *\d+: (/.*)$", re.MULTILINE)
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _DENIED = {errno.EACCES, errno.EPERM}
 _TABLES = 16
-"""Descriptor tables told apart within one process; in one with more, each thread is looked at."""
+"""Most descriptor tables that are told apart in a process; beyond that, each thread is inspected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +66,23 @@ class Opener:
     command: str
     writing: bool
     how: str = "open"
-    """`open`, or `mapped` where no descriptor is left."""
+    """`open` or `mapped`, with a remark if that is through a backing file or device."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Who has which block devices and which of the files asked for open, in one look at all processes.
+    """Processes that have block devices or the requested files open, from one look at all processes.
 
     Attributes
     ----------
     devices
-        By device number.
+        Openers by device number.
     files
-        By device and inode number.
+        Openers by device and inode number.
     unseen
-        What could not be looked at for want of rights.
+        What could not be seen for lack of rights.
     barred
-        What this host shows to nobody, whatever their rights: phrases.
+        What this host hides from everyone, whatever their rights: phrases.
     """
 
     devices: Mapping[int, tuple[Opener, ...]] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Opened:
     barred: tuple[str, ...] = ()
 
     def writers_behind(self, numbers: Iterable[int], keys: Iterable[tuple[int, int]]) -> tuple[Opener, ...]:
-        """Return the processes that have what a device stands on open for writing: devices, files."""
+        """Return the processes that have devices or files below a device open for writing."""
         found = [one for number in numbers for one in self.devices.get(number, ())]
         found += [one for key in keys for one in self.files.get(key, ())]
         return _in_order(
@@ -99,23 +99,22 @@ class Opened:
         )
 
     def of_devices(self, numbers: Iterable[int]) -> tuple[Opener, ...]:
-        """Return the processes that have any of these devices open."""
         return _in_order(opener for number in numbers for opener in self.devices.get(number, ()))
 
 
 def look_at_processes(
     files: HostFiles, wanted: Collection[tuple[int, int]] = (), own_descriptor: int | None = None
 ) -> Opened:
-    """Look at what every process has open, mapped and registered.
+    """Look up what every process has open, mapped and registered.
 
     Parameters
     ----------
     files
-        The host.
+        Files of the host.
     wanted
         Device and inode number of the files that matter, besides all block devices.
     own_descriptor
-        A descriptor of this process that does not count.
+        Descriptor of this process that does not count.
     """
     look = _Look(files, frozenset(wanted), own_descriptor)
     for name in names(files.proc):
@@ -129,7 +128,7 @@ def look_at_processes(
 
 
 def _not_seen(files: HostFiles, barred: list[str]) -> tuple[tuple[Unseen, ...], tuple[str, ...]]:
-    """Tell what was not seen for want of rights from what is shown to nobody."""
+    """Separate what was not seen for lack of rights from what the host hides from everyone."""
     if not sees_processes(files):
         return ((PROCESSES,) if barred or hides_processes(files) else ()), ()
     names = (f"{name} ({text(files.proc / name / 'comm') or '?'})" for name in barred)
@@ -137,7 +136,7 @@ def _not_seen(files: HostFiles, barred: list[str]) -> tuple[tuple[Unseen, ...], 
 
 
 class _Look:
-    """One look, process by process."""
+    """Collects what processes have open, one process at a time."""
 
     def __init__(
         self, files: HostFiles, keys: frozenset[tuple[int, int]], own_descriptor: int | None
@@ -152,13 +151,12 @@ class _Look:
         self.barred: list[str] = []
 
     def at(self, name: str) -> None:
-        """Look at one process."""
         process = f"{self._proc}/{name}"
         try:
             threads = _listed(f"{process}/task")
             for thread in self._tables(threads):
                 self._descriptors(name, f"{process}/task/{thread}")
-            # All threads share their memory; where the first has ended, it is another that shows it.
+            # All threads share their memory; if the first has ended, another one shows it.
             for thread in (name, *(other for other in threads if other != name)):
                 if self._mappings(name, f"{self._proc}/{thread}"):
                     break
@@ -166,7 +164,7 @@ class _Look:
             self.barred.append(name)
 
     def _tables(self, threads: list[str]) -> list[str]:
-        """Return one thread for each descriptor table of a process; all of them where that is not known."""
+        """Return one thread for each descriptor table of a process; all threads if that is unknown."""
         same_table = self._same_table if len(threads) > 1 else None
         if same_table is None:
             return threads
@@ -184,7 +182,7 @@ class _Look:
 
     def _descriptors(self, name: str, thread: str) -> None:
         for descriptor in _listed(f"{thread}/fd"):
-            # Plain text for a path: a busy host has tens of thousands of descriptors, and each is looked at.
+            # A str, not a Path, for speed: a busy host has tens of thousands of descriptors.
             link = f"{thread}/fd/{descriptor}"
             try:
                 leads_to = os.readlink(link)  # noqa: PTH115
@@ -199,11 +197,11 @@ class _Look:
                 continue  # closed between the listing and the look
             if self._wanted(status) and (name, descriptor) != self._passed_over:
                 flags = _flags(Path(f"{thread}/fdinfo/{descriptor}"))
-                if not flags & os.O_PATH:  # which is a name and no more
+                if not flags & os.O_PATH:  # O_PATH gives no access to the content
                     self._add(name, status, writing=flags & os.O_ACCMODE != os.O_RDONLY)
 
     def _mappings(self, name: str, process: str) -> bool:
-        """Look at what is mapped; say whether anything was."""
+        """Inspect what is mapped; return whether the table of mappings could be read and has entries."""
         try:
             with open(f"{process}/maps", "rb") as file:  # noqa: PTH123
                 table = file.read()
@@ -213,31 +211,31 @@ class _Look:
             return False
         for line in table.split(b"\n"):
             if b"/" not in line:
-                continue  # no file
+                continue  # not a file
             place, rights, _, device, inode, path = line.split(None, 5)
             key = device + inode + path
             status = self._mapped.get(key) or self._mapping(process, place.decode(), int(inode), path)
             if status is None:
-                continue  # unmapped between the table and the look, or of a name that leads elsewhere
+                continue  # unmapped meanwhile, or its name leads elsewhere
             self._mapped[key] = status
             if self._wanted(status):
-                # A shared mapping that is read only may be made writable later.
+                # A shared mapping that is read-only may be made writable later.
                 self._add(name, status, writing=rights.endswith(b"s"), how="mapped")
         return bool(table)
 
     def _mapping(self, process: str, place: str, inode: int, path: bytes) -> os.stat_result | None:
-        """Return the status of what is mapped at a place; None if it cannot be had."""
+        """Return the status of the file mapped at a place; None if it cannot be found."""
         try:
             return os.stat(f"{process}/map_files/{place}")  # noqa: PTH116
         except OSError as error:
             if error.errno not in _DENIED:
                 return None
-        # To follow these links takes CAP_CHECKPOINT_RESTORE; the name may do.
+        # These links need CAP_CHECKPOINT_RESTORE; without it, try the name.
         status = _named(process, os.fsdecode(path))
         return status if status is not None and status.st_ino == inode else None
 
     def _ring(self, name: str, info: str) -> None:
-        """Look at the files registered in an io_uring, which need no descriptor any more."""
+        """Inspect the files registered in an io_uring, which need no descriptor any more."""
         info_text = text(Path(info)) or ""
         for path in _REGISTERED.findall(info_text.partition("UserFiles:")[2].partition("UserBufs:")[0]):
             status = _named(f"{self._proc}/{name}", path)
@@ -257,7 +255,7 @@ class _Look:
 
 
 def _listed(folder: str) -> list[str]:
-    """Return the names in a folder; none where the process or thread has ended."""
+    """Return the names in a folder; none if the process or thread has ended."""
     try:
         return os.listdir(folder)  # noqa: PTH208
     except PermissionError:
@@ -267,7 +265,7 @@ def _listed(folder: str) -> list[str]:
 
 
 def _named(process: str, path: str) -> os.stat_result | None:
-    """Return the status of a path as a process sees it; None where it leads nowhere."""
+    """Return the status of a path as a process sees it; None if the path leads nowhere."""
     plain = _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), path)
     for root in (f"{process}/root", ""):
         try:
@@ -282,6 +280,6 @@ def _in_order(openers: Iterable[Opener]) -> tuple[Opener, ...]:
 
 
 def _flags(info: Path) -> int:
-    """Return how a descriptor was opened; for writing where that cannot be read."""
+    """Return the flags with which a descriptor was opened; O_WRONLY if they cannot be read."""
     match = re.search(r"^flags:\s*(\d+)", text(info) or "", re.MULTILINE)
     return os.O_WRONLY if match is None else int(match.group(1), 8)

@@ -1,8 +1,8 @@
-"""The one place for files written to a path from the user: `-o`, `--log-ios`, ``state=``.
+"""Writing of all files whose path the user gives: `-o`, `--log-ios`, ``state=``.
 
-The way to such a file is followed once, by the rule of `host.reach`: no link of a stranger leads us into a
-folder that is not theirs. A file that exists is replaced only where the caller knows it for one of its own
-kind; anything else under that name, a link too, is left as it is.
+The path of such a file is followed once, by the rule of `host.reach`: a link of another user leads only into
+folders of that user. An existing file is replaced only if the caller recognises it as one of its own kind.
+Anything else with that name, also a link, is left as it is.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ssdlab.model.closing import Closing
 from ssdlab.model.errors import Refused, UsageError, of_os
 
 Ours = Callable[[bytes], bool]
-"""Says by the beginning of a file whether it is of the kind that may be replaced."""
+"""Returns, from the beginning of a file, whether the file is of the kind that may be replaced."""
 HEAD_BYTES = 1 << 13
-"""So much of a file is asked; of one that is known by its end too, so much of that."""
+"""Number of bytes that are checked, at the beginning and, if asked for, at the end of a file."""
 _MAX_LINKS = 40
-"""As the kernel itself counts."""
+"""The kernel's own limit."""
 
 
 def _none(head: bytes) -> bool:
@@ -33,26 +33,26 @@ def _none(head: bytes) -> bool:
 
 
 class OutputFile(Closing):
-    """The name of a file to be written, in a folder that is held; a context manager.
+    """The name of a file to be written, in a folder that is held open; a context manager.
 
     Parameters
     ----------
     path
         As the user gave it.
     ours
-        What may be replaced; by default nothing.
+        Says what may be replaced; by default nothing.
     noun
         What is written, for messages: ``page``, ``log of single I/Os``.
     ends
-        Whether `ours` is asked of beginning and end, put together.
+        Whether `ours` gets the beginning and the end of a file, joined.
 
     Raises
     ------
     UsageError
-        There is no such folder, or no file can have that name.
+        The folder does not exist, or no file can have that name.
     Refused
-        Something else has the name (`reason` is ``exists`` or ``not-plain``), or a stranger's
-        link leads there (``foreign-link``).
+        Something else has the name (`reason` is ``exists`` or ``not-plain``), or a link of another user
+        leads elsewhere (``foreign-link``).
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class OutputFile(Closing):
 
     @property
     def path(self) -> Path:
-        """Absolute, its folder resolved."""
+        """Absolute path, with its folder resolved."""
         return self.folder.path / self.name
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file, which may be replaced."""
+        """Whether there already is a file, which may be replaced."""
         return self.folder.exists(self.name)
 
     def check(self) -> None:
-        """Refuse what has the name and is not of the kind that may be replaced."""
+        """Refuse a file with this name that is not of the kind that may be replaced."""
         try:
             status = os.stat(self.name, dir_fd=self.folder.fileno(), follow_symlinks=False)
         except FileNotFoundError:
@@ -112,14 +112,14 @@ class OutputFile(Closing):
             )
 
     def replace(self, content: str | bytes) -> None:
-        """Put the content there: all of it or nothing."""
+        """Write the content, atomically."""
         with self._errors():
             self.check()
             self.folder.replace(self.name, content, durable=False)
 
     @contextmanager
     def replacing(self) -> Iterator[int]:
-        """Give the descriptor of a new file, which replaces the old one when the block succeeds."""
+        """Yield the descriptor of a new file, which replaces the old one if the block succeeds."""
         with self._errors():
             self.check()
             with self.folder.replacing(self.name, durable=False) as descriptor:
@@ -127,7 +127,7 @@ class OutputFile(Closing):
 
     @contextmanager
     def new(self, mode: int = 0o666) -> Iterator[IO[bytes]]:
-        """Open the file for writing; what is there and may be replaced is removed first."""
+        """Open the file for writing; an old one that may be replaced is removed first."""
         with self._errors():
             self.check()
             self.folder.remove(self.name)
@@ -137,16 +137,15 @@ class OutputFile(Closing):
             yield out
 
     def new_path(self) -> Path:
-        """Give a path by which other code can make the file, which it must do with O_EXCL."""
+        """Return a path by which other code can create the file, which it must do with O_EXCL."""
         return self.folder.new_path(self.name)
 
     def remove(self) -> None:
-        """Remove the file, if there is one."""
+        """Remove the file, if there is one; operating-system errors are ignored."""
         with suppress(OSError):
             self.folder.remove(self.name)
 
     def close(self) -> None:
-        """Close the folder."""
         self.folder.close()
 
     @contextmanager
@@ -171,12 +170,12 @@ def write_new(
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
-    """Return where a path leads, its last part followed too while it is a link of ours or of root.
+    """Return where a path leads; its last part is followed too, if it is a link of this user or of root.
 
     Raises
     ------
     Refused
-        A stranger's link leads there.
+        The path follows a link of another user.
     """
     place = user_path(path).absolute()
     for _ in range(_MAX_LINKS):
@@ -200,7 +199,6 @@ def followed(path: str | os.PathLike[str]) -> Path:
 
 
 def _held(path: Path) -> HeldFolder:
-    """Hold the folder of a file."""
     with find(path) as place:
         if place.folder is not None:
             try:

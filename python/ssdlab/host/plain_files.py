@@ -12,45 +12,45 @@ from pathlib import Path
 
 from ssdlab.model.errors import Refused
 
-# The way to a folder, walked once, a part at a time: links give nobody power over where it ends.
+# A path to a folder is walked once, part by part, so that links let nobody else decide where it ends.
 #
-# A link of another user may lead to folders of that user's own, and not to anybody else's: whoever works as
-# root in a folder of somebody else is not led out of it.
+# A link of another user may lead only to folders that this other user owns. So root, working in a folder of
+# another user, is not led out of it.
 #
-# A way that is *private* goes over nothing that anybody but this user and root can change, so it leads to the
-# same folder whenever it is walked again.
+# On a *private* path, nobody but this user and root can change anything. So it always leads to the same
+# folder.
 #
 # Sources: open(2) (O_PATH, O_NOFOLLOW), path_resolution(7).
 
 _STEP = os.O_PATH | os.O_CLOEXEC
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MAX_LINKS = 40
-"""As the kernel itself counts."""
+"""The kernel's own limit."""
 
 
 def walk(path: Path, *, make: int | None = None, private: bool = False) -> tuple[Path, int]:
-    """Walk to a folder; each part is looked at and entered by the same descriptor.
+    """Walk to a folder; each part is inspected and entered through the same descriptor.
 
     Parameters
     ----------
     path
-        The folder; a link is followed, the last part too.
+        Path of the folder; links are followed, also in the last part.
     make
-        Permissions of the folders that are made where there are none; None makes none.
+        Permissions with which missing folders are created; None creates none.
     private
-        Whether nobody but this user and root may be able to change the folder, or the way to it.
+        Whether nobody but this user and root may be able to change the folder, or the path to it.
 
     Returns
     -------
     tuple
-        Where it is, without links, and a descriptor (`O_PATH`) of it.
+        Path of the folder without links, and a descriptor (`O_PATH`) of it.
 
     Raises
     ------
     Refused
-        The way goes over a link by which another user could lead it anywhere, or is not private.
+        The path has a link by which another user could lead it anywhere, or it is not private.
     OSError
-        There is none, or it cannot be entered or made.
+        The folder does not exist, or it cannot be entered or created.
     """
     if private:
         path = path.absolute()
@@ -106,19 +106,19 @@ def walk(path: Path, *, make: int | None = None, private: bool = False) -> tuple
 
 
 def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -> None:
-    """Refuse what others than this user and root can change.
+    """Refuse what users other than this one and root can change.
 
     Parameters
     ----------
     status, path
-        The folder, file or link, and what it is called.
+        Status and path of the folder, file or link.
     shared
-        Whether a folder may be one like `/tmp`, in which everybody changes what is theirs alone.
+        Whether a sticky folder such as `/tmp` is allowed, in which users can change only their own files.
 
     Raises
     ------
     Refused
-        With whose it is, or by whom it can be changed.
+        The error names the owner, or who can change it.
     """
     if status.st_uid not in {0, os.geteuid()}:
         raise _not_private(
@@ -133,7 +133,7 @@ def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -
     advice = f"chmod go-w {shlex.quote(str(path))}"
     if shared:
         advice += ", or chmod +t, so that others can change only their own files"
-    elif mode & stat.S_ISVTX:  # everybody is to make files here, as in /tmp
+    elif mode & stat.S_ISVTX:  # a folder for everybody's files, as /tmp
         advice = f"use a folder of your own below {path}"
     raise _not_private(path, f"{path} can be changed by {by}", advice)
 
@@ -147,13 +147,13 @@ def _step(name: str, at: int) -> int:
 
 
 def _made(name: str, at: int, mode: int) -> int:
-    with suppress(FileExistsError):  # somebody was faster: what it is, is looked at as of all others
+    with suppress(FileExistsError):  # created meanwhile: `walk` checks it like any other part
         os.mkdir(name, mode, dir_fd=at)
     return _step(name, at)
 
 
 def _check_folder(path: Path, to: Path, folder: os.stat_result, strangers: set[int]) -> None:
-    """Refuse what is no folder, and one into which links of other users have led who do not own it."""
+    """Refuse what is not a folder, and a folder reached by links of users who do not own it."""
     if not stat.S_ISDIR(folder.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if strangers - {folder.st_uid}:
@@ -167,7 +167,6 @@ def _counted(links: int) -> int:
 
 
 def _parts(path: Path) -> list[str]:
-    """Return the parts of a path, the last one first."""
     return [part for part in reversed(path.parts) if part != "/"]
 
 
@@ -195,7 +194,7 @@ _KINDS = {
 
 
 def walk_to_folder(path: Path, *, make: int | None = None, private: bool = False) -> int:
-    """Open a folder, links followed where that gives nobody power; see `ssdlab.host.plain_files.walk`."""
+    """Open a folder and follow links only where that is safe; see `walk`."""
     _, pin = walk(path, make=make, private=private)
     try:
         return os.open(".", FOLDER_FLAGS, dir_fd=pin)
@@ -204,7 +203,7 @@ def walk_to_folder(path: Path, *, make: int | None = None, private: bool = False
 
 
 def open_folder(path: Path, at: int | None, name: Path) -> int:
-    """Open a folder, by its name in the folder `at`; a link to one is refused."""
+    """Open a folder by its name in the folder `at`; refuse a link to a folder."""
     try:
         return os.open(name, FOLDER_FLAGS, dir_fd=at)
     except OSError as error:
@@ -218,7 +217,7 @@ def open_folder(path: Path, at: int | None, name: Path) -> int:
 
 
 def check_file(status: os.stat_result, path: Path, *, own: bool, single: bool) -> None:
-    """Refuse what is no regular file; one that is not ours, if `own`; one with several names, if `single`."""
+    """Refuse a non-regular file; with `own`, also another user's; with `single`, one with several names."""
     if not stat.S_ISREG(status.st_mode):
         raise _wrong_kind(status, path, "a file")
     if own and status.st_uid != os.geteuid():
@@ -248,7 +247,7 @@ def _wrong_kind(status: os.stat_result, path: Path, wanted: str) -> Refused:
 
 
 def not_ours(path: Path, owner: int) -> Refused:
-    """Return the refusal to write what belongs to somebody else."""
+    """Return the refusal to write to another user's file or folder."""
     return Refused(
         f"{path} belongs to {user_name(owner)}, and only its owner may write there",
         f"run as {user_name(owner)}, or copy the run folder (cp -r)",
@@ -259,7 +258,7 @@ def not_ours(path: Path, owner: int) -> Refused:
 
 
 def user_name(number: int) -> str:
-    """Return who that is, by name where there is one."""
+    """Return the name of a user; `user` and the number if there is no name."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
@@ -267,7 +266,7 @@ def user_name(number: int) -> str:
 
 
 def single_name(name: str, where: Path) -> str:
-    """Return a name if it is one, and no way to elsewhere."""
+    """Return a name; refuse it if it is not a single file name but a path."""
     if not name or name in (".", "..") or "/" in name or "\0" in name:
         raise Refused(
             f"{where} names {name!r}, which is not a file name",

@@ -1,7 +1,7 @@
-"""The test platform: the component table of a review, from SMBIOS, names of PCI, and the rig file.
+"""The test platform: the component table of a review, from SMBIOS, names of PCI devices, and the rig file.
 
-What the machine tells comes from DMI, sysfs and procfs; what it does not, with links and prices, from the rig
-file. A component that neither names is in the table all the same, as unknown. Serial numbers are not read.
+Facts that the machine reports come from DMI, sysfs and procfs. Other facts, links and prices come from the
+rig file. A component that neither names is in the table too, as unknown. Serial numbers are not read.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ssdlab.model.units import block_text, capacity_text
 if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
 
-# Names of PCI devices: of the machine's own list, else their numbers.
+# PCI devices are named by the machine's own list, else by their numbers.
 #
-# Source of the list's form: the head of `pci.ids` (The PCI ID Repository).
+# Source of the list's format: the head of `pci.ids` (The PCI ID Repository).
 
 _LISTS = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids")
 
 
 def pci_device_of(folder: Path) -> Path | None:
-    """Return the PCI function that a device of sysfs hangs on; None if there is none above it."""
+    """Return the PCI function above a device in sysfs; None if there is none."""
     for one in (folder, *folder.parents):
         if re.fullmatch(r"[\da-f]{4,}:[\da-f]{2}:[\da-f]{2}\.\d", one.name) and there(one / "vendor"):
             return one
@@ -47,7 +47,7 @@ def pci_device_of(folder: Path) -> Path | None:
 
 
 def device_name(files: HostFiles, device: Path) -> str | None:
-    """Return vendor and device of a PCI function in words, or as numbers where no list names them."""
+    """Return vendor and device of a PCI function in words, or as numbers if no list names them."""
     vendor, model = (_hexadecimal(device / name) for name in ("vendor", "device"))
     if vendor is None or model is None:
         return None
@@ -59,7 +59,7 @@ def device_name(files: HostFiles, device: Path) -> str | None:
 
 
 def _looked_up(path: Path, vendor: str, model: str) -> str | None:
-    """Find a device: vendors begin a line with their number, their devices follow behind a tab."""
+    """Find a device in a list: a vendor's line starts with its number, its devices' lines with a tab."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -81,7 +81,7 @@ def _hexadecimal(path: Path) -> str | None:
     return match.group(1) if match else None
 
 
-# Memory modules and slots from the SMBIOS table, which only root may read.
+# Memory modules and slots come from the SMBIOS table, which only root can read.
 #
 # Source: DMTF DSP0134 (SMBIOS 3.7) 6.1 (structures, strings), 7.18 (type 17, memory device), 7.10 (type 9,
 # system slots).
@@ -92,7 +92,7 @@ _MEMORY_TYPES = {24: "DDR3", 26: "DDR4", 30: "LPDDR4", 34: "DDR5", 35: "LPDDR5"}
 
 @dataclass(frozen=True, slots=True)
 class MemoryModule:
-    """A module that is plugged in; None is "not said"."""
+    """A memory module that is plugged in; None: not reported."""
 
     size_bytes: int
     kind: str | None
@@ -103,7 +103,7 @@ class MemoryModule:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot of the board, by the PCI address (`0000:01:00`) of what is plugged into it."""
+    """A slot of the board, with the PCI address (`0000:01:00`) of the device that is plugged into it."""
 
     name: str
     address: str
@@ -116,7 +116,7 @@ class _Structure:
     texts: tuple[str, ...]
 
     def number(self, at: int, length: int) -> int | None:
-        """Return a number; None where the structure, of an older version, is too short for it."""
+        """Return a number; None if the structure is of an older version and too short for it."""
         return (
             int.from_bytes(self.data[at : at + length], "little") if len(self.data) >= at + length else None
         )
@@ -141,7 +141,7 @@ def memory_modules(table: bytes) -> tuple[MemoryModule, ...]:
 
 
 def slots(table: bytes) -> tuple[Slot, ...]:
-    """Return the slots of the board whose PCI address an SMBIOS structure table gives."""
+    """Return the slots of the board for which an SMBIOS structure table gives the PCI address."""
     found = []
     for one in _structures(table):
         name, segment, bus = one.text(0x04), one.number(0x0D, 2), one.number(0x0F, 1)
@@ -157,7 +157,7 @@ def _size_bytes(one: _Structure) -> int | None:
     size = one.number(0x0C, 2)
     if size in (None, 0, 0xFFFF):
         return None
-    if size == 0x7FFF:  # in full, in MiB, in the extended size
+    if size == 0x7FFF:  # the size is in the extended field, in MiB
         return (one.number(0x1C, 4) or 0) << 20
     return (size & 0x7FFF) << (10 if size & 0x8000 else 20)
 
@@ -228,7 +228,7 @@ Part = Annotated[RigPart, BeforeValidator(_part)]
 
 
 class Rig(Frozen):
-    """What a rig file says; the fields are the lines of the component table."""
+    """The content of a rig file; the fields are the lines of the component table."""
 
     noun = "entry of a rig file"
 
@@ -259,12 +259,12 @@ def read_rig(path: Path | None = None) -> Rig:
     Parameters
     ----------
     path
-        The file; None takes the one that `config.toml` names, else the user's own, which need not be there.
+        Path of the file; None: the one that `config.toml` names, else the user's own, which may be missing.
 
     Raises
     ------
     UsageError, HostError
-        It is not there, cannot be read, or says what it must not; the error names the file.
+        The file does not exist, cannot be read, or is invalid; the error names it.
     """
     if path is not None:
         source = user_path(path)
@@ -297,7 +297,7 @@ PARTS = {
     "host_adapter": "Host adapter, driver",
     "slot": "Slot, link",
 }
-"""The lines of the table: name in the rig file, and what a reader sees."""
+"""Lines of the table: name in the rig file, and title for readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,13 +307,13 @@ class Component:
     Attributes
     ----------
     part, title
-        Name in the rig file, and what a reader sees.
+        Name in the rig file, and title for readers.
     name
-        What it is: of the rig file, else as found; None is unknown.
+        Component, from the rig file, else as found; None: unknown.
     found
-        What the machine says; None where it does not.
+        Component as the machine reports it; None: not reported.
     link, price
-        Of the rig file.
+        From the rig file.
     """
 
     part: str
@@ -326,7 +326,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The component table, what its owner calls the machine, who tests on it, and who audits that."""
+    """The component table, the name of the machine, the tester, and the auditor."""
 
     name: str | None
     components: tuple[Component, ...]
@@ -334,7 +334,6 @@ class Platform:
     audited_by: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
         components = [asdict(one) for one in self.components]
         people = {"tested_by": self.tested_by, "audited_by": self.audited_by}
         return {"name": self.name, **people, "components": components}
@@ -348,16 +347,16 @@ def read_platform(
     Parameters
     ----------
     files
-        The host; another root for tests.
+        Files of the host; tests give another root.
     rig
-        The rig file; None takes the user's own, if there is one.
+        Path of the rig file; None: as in `read_rig`.
     identity
         The drive under test.
 
     Raises
     ------
     UsageError, HostError
-        The rig file is wrong, or is not there.
+        The rig file is invalid or does not exist.
     """
     noted = read_rig(rig)
     components = read_components(files or HostFiles(), noted, identity)
@@ -370,9 +369,9 @@ def read_components(files: HostFiles, rig: Rig, identity: Identity | None = None
     Parameters
     ----------
     files
-        The host.
+        Files of the host.
     rig
-        What its rig file says.
+        Content of the rig file.
     identity
         The drive under test, for host adapter and slot; None leaves these unknown.
     """
@@ -421,7 +420,7 @@ def _cpu(files: HostFiles) -> str | None:
 
 
 def _memory(files: HostFiles) -> str | None:
-    """Return the modules if the SMBIOS table may be read (root only), else the size alone."""
+    """Return the modules if the SMBIOS table can be read (root only), else only the size."""
     table = raw_bytes(files.sys / "firmware/dmi/tables/DMI") or b""
     modules = Counter(
         " ".join(
@@ -482,7 +481,7 @@ def _operating_system(files: HostFiles) -> str | None:
 
 
 def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | None]:
-    """Return the controller of a drive, or of the one beneath a file, with its driver and its place."""
+    """Return the controller of a drive, or of the drive under a file, with its driver and slot."""
     if identity is None or identity.capabilities.virtual_time:
         return {}
     on_file = identity.capabilities.on_file_system
@@ -504,7 +503,7 @@ def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | 
 
 
 def _slot(files: HostFiles, device: Path) -> str:
-    """Return the slot of a PCI device or of the bridge above it, its address, and its link."""
+    """Return the slot of a PCI device or of the bridge above it, the device's address, and its link."""
     table = raw_bytes(files.sys / "firmware/dmi/tables/DMI") or b""
     of_address = {slot.address: slot.name for slot in slots(table)}
     root = files.sys / "bus" / "pci" / "slots"

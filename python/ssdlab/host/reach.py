@@ -1,12 +1,12 @@
 """How a target is reached: its name is resolved once; afterwards only its descriptor is used.
 
-Between any two looks at a name somebody may lead it elsewhere. So `find` walks a path once and pins what it
-comes to (`O_PATH`: nothing is opened, nothing waits, no device notices). What is pinned is looked at, judged,
-and opened, all through the pin; what is open is opened again through itself. Nothing is ever opened by its
-name a second time.
+Between two uses of a name, somebody may lead it elsewhere. So `find` walks a path once and pins its end with
+`O_PATH`: nothing is opened, nothing waits, and no device notices. What is pinned is inspected, judged and
+opened through the pin. What is open is opened again through its descriptor. Nothing is opened by its name a
+second time.
 
-Links on the way to a file are followed only where that gives nobody power (`host.plain_files`). The last
-part of a file's name is never followed.
+Links on the way to a file are followed only where nobody else gains control by that (`host.plain_files`).
+The last part of a file's name is never followed.
 
 Sources: open(2) (O_PATH, O_NOFOLLOW), proc_pid_fd(5), `BLKGETDISKSEQ` in linux/fs.h.
 """
@@ -30,24 +30,24 @@ _BLKGETDISKSEQ = 0x80081280
 
 
 def through(descriptor: int) -> str:
-    """Return the path by which this process, and a child that inherits the descriptor, reaches it."""
+    """Return the path by which this process, or a child that inherits the descriptor, reaches its file."""
     return f"/proc/self/fd/{descriptor}"
 
 
 def reopen(descriptor: int, flags: int, path: Path) -> int:
-    """Open what is pinned or open under a descriptor, with other flags; `path` is for messages.
+    """Open the file behind a pinned or open descriptor, with other flags; `path` is for messages.
 
     Raises
     ------
     HostError
-        `/proc` is not there, or is not this process's.
+        `/proc` is missing, or belongs to another PID namespace.
     OSError
-        It may not be opened so.
+        The file cannot be opened with these flags.
     """
     try:
         made = os.open(through(descriptor), flags | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise _no_proc(path) from error  # the descriptor itself is open
+        raise _no_proc(path) from error  # the descriptor is open, so /proc is at fault
     if not _same(os.fstat(descriptor), os.fstat(made)):
         os.close(made)
         raise _no_proc(path)
@@ -55,7 +55,7 @@ def reopen(descriptor: int, flags: int, path: Path) -> int:
 
 
 def diskseq_of(descriptor: int) -> int | None:
-    """Return the number of the attachment behind an open block device; None before Linux 5.15."""
+    """Return the attachment count of an open block device (`diskseq`); None before Linux 5.15."""
     try:
         (number,) = struct.unpack("=Q", fcntl.ioctl(descriptor, _BLKGETDISKSEQ, bytes(8)))
     except OSError:
@@ -64,14 +64,14 @@ def diskseq_of(descriptor: int) -> int | None:
 
 
 class Pin(Closing):
-    """A file, folder or device that cannot become another one while it is pinned; a context manager.
+    """A file, folder or device, pinned so that no other can take its place; a context manager.
 
     Parameters
     ----------
     path
-        What people know it by.
+        Path for messages.
     descriptor
-        Taken over.
+        Descriptor of it, which the pin then owns.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -80,22 +80,20 @@ class Pin(Closing):
 
     @property
     def status(self) -> os.stat_result:
-        """What it is."""
         return os.fstat(self.descriptor)
 
     def open(self, flags: int) -> int:
-        """Open it; see `reopen`."""
         return reopen(self.descriptor, flags, self.path)
 
     def inside(self, name: str) -> Pin | None:
-        """Pin what lies in this folder under a name, a link as a link; None if there is nothing."""
+        """Pin what has this name in the folder, without following a link; None if there is nothing."""
         try:
             return Pin(self.path / name, os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=self.descriptor))
         except FileNotFoundError:
             return None
 
     def leads_to(self, name: str, held: os.stat_result) -> bool:
-        """Say whether a name in this folder still leads to what is held."""
+        """Return whether a name in this folder still belongs to the file with this status."""
         try:
             now = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except OSError:
@@ -103,7 +101,6 @@ class Pin(Closing):
         return _same(now, held)
 
     def close(self) -> None:
-        """Close the descriptor."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -111,16 +108,16 @@ class Pin(Closing):
 
 @dataclass(frozen=True, slots=True)
 class Place(Closing):
-    """Where a text leads: to a block device, or to a name in a folder.
+    """Where a path leads: to a block device, or to a name in a folder.
 
     Attributes
     ----------
     path
-        Absolute; of a file, its folder resolved and its last part not.
+        Absolute path; for a file, its folder is resolved and its last part is not.
     device
-        The block device's node.
+        Node of the block device.
     folder
-        The folder of a file; None where there is none that could be entered, or no name in it.
+        Folder of a file; None if it cannot be entered, or if the path has no name in it.
     """
 
     path: Path
@@ -128,7 +125,6 @@ class Place(Closing):
     folder: Pin | None = None
 
     def close(self) -> None:
-        """Close what is pinned."""
         for pin in (self.device, self.folder):
             if pin is not None:
                 pin.close()
@@ -140,7 +136,7 @@ def pin_device(path: Path, number: str | None) -> Pin:
     Raises
     ------
     DriveError
-        There is no such node, or it is another device's.
+        There is no such node, or it belongs to another device.
     """
     try:
         pin = Pin(path, os.open(path, _PIN | os.O_NOFOLLOW))
@@ -154,12 +150,12 @@ def pin_device(path: Path, number: str | None) -> Pin:
 
 
 def find(path: Path) -> Place:
-    """Follow a path, once, to what it leads to.
+    """Follow a path once, and pin the device or folder to which it leads.
 
     Raises
     ------
     Refused
-        The way to a file goes over a link by which another user could lead it anywhere.
+        The path to a file has a link by which another user could lead it anywhere.
     """
     if (device := _device(path)) is not None:
         return Place(device.path, device=device)

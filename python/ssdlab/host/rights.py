@@ -1,4 +1,4 @@
-"""What this process is not permitted to see, so that it is reported and not taken as absent.
+"""What this process has no right to see, so that it is reported and not taken as absent.
 
 Source: capabilities(7); the numbers are those of linux/capability.h.
 """
@@ -12,14 +12,14 @@ from ssdlab.host.sysfs import HostFiles, text
 
 
 class Unseen(NamedTuple):
-    """Something that could not be seen, as a phrase, and how to permit it."""
+    """A phrase for something that could not be seen, and how to permit it."""
 
     what: str
     remedy: str
 
 
 BY_RIGHTS = "run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (docs/safety.md says how)"
-"""What lets a user see what other users do."""
+"""How a user can see what other users' processes do."""
 
 _DAC_OVERRIDE, _DAC_READ_SEARCH, _SYS_PTRACE, _SYS_ADMIN = 1, 2, 19, 21
 
@@ -37,11 +37,11 @@ _NEEDED = (
         "what a drive reports in its own pages: health, wear, formats, security (CAP_SYS_ADMIN)",
     ),
 )
-"""What is not seen unless one capability of each set is held."""
+"""Sets of capabilities, and what cannot be seen unless one capability of each set is held."""
 
 
 def not_seen(files: HostFiles | None = None) -> tuple[str, ...]:
-    """Return what cannot be looked at for want of privilege; empty for root."""
+    """Return what cannot be seen for lack of rights; empty for root."""
     held = _effective(files or HostFiles())
     if held is None:
         return ()
@@ -49,23 +49,23 @@ def not_seen(files: HostFiles | None = None) -> tuple[str, ...]:
 
 
 def sees_processes(files: HostFiles) -> bool:
-    """Say whether this user has the rights to look into every process of this host."""
+    """Return whether this user has the rights to inspect every process of this host."""
     held = _effective(files)
     if held is None:
         return True
-    # Root of a user namespace has every right there, and none over what is outside.
+    # Root of a user namespace has all rights within it, and none outside.
     whole = (text(files.proc / "self" / "uid_map") or "0 0 4294967295").split() == ["0", "0", "4294967295"]
     return whole and _SYS_PTRACE in held and bool(held & {_DAC_OVERRIDE, _DAC_READ_SEARCH})
 
 
 def may_command(files: HostFiles | None = None) -> bool:
-    """Say whether this user may send a drive commands of its own protocol (CAP_SYS_ADMIN)."""
+    """Return whether this user may send a drive commands of its own protocol (CAP_SYS_ADMIN)."""
     held = _effective(files or HostFiles())
     return held is None or _SYS_ADMIN in held
 
 
 def hides_processes(files: HostFiles) -> bool:
-    """Say whether `/proc` leaves out processes that this one may not look into (proc(5), `hidepid`)."""
+    """Return whether `/proc` leaves out processes that this one may not inspect (proc(5), `hidepid`)."""
     held = _effective(files)
     if held is None or _SYS_PTRACE in held:
         return False
@@ -74,7 +74,7 @@ def hides_processes(files: HostFiles) -> bool:
 
 
 def _effective(files: HostFiles) -> frozenset[int] | None:
-    """Return the numbers of the capabilities in effect, or None where the kernel does not say."""
+    """Return the numbers of the capabilities in effect; None if the kernel does not report them."""
     status = text(files.proc / "self" / "status") or ""
     found = re.search(r"^CapEff:\s*([\da-f]+)", status, re.MULTILINE)
     if found is None:

@@ -1,8 +1,7 @@
 """Reads of `/sys`, `/proc` and `/dev` below a root that a test may replace.
 
-Everything that this package knows of a host goes through :class:`HostFiles`, so that a folder holding copies
-of a few sysfs files stands in for a machine with NVMe namespaces, multipath or bcache that no test machine
-has.
+All facts about a host are read through :class:`HostFiles`. So copies of a few sysfs files can stand in for a
+machine with NVMe namespaces, multipath or bcache, which no test machine has.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class HostFiles:
     Parameters
     ----------
     root
-        The folder that holds `sys`, `proc` and `dev`; `/` on a real host.
+        Folder with `sys`, `proc` and `dev`; `/` on a real host.
     """
 
     root: Path = Path("/")
@@ -36,21 +35,18 @@ class HostFiles:
 
     @property
     def sys(self) -> Path:
-        """The root of sysfs."""
         return self.root / "sys"
 
     @property
     def proc(self) -> Path:
-        """The root of procfs."""
         return self.root / "proc"
 
     @property
     def dev(self) -> Path:
-        """The folder of device nodes."""
         return self.root / "dev"
 
     def at(self, path: str) -> Path:
-        """Return an absolute path of this host."""
+        """Return the place of an absolute path of this host, below the root."""
         return self.root / path.lstrip("/")
 
     def node(self, number: str) -> Path | None:
@@ -59,7 +55,7 @@ class HostFiles:
         Raises
         ------
         HostError
-            sysfs may not be looked at.
+            sysfs cannot be read.
         """
         return _led_to(self.sys / "dev" / "block" / number)
 
@@ -68,11 +64,11 @@ class HostFiles:
         return _led_to(self.sys / "class" / "block" / name.replace("/", "!"))
 
     def number_of(self, path: str) -> str | None:
-        """Return `major:minor` of the block device that a path names, or None where it names none.
+        """Return `major:minor` of the block device that a path names; None if it names none.
 
-        A real node answers by its number whatever it is called. Where there is no node (a copied tree, a
-        source in the mount table such as `/dev/mapper/x` seen from a container) the last part of the path is
-        looked up in sysfs.
+        A real node counts by its number, whatever its name. If there is no node, the last part of the path is
+        looked up in sysfs. That happens in a copied tree, or for a source in the mount table such as
+        `/dev/mapper/x`, seen from a container.
         """
         local = self.at(path)
         try:
@@ -86,22 +82,22 @@ class HostFiles:
 
 
 def within(folder: Path, pattern: str) -> tuple[Path, ...]:
-    """Return what a folder has under names of a pattern, sorted; none where one may not look."""
+    """Return the entries of a folder whose names match a pattern, sorted; none if it cannot be read."""
     return tuple(folder / name for name in names(folder) if fnmatchcase(name, pattern))
 
 
 def there(path: Path) -> bool:
-    """Say whether there is a file or folder, as far as one may look (`Path.exists` raises where not)."""
+    """Return whether a file or folder exists; False without permission, where `Path.exists` raises."""
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_folder(path: Path) -> bool:
-    """Say whether there is a folder, as far as one may look (`Path.is_dir` raises where not)."""
+    """Return whether a folder exists; False without permission, where `Path.is_dir` raises."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def link_name(path: Path) -> str | None:
-    """Return the last part of what a link leads to; None where there is no link, or one may not look."""
+    """Return the last part of a link's target; None if there is no link, or without permission."""
     try:
         return path.readlink().name
     except OSError:
@@ -109,7 +105,7 @@ def link_name(path: Path) -> str | None:
 
 
 def may_be_there(path: Path) -> bool:
-    """Say whether there is a file or folder, or one may not look; for what the guard must not miss."""
+    """Return whether a file or folder exists; True without permission, so that the guard misses none."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -120,7 +116,7 @@ def may_be_there(path: Path) -> bool:
 
 
 def not_looked_at(path: Path, error: OSError) -> HostError:
-    """Return the error for a part of sysfs without which nobody knows which drive is which."""
+    """Return the error for a part of sysfs that cannot be read but is needed to tell drives apart."""
     return HostError(
         f"{path} cannot be read: {error.strerror}",
         "make it readable (mode 0555, as usual): only sysfs tells which drive is which",
@@ -143,7 +139,7 @@ def _led_to(link: Path) -> Path | None:
 
 
 def device_number(device: int) -> str:
-    """Write a device number as the kernel's tables do.
+    """Return a device number in the form of the kernel's tables.
 
     >>> import os
     >>> device_number(os.makedev(259, 3))
@@ -161,15 +157,15 @@ def text(path: Path) -> str | None:
 
 
 def name_at(path: Path) -> str | None:
-    """Return a sysfs attribute that is a name in a field of the drive, as `plain_name` has it."""
+    """Return a sysfs attribute that holds a name field of the drive, cleaned by `plain_name`."""
     raw = raw_bytes(path)
     return None if raw is None else plain_name(raw)
 
 
 def plain_name(field: bytes) -> str | None:
-    r"""Return the name in a field without its padding; None where there is none, or what is no text.
+    r"""Return the name in a field without its padding; None if the field is empty or not text.
 
-    NVMe, ATA and SCSI allow the characters 20h to 7Eh; what is behind a zero byte is padding too.
+    NVMe, ATA and SCSI allow the characters 20h to 7Eh; anything after a zero byte is padding too.
 
     >>> plain_name(b"PC711 NVMe     "), plain_name(b"PC711\x01")
     ('PC711 NVMe', None)
@@ -179,7 +175,7 @@ def plain_name(field: bytes) -> str | None:
 
 
 def number(path: Path) -> int | None:
-    """Return a sysfs attribute as an integer, or None if it is absent or no integer."""
+    """Return a sysfs attribute as an integer; None if it is absent or not an integer."""
     value = text(path)
     try:
         return None if value is None else int(value)
@@ -188,13 +184,13 @@ def number(path: Path) -> int | None:
 
 
 def flag(path: Path) -> bool | None:
-    """Return a sysfs attribute of 0 or 1 as a truth value, or None if it is absent."""
+    """Return a sysfs attribute of 0 or 1 as a bool; None if it is absent."""
     value = number(path)
     return None if value is None else value != 0
 
 
 def raw_bytes(path: Path) -> bytes | None:
-    """Return a sysfs attribute as it is, or None: attributes vanish, and many fail with EINVAL or ENODEV."""
+    """Return the bytes of a sysfs attribute; None on errors, as many vanish or fail with EINVAL or ENODEV."""
     try:
         return path.read_bytes()
     except OSError:
@@ -202,7 +198,7 @@ def raw_bytes(path: Path) -> bytes | None:
 
 
 def names(folder: Path) -> tuple[str, ...]:
-    """Return the sorted names in a folder; none if the folder is absent."""
+    """Return the sorted names in a folder; none if it is absent or cannot be read."""
     try:
         return tuple(sorted(entry.name for entry in folder.iterdir()))
     except OSError:

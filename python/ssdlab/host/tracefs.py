@@ -1,9 +1,9 @@
-"""Block tracepoints read straight from the kernel's ring buffers (tracefs), with their losses.
+"""Block tracepoints, read directly from the kernel's ring buffers (tracefs), and how many were lost.
 
-An instance of its own is made, so that nobody else's tracing is disturbed; each CPU has a buffer, which is
-read in whole pages. Their layout is that of `events/header_page` and `header_event`: a stamp, the
-bytes that follow, then events, each with its distance in time to the one in front. The text that
-`trace_pipe` gives holds times to the microsecond only; here they are in ns.
+An instance of its own is created, so that other tracing is not disturbed. Each CPU has a buffer, which is
+read in whole pages. Their layout is that of `events/header_page` and `header_event`: a time stamp, the number
+of bytes that follow, then the events. Each event has its time distance to the previous one. The text of
+`trace_pipe` has times in microseconds only; here they are in ns.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from ssdlab.model.errors import HostError
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 QUEUED = "block_bio_queue"
 PLACED = frozenset({"dev", "sector", "nr_sector", "rwbs"})
-"""Fields of every event of the block layer that tells of an I/O ..."""
+"""Fields of every event of the block layer that describes an I/O."""
 _OF_QUEUED = PLACED | {"comm"}
-"""... and of one that tells who asked for it."""
+"""Fields of an event that also names the program that requested the I/O."""
 _NAME = re.compile(r"ssdlab-(\d{1,9})(?:-(\d+))?(?:-|$)")
-"""Process, and when it was started: process numbers come again."""
+"""Name of an instance: process number and, as these numbers are reused, the start time of the process."""
 BUFFER_KIB = 16 * 1024
-"""For each CPU: 200 000 I/Os, a fifth of a second of the fastest drives."""
+"""Buffer of each CPU: 200 000 I/Os, a fifth of a second of the fastest drives."""
 
 _EVENTS = "events/block"
 _HEAD = struct.Struct("=QQ")
 _COMMITTED = 0xFFFFF
-"""Bits of the second word that hold the bytes of a page; above them stands that events were missed."""
+"""Bits of the second word that hold the bytes of a page; bits above say whether events were missed."""
 _PADDING, _EXTEND, _STAMP = 29, 30, 31
 _EXTEND_SHIFT = 27
 _STAMP_BITS = (1 << 59) - 1
-"""Of an absolute stamp; the bits above are those of the stamp before."""
+"""Bits of an absolute stamp; higher bits are those of the previous stamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Queued:
     Attributes
     ----------
     time_ns
-        CLOCK_MONOTONIC.
+        Time of CLOCK_MONOTONIC.
     device
         The kernel's own number: major << 20 | minor.
     sector, sectors
-        Of 512 bytes, from the beginning of the disk.
+        First sector and number of sectors, of 512 bytes, from the beginning of the disk.
     flags
         As in ``rwbs``.
     """
@@ -71,7 +71,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """An event as it stands in a buffer."""
+    """An event as it is stored in a buffer."""
 
     name: str
     fields: Fields
@@ -81,21 +81,21 @@ class Raw:
 
 
 class Fields:
-    """Where the fields of an event lie, by the kernel's own description.
+    """Positions of the fields of an event, from the kernel's own description.
 
     Parameters
     ----------
     description
-        What `format` says.
+        Content of the `format` file of the event.
     name
-        Of the event.
+        Name of the event.
     wanted
-        Fields that it must have beside the common ones.
+        Fields that the event must have besides the common ones.
 
     Raises
     ------
     HostError
-        It lacks one of them.
+        The event lacks one of these fields.
     """
 
     _LINE = re.compile(r"field:(.*?)(\w+)(?:\[(\d+)\])?;\s*offset:(\d+);\s*size:(\d+);")
@@ -112,17 +112,14 @@ class Fields:
         self._at = found
 
     def number(self, event: bytes, name: str) -> int:
-        """Return a whole number."""
         at, size = self._at[name]
         return int.from_bytes(event[at : at + size], "little")
 
     def text(self, event: bytes, name: str) -> str:
-        """Return a text that ends with a zero byte."""
         at, size = self._at[name]
         return event[at : at + size].partition(b"\0")[0].decode("utf-8", "replace")
 
     def queued(self, event: bytes, time_ns: int, cpu: int) -> Queued:
-        """Return the I/O of an event."""
         return Queued(
             time_ns,
             cpu,
@@ -136,7 +133,7 @@ class Fields:
 
 
 def events_of(page: bytes) -> Iterator[tuple[int, bytes]]:
-    """Go through the events of a page of a ring buffer: time in ns, and the event's own bytes."""
+    """Yield the events of a page of a ring buffer: time in ns, and the event's own bytes."""
     time_ns, committed = _HEAD.unpack_from(page)
     at, end = _HEAD.size, _HEAD.size + (committed & _COMMITTED)
     while at < end:
@@ -168,18 +165,18 @@ def events_of(page: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class Tracing:
-    """Block events of some devices, as long as the ``with`` block lasts.
+    """Traces block events of some devices during the ``with`` block.
 
     Parameters
     ----------
     devices
         The kernel's numbers: major << 20 | minor.
     events
-        Names of the events; by default I/Os as they are queued, which `read` tells of.
+        Names of the events; by default I/Os as they are queued, which `read` needs.
     what
-        Why it is done, for the name of the instance.
+        Purpose, for the name of the instance.
     buffer_kib
-        Of each CPU.
+        Buffer size of each CPU in KiB.
     """
 
     def __init__(
@@ -241,17 +238,17 @@ class Tracing:
         self._write("tracing_on", "1")
 
     def stop(self) -> None:
-        """Let no event come any more; what has come can still be read."""
+        """Stop recording; recorded events can still be read."""
         self._write("tracing_on", "0")
 
     def read(self) -> Iterator[Queued]:
-        """Read which I/Os were queued: of each CPU in order of time."""
+        """Yield the I/Os that were queued; those of each CPU are in order of time."""
         for each in self.raw():
             if each.name == QUEUED:
                 yield each.fields.queued(each.event, each.time_ns, each.cpu)
 
     def raw(self) -> Iterator[Raw]:
-        """Read what has come: of each CPU in order of time."""
+        """Yield the recorded events; those of each CPU are in order of time."""
         page_bytes = os.sysconf("SC_PAGE_SIZE")
         for cpu, descriptor in self._pages.items():
             while page := self._page(descriptor, page_bytes):
@@ -268,7 +265,7 @@ class Tracing:
             return b""
 
     def lost(self) -> int:
-        """Return how many events the buffers had no room for."""
+        """Return how many events were lost because the buffers were full."""
         total = 0
         for path in (self._folder / "per_cpu").glob("cpu*/stats"):
             for line in path.read_text(encoding="ascii").splitlines():
@@ -289,14 +286,14 @@ class Tracing:
 
 
 def instance_name(what: str) -> str:
-    """Return the name of an instance that this process makes; it tells whose it is after a kill too."""
+    """Return a name for an instance of this process, by which its owner is known even after a kill."""
     return f"ssdlab-{os.getpid()}-{_started(os.getpid())}-{what}"
 
 
 def place_with(folder: str, places: tuple[Path, ...] | None = None) -> Path | None:
-    """Return the first of the kernel's places for tracing that has a folder; None where this user sees none.
+    """Return the first of the kernel's tracing folders with this subfolder; None if this user can see none.
 
-    Only root may look into them on most hosts.
+    On most hosts only root can read these folders.
     """
     for place in places or PLACES:
         if is_folder(place / folder):
@@ -305,15 +302,15 @@ def place_with(folder: str, places: tuple[Path, ...] | None = None) -> Path | No
 
 
 def remove_dead(instances: Path | None = None) -> tuple[str, ...]:
-    """Remove the instances of ours that a kill has left: their events would be recorded for ever.
+    """Remove tracing instances that killed ssdlab processes have left; they would record events for ever.
 
-    One that a process holds open cannot be removed, so that none is lost that only seems dead, as that of
-    another container.
+    An instance that a process holds open cannot be removed. So no instance is lost that only seems dead, such
+    as that of another container.
 
     Returns
     -------
     tuple
-        The names of those that were removed.
+        Names of the removed instances.
     """
     if instances is None:
         place = place_with("instances")
@@ -337,18 +334,18 @@ def _lives(process: int, started: str | None) -> bool:
 
 
 def _started(process: int) -> str | None:
-    """Return when a process was started, in ticks since the boot; None for none (proc(5), field 22)."""
+    """Return the start time of a process in ticks since boot (proc(5), field 22); None if there is none."""
     status = text(Path("/proc", str(process), "stat"))
     return None if status is None else status.rpartition(")")[2].split()[19]
 
 
 def _tracefs() -> Path:
-    """Return where the kernel's tracing files are.
+    """Return the folder of the kernel's tracing files.
 
     Raises
     ------
     HostError
-        Nowhere.
+        There is none, or this user cannot read it.
     """
     place = place_with("events/block")
     if place is not None:

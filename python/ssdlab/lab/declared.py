@@ -1,4 +1,7 @@
-"""The declaration of a method; lists, reviews, pages and ratings read it without loading the method."""
+"""Declarations of methods and suites.
+
+Lists, reviews, pages and ratings read them without importing a method.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,24 @@ if TYPE_CHECKING:
     from ssdlab.drives.ratings import MetricName
 
 POWER = ("kiops_per_w", "mb_s_per_w", "w")
+"""Name endings of the figures of efficiency and power."""
 
 
 IOPS_OF_MB_S = 1e6 / 4096
+"""IOPS of 4 KiB I/O at 1 MB/s, for `RatedAs.factor`."""
 
 
 class RatedAs(NamedTuple):
-    """The maker's rating for a headline figure.
+    """The maker's rating that a headline figure is compared with.
 
     Attributes
     ----------
     factor
-        Factor from the figure's unit to the rating's.
+        Multiplies the figure to give the rating's unit.
     state
-        Of the figure.
+        Drive state in which the figure is measured.
     state_words
-        Words for the figure's state when a rating is for another state; empty: the state itself.
+        Text for that state, shown if a rating is for another state; empty: `state` itself.
     """
 
     metric: MetricName
@@ -35,7 +40,7 @@ class RatedAs(NamedTuple):
 
 
 MAX_READ_W, MAX_WRITE_W = RatedAs("max_read_w"), RatedAs("max_write_w")
-"""Maximum power of any load in that direction."""
+"""Ratings for the maximum power of any read load, and of any write load."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +50,18 @@ class Declared:
     Attributes
     ----------
     place
-        Module that defines it; for a suite the file.
+        Module that defines the method; for a suite, its file.
     writes
         Whether it writes to the drive with default parameters.
     line
-        The first line of its prose.
+        First line of its prose.
     figures
-        Names of its possible headline figures. A star is a value from the parameters, such as a depth.
-        Efficiency and power need a meter.
+        Names of its possible headline figures. A star stands for a value from the parameters, such as a queue
+        depth. Figures of efficiency and power need a meter.
     rated
-        Ratings by figure: the first one for its state applies.
+        Ratings by figure name; the first one that is for the figure's state applies.
     top
-        The figure that readers look for first: its place among all methods' top figures, and its name.
+        The figure that readers look for first: its position among all methods' top figures, and its name.
     """
 
     name: str

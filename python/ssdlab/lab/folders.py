@@ -1,7 +1,8 @@
-"""ssdlab's own methods, found by their folders.
+"""Finds ssdlab's own methods in the folders of `ssdlab.methods`.
 
-A folder of `ssdlab.methods` declares its methods (`DECLARED`), kinds of results (`KINDS`) and its place
-(`ORDER`). Its `__init__` is read without importing a method. A broken folder is named and affects no other.
+The `__init__` of each folder declares its methods (`DECLARED`), kinds of result (`KINDS`) and position in
+lists (`ORDER`). It is imported without importing a method. A folder that cannot be imported is listed in
+`BROKEN` and does not affect the others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BrokenMethod:
-    """A method that cannot be used, from another package or from a folder of ssdlab."""
+    """A method of ssdlab or of another package that cannot be used."""
 
     name: str
     package: str
@@ -30,12 +31,11 @@ class BrokenMethod:
 
     @property
     def what(self) -> str:
-        """The fault as a sentence."""
         return f"method {self.name} of package {self.package} cannot be used: {self.why}"
 
 
 class _Folders(NamedTuple):
-    """The declarations in the folders of methods, in their order."""
+    """The declarations in all folders, sorted by `ORDER`."""
 
     methods: dict[str, Declared]
     kinds: tuple[ResultKind[Any], ...]
@@ -50,7 +50,7 @@ def _read(package: str) -> _Folders:
             folder = import_module(place)
             declared = [replace(one, place=f"{place}.{one.place}") for one in folder.DECLARED]
             found.append((folder.ORDER, declared, folder.KINDS))
-        except Exception as error:  # whatever is wrong with one method, the others work
+        except Exception as error:  # one broken folder must not stop the others
             broken.append(broken_by(each.name.replace("_", "-"), error))
     found.sort(key=lambda one: one[0])
     methods = {each.name: each for _, declared, _ in found for each in declared}
@@ -58,21 +58,21 @@ def _read(package: str) -> _Folders:
 
 
 def broken_by(name: str, error: Exception) -> BrokenMethod:
-    """Return one of ssdlab's methods as unusable because of an error."""
+    """Return the record of a method of ssdlab that an error made unusable."""
     return BrokenMethod(name, "ssdlab", f"{type(error).__name__}: {error}")
 
 
 _FOLDERS = _read("ssdlab.methods")
 REGISTRY = _FOLDERS.methods
-"""Every method of ssdlab by its name, in the order of a review; its module has it as `METHOD`."""
+"""Declarations of all methods of ssdlab by name, in the order of a review. Each module has its `METHOD`."""
 KINDS = _FOLDERS.kinds
-"""Kinds of their results."""
+"""Kinds of result that these methods declare."""
 BROKEN = _FOLDERS.broken
-"""Unreadable folders, by the name of the method they would have."""
+"""Folders that could not be imported, each under the method name that its folder suggests."""
 
 
 def figures_of(methods: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the possible names of the methods' headline figures; None if a method is another package's."""
+    """Return the possible names of the methods' headline figures; None if a method is not ssdlab's own."""
     names: list[str] = []
     for method in methods:
         if method not in REGISTRY:
@@ -87,10 +87,10 @@ def is_figure(name: str, names: Iterable[str]) -> bool:
 
 
 def top_figures() -> list[str]:
-    """Return the top figures, for pages whose review declares none."""
+    """Return the names of all methods' top figures, for pages whose review declares none."""
     return [name for _, name in sorted(each.top for each in REGISTRY.values() if each.top is not None)]
 
 
 def rated_as(figure: str) -> tuple[RatedAs, ...]:
-    """Return the makers' ratings for a headline figure."""
+    """Return the ratings that a headline figure can be compared with; empty if there are none."""
     return next((each.rated[figure] for each in REGISTRY.values() if figure in each.rated), ())

@@ -1,4 +1,4 @@
-"""The available methods and suites, from ssdlab and from other packages."""
+"""Finds the methods and suites of ssdlab and of other packages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from ssdlab.model.errors import Unsupported, UsageError, unknown
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method
 
-# Methods that other packages bring along: entry points of the group `ssdlab.methods`, each a `Method`.
+# Other packages provide methods as entry points of the group `ssdlab.methods`; each entry point names a
+# `Method`.
 #
-# A package that is broken must not take the rest down, nor be passed over in silence: what cannot be used is
-# listed with the reason. What a package imports from ssdlab by another path than the public one is warned of.
+# A broken package must not stop the other packages, but must be reported: it is listed with the reason. A
+# package that imports private modules of ssdlab raises a warning.
 
 GROUP = "ssdlab.methods"
 
 
 @dataclass(frozen=True)
 class MethodsOfOthers:
-    """The methods of other packages."""
-
     methods: dict[str, Method]
     broken: tuple[BrokenMethod, ...]
 
@@ -39,7 +38,7 @@ def _offered(taken: Collection[str], only: str | None = None) -> MethodsOfOthers
     wanted = all_there if only is None else all_there.select(name=only)
     found = sorted(wanted, key=lambda entry: (entry.name, _package(entry)))
     if found:
-        from ssdlab.lab.plugins import load  # what a method is made of; most installations have no plug-in
+        from ssdlab.lab.plugins import load  # late: most installations have no plug-in
 
         for entry in found:
             whose = "ssdlab" if entry.name in taken else ""
@@ -115,10 +114,10 @@ SUITES = {
         "PC Perspective's review of the Intel 600p (2016): bursts of writes beside reads, load time, tails.",
     ),
 }
-"""Every suite by its name; `place` is its declaration, in the folder `suites`."""
+"""ssdlab's suites by name; `place` is the file of the declaration, in the folder `suites`."""
 
 _UNLISTED = {"job": "ssdlab.lab.job"}
-"""What has a command of its own and is found here only to be resumed."""
+"""Methods that have a command of their own; listed here so that their runs can be resumed."""
 
 
 def find_method(name: str) -> Method:
@@ -129,7 +128,7 @@ def find_method(name: str) -> Method:
     UsageError
         There is no such method; the error suggests the nearest name.
     Unsupported
-        It cannot be used.
+        The method is broken and cannot be used.
     """
     place = REGISTRY[name].place if name in REGISTRY else _UNLISTED.get(name)
     if place is not None:
@@ -154,7 +153,7 @@ def _load(name: str, place: str) -> Method | BrokenMethod:
     try:
         found: Method = import_module(place).METHOD
         writes = found.writes(found.params())
-    except Exception as error:  # as of a package: whatever is wrong with one method, the others work
+    except Exception as error:  # one broken method must not stop the others
         return broken_by(name, error)
     if name in REGISTRY and writes != REGISTRY[name].writes:
         declared = "writes" if REGISTRY[name].writes else "only reads"
@@ -169,7 +168,7 @@ def _unusable(found: BrokenMethod) -> Unsupported:
 
 
 def not_a_declaration(name: str) -> UsageError:
-    """Return the error for a file that is no declaration; it says what can be run."""
+    """Return the error for a file that is not a review declaration; it names what can be run."""
     return UsageError(
         f"{name} is a file, but not a review declaration",
         "name a method, a suite or a review (see ssdlab methods), or a declaration of your own, NAME.toml "
@@ -184,7 +183,6 @@ def all_methods() -> list[Method]:
 
 
 def broken_methods() -> list[BrokenMethod]:
-    """Return every unusable method of ssdlab."""
     return [*BROKEN, *(each for each in _loaded() if isinstance(each, BrokenMethod))]
 
 
@@ -195,6 +193,6 @@ def _loaded() -> list[Method | BrokenMethod]:
 def methods_of_others(only: str | None = None) -> MethodsOfOthers:
     """Return the methods of other packages, and the unusable ones.
 
-    With `only`, only packages with methods of that name are imported.
+    With `only`, import only packages that have a method of that name.
     """
     return _offered({*REGISTRY, *_UNLISTED, *SUITES}, only)

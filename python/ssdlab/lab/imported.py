@@ -1,8 +1,8 @@
-"""Another program's measurement as a result: the figures that it reported, and what it left out.
+"""Results imported from another program: the figures that it reported, and what is missing.
 
-Clocks keep fio's names. In tables and exports clat is our service time, although fio starts it after the
-submission. In a closed loop lat is our response time; under a rate it is not, as fio does not start it when
-the I/O is due.
+Latency clocks keep fio's names. Tables and exports show clat as service time, although fio starts clat only
+after the submission. In a closed loop, lat is the response time. With a rate it is not, because fio does not
+start lat when the I/O is due.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ImportedFile(Stored):
 
 
 class ImportedPoint(Stored):
-    """The result of one job in one direction; None stands for what fio does not report."""
+    """The result of one job in one direction; None: fio does not report the value."""
 
     label: str
     job: str
@@ -77,12 +77,12 @@ class ImportedPoint(Stored):
 
     @property
     def latencies(self) -> Latencies:
-        """Latencies by the clock of its figures."""
+        """Latencies of the clock that the headline figures use; empty without such a clock."""
         return self.clocks.get(self.clock, {}) if self.clock else {}
 
     @property
     def drawn(self) -> Point:
-        """The point for charts; its latencies serve as both service and response times."""
+        """The point for charts; its latencies are given as both service and response times."""
         return Point(
             label=self.label,
             direction=self.direction,
@@ -124,7 +124,7 @@ class ImportedResult(ResultBase):
 
 
 def findings(result: ImportedResult) -> Iterator[Claim]:
-    """Yield the throughput and tail of each job, its syncs, and what was not reported."""
+    """Yield each job's throughput and p99 latency, the latency of its syncs, and the notes."""
     for point in result.points:
         amount = Amount(point.iops, "IOPS")
         if point.pattern == "sequential":
@@ -150,7 +150,7 @@ def findings(result: ImportedResult) -> Iterator[Claim]:
 
 
 def tables(result: ImportedResult) -> tuple[Table, ...]:
-    """Return the tables of throughput, latencies by clock, latencies of syncs, and files."""
+    """Return the tables of throughput, latencies, syncs and files, without empty tables."""
     found = (
         throughput(result.points),
         latencies(result.points),
@@ -172,7 +172,7 @@ def tables(result: ImportedResult) -> tuple[Table, ...]:
 
 
 def throughput(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return a table of each job's requested and achieved throughput."""
+    """Return a table of each job's load and throughput."""
     head = ("Job", "Block", "Order", "Jobs", "Depth each", "Engine", "IOPS", "MB/s", "Slowest interval",
             "Fastest interval", "Intervals", "I/Os", "Short", "Dropped", "Time")  # fmt: skip
     rows = tuple(
@@ -200,7 +200,7 @@ def throughput(points: tuple[ImportedPoint, ...]) -> Table:
 
 
 def latencies(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return a table of the latencies by each reported clock."""
+    """Return a table of latencies, with a row for each job and clock."""
     rows = tuple(
         (cells.words(point.label), cells.words(clock), *_latencies(stated))
         for point in points

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Point
 
 _AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
-"""TOML writes some settings as numbers."""
+"""Converts a number to text, as TOML files may write a setting as a number."""
 _STREAMS = "streams"
 _NOT_IN_STEPS = (
     *("precondition", "spare", "allow_unwritten", "log_ios", "numa", "save", "library", "meter"),
     *("size", "destroy", "wipe_signatures", "endurance_cap"),
 )
-"""Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
+"""Options of `ssdlab measure` that a step cannot have: they mean nothing there, or apply to the whole job."""
 _STEP = re.compile(r"^[ \t]*\[\[[ \t]*step[ \t]*\]\]", re.MULTILINE)
 
 
@@ -121,7 +121,7 @@ class TrimStep(Frozen):
 
 
 class SettingsStep(Frozen):
-    """Base of `ConditionsStep`."""
+    """Base class of `ConditionsStep`, which has a field for each setting."""
 
     noun: ClassVar[str] = "conditions step"
 
@@ -152,7 +152,7 @@ _OPTIONS: dict[str, type[Frozen]] = {
     "note": NoteStep,
 }
 MEASURED = ("run", "precondition")
-"""Steps with a workload of their own."""
+"""Steps that have a workload."""
 VERBS = (*MEASURED, *_OPTIONS)
 
 
@@ -178,7 +178,7 @@ class JobStep(Frozen):
 
     @property
     def asked(self) -> Frozen:
-        """The checked options of a step that has no workload."""
+        """The checked options of a step without a workload."""
         return _OPTIONS[self.do].model_validate(self.options)
 
     @property
@@ -191,7 +191,7 @@ class JobStep(Frozen):
         )
 
     def workload(self) -> Workload:
-        """Return the workload of a run step; the lab's seed and span are the defaults."""
+        """Return the workload of a run step. By default it has the lab's seed and span."""
         return self._made
 
     @cached_property
@@ -216,7 +216,7 @@ class JobStep(Frozen):
 
 
 def step_options() -> dict[str, dict[str, FieldInfo]]:
-    """Return the options of each kind of step, as its keys other than `do` and `label`."""
+    """Return the options of each kind of step, without `do` and `label`."""
     from ssdlab.model.options import MeasureOptions
 
     measured = {field.alias or name: field for name, field in MeasureOptions.model_fields.items()}
@@ -225,7 +225,7 @@ def step_options() -> dict[str, dict[str, FieldInfo]]:
 
 
 def step_keys() -> frozenset[str]:
-    """Return every possible key of a step, other than `do` and `label`."""
+    """Return the option names of all kinds of step, without `do` and `label`."""
     return frozenset(name for options in step_options().values() for name in options)
 
 
@@ -235,9 +235,10 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
     Raises
     ------
     UsageError
-        Not TOML, no steps, an unknown step or option (with the nearest).
+        The text is not TOML, has no steps, or has an unknown step or option; the error suggests the nearest
+        name.
     Refused
-        A step that this version cannot do.
+        This version cannot do one of the steps.
     """
     stored = parse_toml(text, name)
     if other := next((key for key in stored if key != "step"), None):
@@ -274,7 +275,10 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
 
 
 def _lines(text: str, steps: int) -> Callable[[int], str]:
-    """Return a function that names the line of a step, if each table has a line of its own."""
+    """Return a function that gives a step's line in the file, as text for messages.
+
+    The text is empty if not every `[[step]]` starts a line.
+    """
     found, line, seen = [], 1, 0
     for match in _STEP.finditer(text):
         line, seen = line + text.count("\n", seen, match.start()), match.start()
@@ -294,7 +298,7 @@ def read_job(text: str, name: str) -> JobParams:
 
 
 def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
-    """Return the steps of a fio job file: its notes, and the rest and run of each stage."""
+    """Return the steps of a fio job file: a note, then the idle time, run and flush of each stage."""
     steps = [JobStep(do="note", options={"text": "; ".join(remarks)})] if remarks else []
     for stage in stages:
         if stage.rest_ns:
@@ -309,14 +313,13 @@ def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
 
 def _asked_of(stream: Stream) -> dict[str, JsonValue]:
     """Return the options of a stream that differ from the defaults."""
-    usual = Stream().model_dump(mode="json")  # without what it has only where it is asked for
+    usual = Stream().model_dump(mode="json")  # lacks the fields that are stored only if set
     asked = stream.model_dump(mode="json")
     return {name: value for name, value in asked.items() if name not in usual or value != usual[name]}
 
 
 def procedure(lab: Lab, p: JobParams) -> None:
-    """Run the steps in order."""
-    lab.do(Conditions(required={}), label="conditions")  # of the run, and no step of the file
+    lab.do(Conditions(required={}), label="conditions")  # a step of the run, not of the file
     for number, step in enumerate(p.steps, start=1):
         _do(lab, step, step.label or label_in_job(number, step.do))
 
@@ -391,7 +394,7 @@ METHOD = Method(
 def finished_steps(run: RunFolder) -> JobResult:
     """Return a point for each direction of each finished, measured step.
 
-    This is not the method's result: half a sweep has no peak.
+    It stands in for the method's result while a run is unfinished: half a sweep, for example, has no peak.
     """
     manifest = run.manifest
     data = RunData(

@@ -1,7 +1,7 @@
-"""Every kind of result in ssdlab, in the order of the page, and the results of points and suites.
+"""All kinds of result, in the order of the page, and the models of points and suites.
 
-A method names its kind (`Method.result`). Functions are named by text, so that reading one kind loads no
-other.
+A method names its kind in `Method.result`. A kind names its functions as text, so that reading one kind does
+not import the others.
 """
 
 from __future__ import annotations
@@ -74,12 +74,15 @@ class RepeatedFigure(Stored):
 
     @property
     def runs(self) -> int:
-        """Number of runs, with or without a value."""
+        """Number of runs, including those without a value."""
         return len(self.values) + self.withheld
 
     @property
     def state(self) -> str:
-        """Why the runs are not comparable, and their qualifiers, with counts unless all runs have one."""
+        """Text: why the runs are not comparable, and their qualifiers.
+
+        The number of runs follows a qualifier that not all runs have.
+        """
         runs = self.runs
         counts = [
             (each.label, self.qualified[each.code])
@@ -117,6 +120,7 @@ POINTS: Kind = ResultKind(
     findings=f"{_SAYS}points:points_findings",
     tables=f"{_SAYS}points:points_tables",
 )
+"""The kind of `PointsResult`."""
 MEASURE: Kind = ResultKind(
     "measure",
     f"{_SCHEMA}MeasureResult",
@@ -138,13 +142,13 @@ IMPORTED: Kind = ResultKind(
     tables="ssdlab.lab.imported:tables",
 )
 SUITE: ResultKind[SuiteResult] = ResultKind("suite", "ssdlab.lab.kinds:SuiteResult")
-"""The kind of a suite, shown by its runs."""
+"""The kind of a suite; pages and tables show its runs instead."""
 UNKNOWN: Kind = ResultKind(
     "unknown",
     "ssdlab.lab.outcome:UnknownResult",
     findings=f"{_SAYS}points:unknown_findings",
 )
-"""An unknown kind: the method's package is not installed."""
+"""Stands in for a kind that is unknown here, as when the method's package is not installed."""
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (*folders.KINDS, POINTS, MEASURE, JOB, IMPORTED, SUITE)}
-"""By their names, in the order of the page."""
+"""Kinds by name, in the order of the page."""

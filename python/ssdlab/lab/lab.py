@@ -1,23 +1,26 @@
 """The verbs of a procedure: a method's only access to the drive.
 
-A procedure is straight-line code over these verbs. Each verb is an object (`verbs.verb.Verb`); `do` makes it
-a `Request`, a step with an ordinal, and passes that to an `Executor`: `runner.Runner` does it on a drive and
-journals it, `plan.Recorder` only counts it. Verbs without a function here are called by `do`. On resume the
-procedure runs again from its first line; a finished step is read back from the journal and not done twice. So
-a procedure may branch only on what a verb returned, on its parameters and on the facts of the drive.
+A procedure is plain Python code that calls these verbs. Each verb is an object (`verbs.verb.Verb`). `do`
+turns it into a `Request`, which is a numbered step, and passes the request to an `Executor`.
+`runner.Runner` executes the step on a drive and journals it; `plan.Recorder` only counts it. Verbs without
+a function here are called by `do`.
+
+On resume, the procedure runs again from its first line. Finished steps are read back from the journal and
+are not done twice. A procedure may therefore branch only on what a verb returned, on its parameters and on
+facts of the drive.
 
 Interruption policies of a step:
 
 `continue`
-    What was done counts; the next attempt does the rest.
+    Work already done counts; the next attempt does what is left.
 `restart`
     The attempt is voided and started again.
 `re-precondition`
-    The measurement depends on the drive's state, which a pause has changed: the last `precondition` step is
-    repeated first, with every trim after it, then the interrupted step; within a `stretch` all its steps.
-    Other finished steps are kept.
+    The measurement depends on the drive's state, which a pause changes. The last `precondition` step is
+    repeated first, with every trim after it, and then the interrupted step. Within a `stretch`, all its
+    steps are repeated. Other finished steps are kept.
 `from-purge`
-    The drive's state depends on all steps since it was fresh: the last purge and every step after it are
+    The drive's state depends on all steps since it was fresh. The last purge and every step after it are
     repeated.
 """
 
@@ -59,7 +62,7 @@ T = TypeVar("T")
 
 
 class Lab(LabBase):
-    """The lab of a procedure; `LabBase` describes the parameters."""
+    """The verbs that a procedure calls; see `LabBase` for the parameters."""
 
     def run(
         self,
@@ -77,19 +80,19 @@ class Lab(LabBase):
         Parameters
         ----------
         workload
-            Streams without a span get the lab's; a workload without a seed gets the step's.
+            Streams without a span use the lab's span. A workload without a seed uses the step's seed.
         label
-            Name of the step in reports: "depth 8".
+            Name of the step in reports, such as "depth 8".
         until
-            Ends it early.
+            Condition that ends the step early.
         policy
-            Interruption policy, unless a block declares one.
+            Interruption policy; a block of `on_interruption` overrides it.
         certain
             False for a step that a search may skip: a plan counts it in the upper bounds only.
         overload
-            Overload is intended, so it raises no warning.
+            Whether overload is intended; it then raises no warning.
         tried
-            The value that a search tries, for `RunData.tried`.
+            The value that a search tries in this step, for `RunData.tried`.
         """
 
         def step(laid: Workload) -> Run:
@@ -110,8 +113,8 @@ class Lab(LabBase):
     ) -> list[Step]:
         """Run a workload for each value, in steps labelled `name value`.
 
-        With `forked` each starts in the drive's present state; see `fork`. `policy` and `overload` as of
-        `run`.
+        With `forked`, each step starts in the drive's present state; see `fork`. See `run` for `policy` and
+        `overload`.
         """
 
         def run(value: T) -> Step:
@@ -146,15 +149,15 @@ class Lab(LabBase):
         Parameters
         ----------
         passes
-            How often.
+            Number of times to write the span.
         block_bytes
             Block size; reduced to divide a very small span.
         depth
-            I/Os in flight; above 1 by io_uring.
+            I/Os in flight; io_uring is used above 1.
         unless_written
-            Skip it if the drive can prove that every byte was written (a file can, a device cannot).
+            Skip the fill if every byte is known to be written. A file can prove that; a device cannot.
         row_ns
-            Length of an interval row: shorter to see the speed over the position.
+            Length of an interval row. Choose a shorter one to see the speed over the position.
         """
         if passes < 1:
             raise UsageError(f"a fill of {passes} passes writes nothing", "ask for 1 or more", passes=passes)
@@ -177,7 +180,10 @@ class Lab(LabBase):
         policy: Policy = "restart",
         certain: bool = True,
     ) -> Step:
-        """Bring the drive into the state that later steps need; the figures of this step are kept too."""
+        """Bring the drive into the state that later steps need, and keep the figures of this step.
+
+        See `run` for the parameters.
+        """
 
         def step(laid: Workload) -> Precondition:
             return Precondition.of(laid, until, certain=certain)
@@ -191,24 +197,24 @@ class Lab(LabBase):
         return self.do(Idle(seconds=seconds, certain=certain), label=label)
 
     def prepare(self, workload: Workload, verb_of: Callable[[Workload], Verb], *, label: str) -> Step:
-        """Run a workload that prepares the drive, by the given verb and with the seed of preparations."""
+        """Run a workload that prepares the drive, by the given verb and with the seed for preparations."""
         return self._work(workload, verb_of, label, "restart")
 
     def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
         """Discard a span (by default the whole one), and check the effect.
 
-        The step's facts have a `ssdlab.drives.trim.trimming.TrimRecord` in ``trim``: ``reached_device``
-        (True, False, or None where nothing shows it), its ``evidence``, and what trimmed blocks ``reads``
-        (`zeroes`, `unchanged`, ...; None where the samples were blank before).
+        The step's facts hold a `ssdlab.drives.trim.trimming.TrimRecord` in ``trim``. Its ``reached_device``
+        is True, False, or None if unknown, and ``evidence`` says how that is known. Its ``reads`` is what
+        trimmed blocks return (`zeroes`, `unchanged`, ...); None if the samples were blank before.
 
         Parameters
         ----------
         start, length
-            The span in bytes; without a length, to the end of the part in use.
+            The span in bytes; without a length, it extends to the end of the part in use.
         label
-            What the step is called in reports.
+            Name of the step in reports.
         """
-        from ssdlab.drives.trim.trimming import check_range  # a plan of other steps needs no drives
+        from ssdlab.drives.trim.trimming import check_range  # late: a plan without a trim needs no drives
 
         if length is None:
             length = self._usable_bytes - start
@@ -220,7 +226,7 @@ class Lab(LabBase):
         return self.do(Flush())
 
     def conditions(self, **required: str) -> Step:
-        """Set conditions, read them back and record them; each that fails becomes a departure.
+        """Set conditions, read them back and record them; each failure becomes a departure.
 
         Names and values are those of `ssdlab.drives.settings.NAMES`: ``scheduler="none"``,
         ``write_cache="off"``. All settings are restored at the end of the run.
@@ -228,7 +234,7 @@ class Lab(LabBase):
         Raises
         ------
         Unsupported, DriveError, HostError
-            Only for ``lba_format``, which loses the drive's data: it could not be set.
+            ``lba_format``, which loses the drive's data, could not be set. Other conditions raise no error.
         """
         step = self.do(Conditions(required=dict(sorted(required.items()))))
         self._reformatted(required.get("lba_format"), step)
@@ -257,13 +263,13 @@ class Lab(LabBase):
         return step
 
     def note(self, text: str) -> Step:
-        """Add a remark to the record."""
+        """Add a remark to the journal."""
         return self.do(Note(text=text))
 
     def find(self, finding: Finding, *, label: str) -> Step:
         """Compute a result from the tables of finished steps, and keep it as a step's facts.
 
-        Use it for what the summary of a measured step lacks. In a plan the facts are empty.
+        Use it for values that a step's summary does not have. In a plan the facts are empty.
         """
         return self.do(Find.of(finding), label=label)
 
@@ -272,22 +278,22 @@ class Lab(LabBase):
     ) -> Step:
         """Erase the drive to its fresh state, and check that it is fresh.
 
-        The step's facts have `purged`, and a `ssdlab.drives.purge.PurgeRecord` in `record`.
+        The step's facts hold `purged`, and a `ssdlab.drives.purge.PurgeRecord` in `record`.
 
         Parameters
         ----------
         if_able
-            If the drive has no purge method (a file has none), continue without; the result then has a
+            If the drive has no purge method (a file has none), continue without a purge, which is a
             departure.
         method
             Purge method; by default the strongest that the drive supports.
         label
-            What the step is called in reports.
+            Name of the step in reports.
 
         Raises
         ------
         DriveError
-            It cannot be purged, the purge failed, or data survived it.
+            The drive cannot be purged, the purge failed, or data survived it.
         Unsupported
             The drive lacks that method.
         """
@@ -296,7 +302,7 @@ class Lab(LabBase):
     def trace(self, source: Source, how: TraceMapping) -> Step:
         """Convert a trace into a recording for the part of the drive in use; the drive is not touched.
 
-        `Recording` and `RecordedOps` are made from the step's facts.
+        `replay_of` makes the workload of the replay from the step's facts.
         """
         from ssdlab.lab.verbs.trace import Trace
 
@@ -314,26 +320,26 @@ class Lab(LabBase):
         Raises
         ------
         Unsupported
-            Real drives are not supported yet.
+            The drive does not report its health to this user.
         """
         return self.do(Health())
 
     def stretch(self, *, label: str) -> Step:
         """Start a group of steps that an interruption voids together; the next group ends it.
 
-        An interruption voids the finished steps of its group, so that no group spans one. On a real drive a
-        run may be continued in a later session between groups. ``sitting`` in the step's facts
-        (`StretchFacts`) counts interruptions that let the drive's state change. A simulated drive's state is
-        kept, so it has none.
+        An interruption voids the finished steps of its group, so no group spans an interruption. Between
+        groups, a run on a real drive can be continued in a later session. ``sitting`` in the step's facts
+        (`StretchFacts`) numbers the epochs between interruptions that let the drive's state change. It does
+        not change on a simulated drive, whose state is kept.
         """
         return self.do(Stretch(), label=label, policy="re-precondition")
 
     @contextmanager
     def fork(self) -> Iterator[Callable[[], Step]]:
-        """Let each part of a block start in the drive's present state.
+        """Keep the drive's present state, and yield a function that restores it.
 
-        Yields a function that restores it, which is also called at the block's end. A real drive cannot go
-        back: its figures depend on the order of the parts, which becomes a departure.
+        The state is also restored at the end of the block. A real drive cannot go back: its figures depend on
+        the order of the steps in the block, which becomes a departure.
         """
         mark = self.do(Fork())
 
@@ -344,7 +350,7 @@ class Lab(LabBase):
         back(end=True)
 
     def _side_by_side(self, points: Callable[[], list[Step]]) -> list[Step]:
-        """Run the independent points of a fork, on all processors if possible."""
+        """Run the independent points of a fork, in parallel if the executor can."""
         executor = self._executor
         if not (self.forks and isinstance(executor, Foresighted)):
             return points()
@@ -358,7 +364,7 @@ class Lab(LabBase):
             executor.expect(())
 
     def _reformatted(self, block: str | None, step: Step) -> None:
-        """Adopt the block size and capacity that a format has given the drive."""
+        """Use the block size and capacity that a format has given the drive."""
         if block is not None:
             self.logical_block_bytes = units.parse_bytes(block)
             made = step.found(SettingsFacts).capacity_bytes

@@ -1,6 +1,6 @@
-"""What makes a method: prose, parameters, a procedure that uses the lab's verbs, and a pure conclusion.
+"""Methods: prose, parameters, a procedure that uses the lab's verbs, and a pure conclusion.
 
-It may also return departures from its source and warnings.
+A method may also return warnings, and departures from its source.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def _seconds(value: object) -> object:
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(le=DURATION_NS / units.NS_PER_S)]
-"""A time in seconds, up to the general maximum; also text such as `90s` or `2min`."""
+"""A time in seconds, up to the maximum duration of ssdlab; text such as `90s` or `2min` is also accepted."""
 
 
 def rising(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Check that values increase, such as depths and sizes."""
+    """Return values such as depths or sizes; raise ValueError unless they increase."""
     if any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueError("the values must increase, without repeats")
     return values
@@ -55,7 +55,7 @@ def param(
 ) -> Any:  # noqa: ANN401 - as Field itself
     """Define a parameter: default, reason, unit, bounds, and a quick preset if it differs.
 
-    `points`: it lists points, and a run may have more than needed; see `ParameterInfo`.
+    Set `points` if the parameter lists the points of a sweep; `ParameterInfo.points` explains the values.
     """
     extra: dict[str, JsonValue] = {
         "unit": unit,
@@ -70,11 +70,11 @@ class Params(NamedOptions):
 
     noun: ClassVar[str] = "parameter"
     absolute: ClassVar[frozenset[str]] = frozenset()
-    """Times of the drive itself, such as a rest, which do not shrink with the scale of a simulated drive."""
+    """Parameters that are times of the drive itself, such as a rest. A scaled-down drive keeps them."""
 
     @property
     def write_cache(self) -> str | None:
-        """The write cache setting that the method requires, on or off; None: any."""
+        """The write cache setting that the method requires: on or off; None: any."""
         return None
 
     @classmethod
@@ -84,7 +84,7 @@ class Params(NamedOptions):
         Raises
         ------
         UsageError
-            An unknown name (with the nearest), or an invalid value.
+            A name is unknown (the error suggests the nearest), or a value is invalid.
         """
         values: dict[str, Any] = {name: _info(cls, name).quick for name in cls.model_fields} if quick else {}
         for name, text in (settings or {}).items():
@@ -119,7 +119,7 @@ def _plain(value: Any) -> JsonValue:  # noqa: ANN401 - of the field's own type
 
 
 INTERFACE = 2
-"""Version of `ssdlab.plugin`: increases with each change that packages must follow."""
+"""Version of `ssdlab.plugin`. It increases with each change that packages must follow."""
 
 
 __all__ = ["Method", "Params", "RunData", "Seconds", "param", "rising"]
@@ -135,16 +135,17 @@ class RunData:
 
     Attributes
     ----------
-    rows
-        Returns the interval rows of a finished step, as `tables.SERIES_COLUMNS`; read on demand.
-    buckets
-        Likewise its histogram buckets, as `tables.HIST_COLUMNS`.
-    row_buckets
-        Likewise the buckets of each interval row; many for a long step.
-    ios
-        Likewise its single I/Os, of streams that log them, as `tables.IO_COLUMNS`.
     voided
-        Bytes written by voided attempts; none if the drive's state was restored with them.
+        Bytes written by voided attempts; empty if the drive's state was restored after them.
+    rows
+        Function that reads a step's interval rows, with the columns `tables.SERIES_COLUMNS`.
+    buckets
+        Function that reads a step's histogram buckets, with the columns `tables.HIST_COLUMNS`.
+    row_buckets
+        Function that reads the buckets of each interval row; a long step has many.
+    ios
+        Function that reads a step's single I/Os, for streams that log them, with the columns
+        `tables.IO_COLUMNS`.
     """
 
     steps: tuple[Step, ...]
@@ -158,11 +159,11 @@ class RunData:
     ios: Callable[[Step], Columns] = field(default=_not_given, compare=False)
 
     def step(self, label: str) -> Step | None:
-        """Return the measured step with a label, if any."""
+        """Return the measured step with a label; None if there is none."""
         return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
 
     def tried(self, search: str) -> list[Step]:
-        """Return the steps in which a search tried a value, in order."""
+        """Return the steps in which the named search tried a value, in order."""
         return [step for step in self.steps if step.tried is not None and step.tried.search == search]
 
     @property
@@ -172,7 +173,7 @@ class RunData:
         return done + sum(each.written_bytes for each in self.voided)
 
     def written_before(self, step: Step) -> int:
-        """Return the bytes written by the run before a step, including voided attempts."""
+        """Return the bytes that the run wrote before a step, including voided attempts."""
         at = (step.place, step.ordinal)
         done = [each.written_bytes for each in self.steps if (each.place, each.ordinal) < at]
         return sum(done) + sum(each.written_bytes for each in self.voided if each.place < step.place)
@@ -185,13 +186,13 @@ class RunFacts:
     Attributes
     ----------
     manifest
-        With drive, environment, variant and sessions, but not yet result, departures and warnings.
+        Manifest with drive, environment, variant and sessions, but without result, departures and warnings.
     data
-        The finished steps that count, and the drive as it was at the end.
+        The finished steps that count, and the drive's properties at the end of the run.
     voided
         Interrupted attempts, and repeated preparations.
     result
-        What the method concluded.
+        The result that the method concluded.
     """
 
     manifest: Manifest
@@ -209,7 +210,7 @@ class Remarks:
 
 
 def no_remarks(facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - the method's own Params
-    """Return no remarks; those that the steps recorded are kept anyway."""
+    """Return no remarks; remarks that steps recorded are kept in any case."""
     del facts, params
     return Remarks()
 
@@ -228,33 +229,35 @@ class Method:
     name, version
         The version increases with every change that could affect a figure.
     title
-        For headings.
+        Name of the method in headings.
     params
-        Its parameters.
+        Class of its parameters.
     procedure
-        What is done to the drive, only by the lab's verbs.
+        Function that calls the lab's verbs, its only access to the drive.
     conclude
-        Returns the Result from the finished steps; pure, so that an old run can be concluded again.
+        Function that returns the Result from the finished steps. It is pure, so that an old run can be
+        concluded again.
     writes
-        Whether a run with these parameters writes to the drive.
+        Function that returns whether a run with these parameters writes to the drive.
     needs
-        The state the drive must be in.
+        Drive states that it requires, in words, such as ``span written``.
     conditions
-        The settings it requires; a deviation becomes a departure.
+        Settings that it requires; a deviation becomes a departure.
     engine
-        Engine of most of its I/O on a real drive, if not a parameter.
+        Engine of most of its I/O on a real drive, unless a parameter sets it.
     remarks
-        Departures and warnings that only the whole run shows; pure. Steps record their own.
+        Pure function that returns departures and warnings that only the whole run shows. Steps record their
+        own.
     asks_drive
-        Whether it needs features that files and RAM devices lack; they are refused.
+        Whether it needs features that files and RAM devices lack; a run on these is refused.
     reads_unwritten
-        Whether it reads unwritten blocks, as its source does; otherwise a simulated drive refuses that.
+        Whether it reads unwritten blocks, as its source does. Otherwise a simulated drive refuses such reads.
     own_steps
-        Number of leading steps that are not the user's; the user's count starts after them.
+        Number of leading steps that the user did not ask for; step numbers shown to the user leave them out.
     result
-        The kind of its Result, which reads and shows it. None: one of ssdlab's kinds.
+        Kind of its Result, which reads and shows it; None: one of ssdlab's kinds.
     interface
-        Version of `ssdlab.plugin` that it is written for.
+        Version of `ssdlab.plugin` for which it was written.
     package
         Name and version of its package, set on loading; empty: ssdlab.
     """
@@ -279,11 +282,11 @@ class Method:
 
     @property
     def prose(self) -> str:
-        """The method in prose: the docstring of the file that defines its parameters."""
+        """The method's prose: the docstring of the module that defines its parameters."""
         return inspect.cleandoc(sys.modules[self.params.__module__].__doc__ or "")
 
     def info(self, params: Params | None = None) -> MethodInfo:
-        """Return the method as stored in a manifest; `destructive` depends on the parameters."""
+        """Return the method's entry in a manifest; `destructive` depends on the parameters."""
         return MethodInfo(
             name=self.name,
             version=self.version,

@@ -1,7 +1,7 @@
-"""Reads stored results, and finds what shows them: their findings, warnings and departures.
+"""Reads stored results, and collects their findings, warnings and departures.
 
-A kind that is not ours comes from the method's package. Findings get the qualifiers of figures of the same
-steps here, for every method.
+A kind that is not ssdlab's own comes from the method's package. Findings of every method get the qualifiers
+of figures from the same steps.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ class UnknownResult(ResultBase):
     model_config = ConfigDict(extra="ignore")
 
     why: str = Field(default="", exclude=True)
-    """Reason, if its package is installed."""
+    """Why the installed package cannot read it; empty: the package is not installed."""
 
     @property
     def unknown(self) -> str:
-        """Text shown instead of the result."""
         if self.why:
             return f"The result of kind {self.kind} cannot be read: {self.why}. {_FIGURES}"
         return (
@@ -54,9 +53,9 @@ _FIGURES = "These are its headline figures."
 
 
 def kind_of(name: str, method: str = "") -> Kind:
-    """Return the kind with a name: ssdlab's own, or the one that another package's method declares.
+    """Return a kind of result by its name: ssdlab's own, or one that a package's method declares.
 
-    `UNKNOWN` if the package is not installed or unusable.
+    Return `UNKNOWN` if the package is not installed or unusable.
     """
     if name in KINDS or not method:
         return KINDS.get(name, UNKNOWN)
@@ -68,7 +67,7 @@ def kind_of(name: str, method: str = "") -> Kind:
 
 
 def shown_by(result: ResultBase, method: str) -> Kind:
-    """Return the kind that shows a result; an unreadable result is shown as unknown."""
+    """Return the kind that shows a result; `UNKNOWN` if the result could not be read as its kind."""
     kind = kind_of(result.kind, method)
     return kind if isinstance(result, kind.loaded_model()) else UNKNOWN
 
@@ -79,15 +78,15 @@ def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:
     Parameters
     ----------
     stored
-        The object as stored.
+        The `result` object of the manifest.
     method
         Name of the run's method, for kinds of other packages.
 
     Raises
     ------
     pydantic.ValidationError
-        The stored object does not fit its kind. For another package's kind it becomes an `UnknownResult`, if
-        it has headline figures.
+        The object does not fit its kind. A misfit of another package's kind is returned as an `UnknownResult`
+        instead, if it has headline figures.
     """
     kind = kind_of(str(stored.get("kind")), method)
     if kind.read is None:
@@ -95,7 +94,7 @@ def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:
         return found
     try:
         result: ResultBase = kind.read(stored)
-    except HostError as error:  # the package has another model by now, or one that fails
+    except HostError as error:  # the package has changed its model, or the model fails
         return UnknownResult.model_validate({**stored, "why": error.what})
     return result
 
@@ -106,7 +105,7 @@ def read_result(run: RunFolder) -> ResultBase | None:
     Raises
     ------
     Refused
-        This ssdlab cannot read it.
+        This version of ssdlab cannot read the result.
     """
     if run.manifest.result is None:
         return None
@@ -145,8 +144,8 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 def warned_of(run: RunFolder) -> tuple[Warned, ...]:
     """Return a run's warnings; those of a finished run come from its manifest.
 
-    Warnings of an unfinished run come from the steps that count, as its manifest can be outdated: steps may
-    have been voided or finished since. Warnings without a step apply to the whole run and are kept.
+    For an unfinished run they come from the steps that count, because steps may have been voided or finished
+    since its manifest was written. Warnings without a step apply to the whole run and are kept.
     """
     if run.manifest.status == "finished":
         return run.manifest.warnings
@@ -161,14 +160,14 @@ def warned_of(run: RunFolder) -> tuple[Warned, ...]:
 
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
-    """Return the departures that the steps recorded, in order and without duplicates."""
-    from ssdlab.lab.verbs.verb import Facts  # which `show` of a finished run does not load
+    """Return the departures that steps recorded, in order and without duplicates."""
+    from ssdlab.lab.verbs.verb import Facts  # late: `show` of a finished run does not need it
 
     return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))
 
 
 _OF_ONE = frozenset({"few-samples", "search-ceiling", "within-cache"})
-"""Of the figure alone, and not of others that its steps show."""
+"""Qualifiers of a single figure, which do not apply to other figures of the same steps."""
 
 
 def findings_of(kind: ResultKind[Any], result: ResultBase) -> tuple[Claim, ...]:
@@ -177,13 +176,13 @@ def findings_of(kind: ResultKind[Any], result: ResultBase) -> tuple[Claim, ...]:
 
 
 def marked(claims: Iterable[Claim], figures: Sequence[Metric]) -> tuple[Claim, ...]:
-    """Return findings, with labels added from figures of the same steps."""
+    """Return findings with the qualifier labels of figures from the same steps."""
     return tuple(_marked(each, figures) for each in claims)
 
 
 def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
     if not any(isinstance(each, Amount) for each in claim.amounts().values()) and claim.bound is None:
-        return claim  # it tells no figure
+        return claim  # it states no figure
     words = clause(claim)
     found = united(each for figure in figures for each in _qualifiers(claim, figure))
     missing = labels(each for each in found if each.label not in words)
@@ -193,7 +192,7 @@ def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
 
 
 def _qualifiers(claim: Claim, figure: Metric) -> Iterator[Qualifier]:
-    """Yield the qualifiers of a figure that apply to a finding; all of them if it states that figure."""
+    """Yield a figure's qualifiers that apply to a finding; all of them if it states that figure."""
     amount, steps = claim.figure, set(claim.evidence.steps)
     own = None if amount is None or amount.value is None else (amount.value, amount.unit)
     if own == (figure.value, figure.unit) and (not steps or steps.intersection(figure.steps)):

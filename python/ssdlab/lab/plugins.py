@@ -54,20 +54,22 @@ NAME_CHARACTERS = 60
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PLACE = re.compile(r"[\w.]+:\w+")
 _KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
-"""Of a headline figure: what rankings and queries go by."""
+"""Form of a headline figure's name, which rankings and queries use."""
 _SILENT = frozenset({"back", "conditions", "flush", "fork", "idle", "limit", "note", "stretch", "variant"})
-"""Verbs of ours whose steps find nothing out, of which no figure can be."""
+"""ssdlab's verbs whose steps measure nothing, so that no figure can refer to them."""
 _GONE = ("shows", "unshown", "basis_of", "decided_by", "rated_as", "proofs", "caveats")
-"""What results of interface 1 said of their figures."""
+"""Attributes of results in interface 1 that interface 2 has removed."""
 _COUNT_MAX = 10_000
-"""Findings or tables of one result: more are none, but a loop without an end."""
+"""Maximum findings or tables of one result; more suggest an endless loop."""
 _PIECES = {
     "findings": ("ssdlab.results.claim:Claim", "ssdlab.results.kind:claim_fault"),
     "tables": ("ssdlab.results.cells:Table", "ssdlab.results.kind:table_fault"),
     "section": ("ssdlab.report.view:Section", "ssdlab.report.view:section_fault"),
 }
-"""What a function that shows a result has to give: its class, and what looks at one. Places, so that nothing
-is loaded that is not shown."""
+"""Class and check of the objects that each function of a kind must return.
+
+Both are given as text, so that only what is shown is imported.
+"""
 _PARTS = (*_PIECES, "terminal")
 _OURS = Path(__file__).parents[1]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -76,7 +78,10 @@ _T = TypeVar("_T")
 
 
 def load(entry: EntryPoint, package: str) -> Method | str:
-    """Return the guarded method of an entry point, or why it is unusable; `package`: its name and version."""
+    """Return the guarded method of an entry point, or why it is unusable.
+
+    `package` is the package's name and version.
+    """
     if not _NAME.fullmatch(entry.name) or len(entry.name) > NAME_CHARACTERS:
         return f"a name is lower-case words and digits with hyphens between them, {NAME_CHARACTERS} at most"
     with _heard_signals() as came, contextlib.redirect_stdout(sys.stderr):
@@ -85,7 +90,7 @@ def load(entry: EntryPoint, package: str) -> Method | str:
             _warn_of_private_imports(entry.module)
             if fault := _fault(entry.name, found):
                 return fault
-        except BaseException as error:  # whatever another package does when it is imported
+        except BaseException as error:  # an import can raise anything
             if came:
                 raise  # a real signal came meanwhile
             return f"{_reason(error)}{_where(error, entry.module)}"
@@ -104,11 +109,11 @@ def _where(error: BaseException, module: str) -> str:
 
 
 def _warn_of_private_imports(name: str) -> None:
-    """Warn of each import in a plug-in's module from a path that is not public, at its line."""
+    """Warn of each import of a private module of ssdlab in a plug-in's module, with its line."""
     module = sys.modules[name]
     try:
         tree = ast.parse(inspect.getsource(module))
-    except (OSError, TypeError, SyntaxError):  # no source: built, or made as it ran
+    except (OSError, TypeError, SyntaxError):  # no source: compiled, or made at run time
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -176,7 +181,10 @@ def _fault_of_kind(kind: object) -> str:
 
 @contextmanager
 def _heard_signals() -> Iterator[list[int]]:
-    """Yield the signals received in the block; an end by signal is not the package's failure."""
+    """Yield a list that collects the signals received in the block.
+
+    If a signal ended the block, that is not the package's failure.
+    """
     came: list[int] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
@@ -187,7 +195,7 @@ def _heard_signals() -> Iterator[list[int]]:
     for number in _SIGNALS:
         handler = signal.getsignal(number)
         if callable(handler):
-            with contextlib.suppress(ValueError):  # only the main thread is sent signals
+            with contextlib.suppress(ValueError):  # only the main thread may set handlers
                 signal.signal(number, heard)
                 before[number] = handler
     try:
@@ -239,7 +247,10 @@ def _first_fault(error: ValidationError) -> str:
 
 
 def _conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step]) -> str | None:
-    """Return why a new result would not read back unchanged; `kind` is the one the method declared."""
+    """Return why a new result cannot be stored and read back unchanged; None if it can.
+
+    `kind` is the kind that the method declares; None: one of ssdlab's.
+    """
     known = kind or KINDS.get(result.kind)
     if known is None:
         return f"its kind is {result.kind!r}, and the method names none: Method(result=ResultKind(...))"
@@ -256,7 +267,7 @@ def _conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Ste
     if again != stored:
         lost = [name for name, value in stored.items() if again.get(name) != value]
         return f"read back, {', '.join(lost) or 'it'} is another"
-    # A figure can be of a step that measured, or found something out as the drive was left alone.
+    # A figure may refer to a step that measured, or that found something while the drive rested.
     shows = {
         step.ordinal: step.result.measurement is not None
         or step.result.rest is not None
@@ -268,9 +279,10 @@ def _conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Ste
 
 
 def _figure_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
-    """Return what is wrong with a figure's evidence, or that its name belongs to a figure of ssdlab.
+    """Return what is wrong with a figure's evidence, or that its name is a figure of ssdlab; None if nothing.
 
-    Of a figure without evidence nothing can be known, and one of our name would be compared with its ratings.
+    A figure without evidence cannot be judged. A figure with a name of ssdlab's would be compared with the
+    wrong ratings.
     """
     noun = f"the Metric {figure.name}"
     if figure.value is not None and not figure.steps:
@@ -289,7 +301,6 @@ def _figure_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
 
 
 def _result_fault(result: ResultBase) -> str | None:
-    """Return what is wrong with a result's own content; None if nothing."""
     fault = misfit(result.passed, bool | None, "passed")
     for figure in result.scalars:
         if not _KEY.fullmatch(figure.name):
@@ -298,7 +309,7 @@ def _result_fault(result: ResultBase) -> str | None:
 
 
 def _endless(value: object, place: str) -> str | None:
-    """Return the place of a number that is NaN or infinite."""
+    """Return the place of the first number that is NaN or infinite; None if there is none."""
     if isinstance(value, float):
         return None if isfinite(value) else place or "it"
     if isinstance(value, dict):
@@ -311,24 +322,22 @@ def _endless(value: object, place: str) -> str | None:
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:
-    """Return a method whose failures name its package, also when its result is shown."""
+    """Return a method whose failures name its package, also when its results are shown."""
     return _Guard(method, package, module).method()
 
 
 class _GuardedParams(Params):
-    """Stands in for another package's class of parameters."""
+    """Base of a guarded class of parameters from another package."""
 
     guard: ClassVar[_Guard]
     model: ClassVar[type[Params]]
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
-        """Build parameters from settings, as the package does."""
         return cls._checked(super().build)(settings, quick=quick)
 
     @classmethod
     def model_validate(cls, obj: object, **how: object) -> Self:
-        """Build parameters from stored ones, as the package does."""
         make: Callable[..., Self] = super().model_validate
         return cls._checked(make)(obj, **how)
 
@@ -346,13 +355,10 @@ class _GuardedParams(Params):
 
 
 class _Guard:
-    """Guards a method of another package."""
-
     def __init__(self, method: Method, package: str, module: str) -> None:
         self._method, self._package, self._code = method, package, _code_of(module)
 
     def method(self) -> Method:
-        """Return the method with all its functions guarded."""
         method, named, kind = self._method, self.named, self._method.result
         if method.interface > INTERFACE:
             why = f"it is for version {method.interface} of ssdlab.plugin, but this ssdlab has {INTERFACE}"
@@ -378,11 +384,11 @@ class _Guard:
         call
             A function of the package, or a function of ssdlab that calls it.
         pure
-            Errors that ssdlab raises within it are the package's fault too.
+            Whether errors that ssdlab raises within it are the package's fault too.
         quiet
-            Redirect its output to stderr, as stdout is the command's.
+            Whether to redirect its output to stderr, as stdout belongs to the command.
         of
-            The package's function, if `call` is ours.
+            The package's function, if `call` is ssdlab's.
         """
 
         @functools.wraps(call)
@@ -398,7 +404,7 @@ class _Guard:
                     raise
                 failure = self._failure(error, of or call, pure=pure)
                 if failure is None:
-                    raise  # ssdlab did, which the package called: the host, or a fault of ours
+                    raise  # raised by ssdlab code that the package called: a host error or our bug
                 raise failure from error
 
         return called
@@ -434,9 +440,9 @@ class _Guard:
         )
 
     def _params(self) -> type[Params]:
-        """Return the class of its parameters, with the class's own checks guarded wherever they run."""
+        """Return its class of parameters, with the class's own checks guarded."""
         model = self._method.params
-        # Of the package's module still, whose docstring is the method's prose.
+        # Keep the package's module: its docstring is the method's prose.
         names = {"__module__": model.__module__, "__doc__": model.__doc__}
         made = new_class(model.__name__, (_GuardedParams, model), exec_body=lambda body: body.update(names))
         assert issubclass(made, _GuardedParams)
@@ -456,7 +462,7 @@ class _Guard:
         return result
 
     def _look_at_findings(self, result: ResultBase, ordinals: Collection[int]) -> None:
-        """Refuse findings that name steps the run does not have; display reports other faults."""
+        """Refuse findings that name steps the run does not have; other faults are reported when shown."""
         kind = self._method.result
         if kind is None or kind is KINDS.get(kind.name):
             return
@@ -470,7 +476,7 @@ class _Guard:
             raise self.wrong(loaded(kind.findings), f"findings: {why}")
 
     def _look_at(self, model: type[ResultBase]) -> None:
-        """Refuse a class of results with fields that interface 2 has moved to each figure."""
+        """Refuse a class of results with attributes that interface 2 has moved to each figure."""
         if gone := next((name for name in _GONE if hasattr(model, name) or name in model.model_fields), None):
             why = f"{gone} was removed in interface 2: each Metric has its own steps and qualifiers"
             raise self.wrong(getattr(model, gone, model), f"{model.__name__}: {why}")
@@ -486,7 +492,7 @@ class _Guard:
         return made
 
     def _kind(self, kind: Kind) -> Kind:
-        """Return the kind of result, with all the package's functions that read and show it guarded."""
+        """Return the kind of result, with the package's functions that read and show it guarded."""
         model = kind.loaded_model()
         self._look_at(model)
 

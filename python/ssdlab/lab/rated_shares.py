@@ -1,8 +1,8 @@
 """Results as shares of the drive's ratings.
 
 A rating is for a workload in a drive state. A result is compared with the rating for its workload and state,
-unless a qualifier forbids it. A rating for another state is shown but not compared: a drive below its fresh
-rating in steady state breaks no promise, and one that reaches it proves nothing about a fresh drive.
+unless a qualifier forbids it. A rating for another state is shown but not compared. A drive in steady state
+that is below its fresh rating breaks no promise, and one that reaches it proves nothing about a fresh drive.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
-"""What no load draws more than, unless the rating says in which state."""
+"""Ratings that hold for every load in any drive state, unless the rating names a state."""
 _READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
-"""Reads are of a written drive: a rating in steady state applies to them."""
+"""Ratings of reads, which use a written drive: a rating for steady state applies to them."""
 _STATES = {"steady": "steady state"}
 
 
 def _speaks(held: RatedAs, rated: Rated) -> bool:
-    """Return whether a rating applies to the figure's state; without a state it excludes steady state."""
+    """Return whether a rating applies to the figure's drive state.
+
+    A rating without a state excludes steady state, except for maximum power.
+    """
     if rated.state is None:
         return held.state != "steady" or held.metric in _OF_ANY_STATE
     if rated.state == "steady" and held.metric in _READS:
@@ -43,12 +46,8 @@ class RatedShare:
 
     Attributes
     ----------
-    figure
-        The headline figure.
-    rated
-        The rating.
     share
-        Result / rating: for throughput, 1 and more is at least as good; for latency and power, 1 and less.
+        Result / rating. A throughput rating is met from 1 up; a latency or power rating is met up to 1.
     unit
         Unit of the rating.
     """
@@ -60,23 +59,21 @@ class RatedShare:
 
     @property
     def above_is_better(self) -> bool:
-        """Whether a share above 1 is better."""
         return self.figure.better == "higher"
 
     @property
     def in_unit(self) -> float:
-        """The result in its rating's unit, for a row that shows both."""
+        """The result in the rating's unit, for a row that shows both."""
         return self.share * self.rated.value
 
     @property
     def holds(self) -> str:
-        """What the rating promises, in words: throughput at least, latency or power at most."""
+        """What the rating promises: minimum throughput, maximum latency or maximum power."""
         if self.above_is_better:
             return "minimum throughput"
         return "maximum power" if self.unit == "W" else "maximum latency"
 
     def kept(self, tolerance: float) -> bool:
-        """Return whether the result meets the rating within a tolerance."""
         return self.share >= 1 - tolerance if self.above_is_better else self.share <= 1 + tolerance
 
     @property
@@ -91,10 +88,6 @@ class OtherRating:
 
     Attributes
     ----------
-    figure
-        The headline figure.
-    rated
-        The rating.
     unit
         Unit of the rating.
     in_unit
@@ -151,7 +144,7 @@ def _held(figures: Iterable[Metric]) -> Iterator[tuple[Metric, float]]:
 
 
 def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[RatedAs, Rated]]:
-    """Return the ratings that a figure can be compared with, in its metrics' order, its own state first."""
+    """Return the ratings for a figure's workload, in order of its declared ratings, its own state first."""
     return [
         (held, rated)
         for held in rated_as(figure.name)

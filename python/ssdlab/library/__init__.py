@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Library(ModuleType):
-    """A module that opens the library when it is called."""
+    """A module that can be called to open a library."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - those of `Library`
         from importlib import import_module

@@ -1,4 +1,4 @@
-"""Selecting runs by drive, method, tag, age and status; and listing them, newest first."""
+"""Selects runs by drive, method, tag, age and status, and lists them, newest first."""
 
 from __future__ import annotations
 
@@ -21,18 +21,14 @@ _DAYS = re.compile(r"(\d{1,5}) ?d(ays?)?")
 
 @dataclass(frozen=True)
 class Choice:
-    """Conditions on runs; None: any.
+    """Conditions for selecting runs; None: no condition.
 
     Attributes
     ----------
     drive
         Part of the drive's identifier or name, ignoring case.
-    method, status
-        Its name.
-    tag
-        A tag that the run has.
     since
-        Started then or later: ISO 8601, UTC.
+        Earliest start of a run: ISO 8601, UTC.
     """
 
     drive: str | None = None
@@ -42,13 +38,7 @@ class Choice:
     status: str | None = None
 
     def where(self, index: Index) -> tuple[str, list[object]]:
-        """Return the condition as SQL, with its values.
-
-        Raises
-        ------
-        UsageError
-            No run has that tag.
-        """
+        """Return the conditions as an SQL expression with placeholders, and their values."""
         parts, values = ["true"], list[object]()
         if self.drive is not None:
             parts.append("(contains(lower(drive_id), ?) OR contains(lower(drive_name), ?))")
@@ -68,7 +58,7 @@ class Choice:
         return " AND ".join(parts), values
 
     def fits(self, line: Line) -> bool:
-        """Whether a run outside the tables meets the conditions."""
+        """Whether a run that is not in the SQL tables meets the conditions."""
         drive = (self.drive or "").lower()
         return (
             any(drive in str(line[name]).lower() for name in ("drive_id", "drive_name"))
@@ -80,7 +70,7 @@ class Choice:
 
 
 def since_of(text: str, now: datetime | None = None) -> str:
-    """Return the time that `--since` means: a date, a date and time (UTC), or an age as 36h or 7d.
+    """Return the time that `--since` means: a date, a date and time (UTC), or an age such as 36h or 7d.
 
     >>> since_of("2026-11-01")
     '2026-11-01'
@@ -88,7 +78,7 @@ def since_of(text: str, now: datetime | None = None) -> str:
     Raises
     ------
     UsageError
-        It is neither.
+        The text is neither a date nor an age.
     """
     now = now or datetime.now(UTC)
     if days := _DAYS.fullmatch(text):
@@ -116,18 +106,18 @@ def _stamp(moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class Listing:
-    """Runs of a library.
+    """The runs of a library that match a choice.
 
     Attributes
     ----------
     runs
-        The newest runs, newest first: `RUN_COLUMNS` of each.
+        The newest of them, newest first, with `RUN_COLUMNS` of each.
     total
         Number of matching runs.
     unreadable
         Folders of unfinished runs that are damaged or from a newer ssdlab, with the reason.
     parts
-        Numbers of drives (in a comparison) and of runs, by run id of a suite.
+        Numbers of compared drives and of runs in each listed suite, by the suite's run id.
     """
 
     runs: tuple[Line, ...]
@@ -137,12 +127,14 @@ class Listing:
 
 
 def list_runs(library: Path, choice: Choice, limit: int | None = None, *, folded: bool = False) -> Listing:
-    """Return the matching runs. With `folded`, parts of another matching run are left out.
+    """Return the matching runs, at most `limit` of them.
+
+    With `folded`, a run that is part of another matching run is left out.
 
     Raises
     ------
     UsageError
-        No run has that method or tag; the nearest is named.
+        No run has that method or tag; the error names the nearest.
     Refused
         The catalogue is damaged.
     """
@@ -168,7 +160,10 @@ def list_runs(library: Path, choice: Choice, limit: int | None = None, *, folded
 
 
 def _tops(unfinished: list[Line], where: str, values: list[object]) -> tuple[list[Line], str, list[object]]:
-    """Return which of the runs without an end, and of the others, are part of no other that is meant."""
+    """Exclude runs that are part of another matching run.
+
+    Returns the remaining unfinished runs, and an SQL condition with its values for the finished ones.
+    """
     open_ones = [line["run_id"] for line in unfinished]
     tops = [line for line in unfinished if line["suite"] not in open_ones]
     marks = ", ".join("?" * len(open_ones)) or "''"
@@ -177,7 +172,7 @@ def _tops(unfinished: list[Line], where: str, values: list[object]) -> tuple[lis
 
 
 def _parts(index: Index, unfinished: list[Line], suites: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return of suites how many drives and parts they have in the library; of other runs nothing."""
+    """Return the numbers of drives and of parts in the library, by run id of each suite."""
     below: dict[str, list[str]] = {}
 
     def look(suites: Sequence[str]) -> list[str]:
@@ -201,7 +196,6 @@ def _parts(index: Index, unfinished: list[Line], suites: Sequence[str]) -> dict[
 
 
 def _check(choice: Choice, index: Index, unfinished: list[Line]) -> None:
-    """Refuse a method or a tag that no run has."""
     if choice.tag is not None:
         tags = {*index.tags(), *(tag for line in unfinished for tag in line["tags"])}
         if choice.tag not in tags:
@@ -216,7 +210,7 @@ def _check(choice: Choice, index: Index, unfinished: list[Line]) -> None:
 
 
 def _unfinished(library: Path) -> tuple[list[Line], list[tuple[str, str]]]:
-    """Return the runs that the catalogue knows as begun, as they are now, and those that cannot be read."""
+    """Return the unfinished runs in their present state, and the folders that cannot be read."""
     held = catalogue_of(library)
     if held is None:
         return [], []
@@ -227,7 +221,7 @@ def _unfinished(library: Path) -> tuple[list[Line], list[tuple[str, str]]]:
         return [], []
     if not names:
         return [], []
-    from ssdlab.results.run_folder import MANIFEST  # with the models of a run: most listings do without
+    from ssdlab.results.run_folder import MANIFEST  # imports the models, which most listings do not need
 
     found, unreadable = [], []
     for name in names:

@@ -1,9 +1,10 @@
-"""Comparing two sets of runs, figure by figure, and the regression gate (`--fail-if`).
+"""Compares two sets of runs, figure by figure, and applies the regression gate (`--fail-if`).
 
-A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. In a review of
-several drives each drive is a set. Figures are compared only if all runs are comparable (`results.kin`) and
-usable; the others are named with the difference or their qualifiers. The sets may be different entries, such
-as a drive with more spare area, which gets a remark.
+A set is a run, a suite with its runs (as `run --repeat` makes), or all runs with a tag. In a review of
+several drives, each drive is a set. A figure is compared only if all its runs are comparable (`results.kin`)
+and no qualifier forbids it. Any other figure is listed with the difference of its runs or with its
+qualifiers. The two sets may be different entries, such as a drive with more spare area; the comparison then
+has a remark.
 """
 
 from __future__ import annotations
@@ -61,12 +62,12 @@ _RULE = re.compile(r"\s*([\w.-]+)\s*([<>])\s*([+-]?\d{1,4}(?:\.\d{1,6})?)\s*%\s*
 
 
 def rule_of(text: str) -> Rule:
-    """Read a rule such as ``p99 > +5%``.
+    """Parse a rule such as ``p99 > +5%``.
 
     Raises
     ------
     UsageError
-        It is not a rule.
+        The text is not a rule, or the rule would fail without a change, or can never fail.
     """
     found = _RULE.fullmatch(text)
     if found is None:
@@ -124,7 +125,7 @@ def _judged(rule: Rule, found: Comparison) -> Judged:
 
 
 def judge(rule: Rule, found: Compared) -> Judged:
-    """Apply a rule to a figure: it fails if the shift is significant and beyond the bound."""
+    """Apply a rule to a figure. The rule fails if the shift is significant and beyond the bound."""
     outcome, why = _outcome(rule, found)
     return Judged(rule, outcome, why, found.figure)
 
@@ -154,7 +155,7 @@ def _outcome(rule: Rule, found: Compared) -> tuple[Outcome, str]:
 
 
 def side_of(text: str, library: Path) -> Side:
-    """Return the set of runs for a word.
+    """Return the set of runs that a text names: a run, or ``tag:`` and a tag.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def side_of(text: str, library: Path) -> Side:
     lines = _tagged(text.removeprefix(TAG), library) if text.startswith(TAG) else _of_run(text, library)
     figures: dict[str, list[Line]] = {}
     for line in lines:
-        if _has_value(line) or (line["value"] is None and line[UNFIT]):  # one that was withheld counts too
+        if _has_value(line) or (line["value"] is None and line[UNFIT]):  # a withheld figure counts too
             figures.setdefault(line["name"], []).append(line)
     if not figures:
         raise _without_figures(text, lines)
@@ -196,7 +197,10 @@ def _without_figures(text: str, lines: Sequence[Line]) -> UsageError:
 
 
 def _tagged(tag: str, library: Path) -> list[Line]:
-    """Return the figures of all runs with a tag; for a suite those of its runs, not its medians."""
+    """Return the figures of all finished runs with a tag.
+
+    A tagged suite stands for its runs: their figures are returned, not the suite's medians.
+    """
     columns = ("folder", DRIVE, *OF_RUNS, *FIGURE_COLUMNS)
     with Index(library) as index:
         index.tag(tag)
@@ -234,7 +238,6 @@ def _of_run(text: str, library: Path) -> list[Line]:
 
 
 def _several_drives(text: str, run: RunFolder) -> UsageError:
-    """Return the refusal to take several drives for one set of runs, with what each of them is called."""
     drives = [
         f"{short_id(child.run_id)} ({RunFolder(folder).manifest.drive.name})"
         for child in run.manifest.children
@@ -247,16 +250,15 @@ def _several_drives(text: str, run: RunFolder) -> UsageError:
 
 
 def _parts(run: RunFolder) -> list[RunFolder]:
-    """Return the runs of a suite that there are."""
     folders = (run.path.parent / child.run_id for child in run.manifest.children if child.left_out is None)
     return [RunFolder(folder) for folder in folders if (folder / MANIFEST).is_file()]
 
 
 def _own_names(children: Sequence[Child]) -> dict[str, str]:
-    """Return what figures of a run are named with, where several parts of its suite are of one method.
+    """Return a prefix for figures' names, by run id, where several parts of a suite use one method.
 
-    Such parts are a variant of the drive, or other settings: their figures are none of the others'. The part
-    that is called as its method keeps the plain names.
+    Such parts measure a variant of the drive, or use other settings, so their figures must not be mixed. The
+    part that has its method's name needs no prefix.
     """
     parts = {child.run_id: (child.label, child.method) for child in children}
     several = Counter(method for _, method in set(parts.values()))
@@ -301,7 +303,10 @@ def _compared(name: str, base: list[Line], new: list[Line]) -> Compared:
 
 
 def _unlike(base: list[Line], new: list[Line]) -> str:
-    """Say how the compared runs differ; each side may be an entry of its own."""
+    """Return how the compared runs differ, in words; empty: they are comparable.
+
+    If each side is one entry, the two entries may differ.
+    """
     one_each = all(
         len({tuple(line[name] for name in OF_AN_ENTRY) for line in side}) == 1 for side in (base, new)
     )
@@ -309,17 +314,17 @@ def _unlike(base: list[Line], new: list[Line]) -> str:
 
 
 def _differs(shift: Shift, base: Sequence[float], new: Sequence[float], varies: float) -> bool:
-    """Whether a shift counts: by its confidence interval, else by how much the figures vary."""
+    """Whether a shift is significant: by its confidence interval, or else by the figures' variation."""
     if shift.low is not None and shift.high is not None:
         return not shift.low <= 0 <= shift.high and abs(shift.share) >= LEVEL
     spread = max(varies, *(spread_of(values) for values in (base, new)))
-    if len(base) == len(new) == 1 and not spread:  # nothing shows by how much the two may differ
+    if len(base) == len(new) == 1 and not spread:  # the variation of neither is known
         return False
     return not level(statistics.median(new), statistics.median(base), spread)
 
 
 def _marks(lines: Sequence[Line]) -> dict[str, int]:
-    """Return in how many runs each qualifier of a figure stands, by code, the gravest first."""
+    """Return the number of runs with each qualifier of a figure, by code, the gravest first."""
     return counted_codes(", ".join(filter(None, (line[UNFIT], line[MARKS]))) for line in lines)
 
 

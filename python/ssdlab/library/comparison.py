@@ -1,4 +1,4 @@
-"""A comparison of two sets of runs, with sides, marks and what is left out."""
+"""The comparison of two sets of runs: its data, and its words for output."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ DRIVE = "drive_name"
 TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "detectable")
 _SIGNIFICANT = "*  over 1 % and significant; with fewer than five repeats, larger than the scatter"
 _NAMED = 4
-"""Serial numbers of a side that are named."""
+"""Maximum number of serial numbers, and of firmware versions, that are listed for a side."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A gate's rule: it fails if a figure is above or below the base by more than `share`."""
+    """A rule of the regression gate: it fails if a figure differs from the base by more than `share`.
+
+    `above` is true for a limit to a rise. `share` is negative for a limit to a fall.
+    """
 
     text: str
     figure: str
@@ -33,15 +36,15 @@ class Rule:
     share: float
 
     def beyond(self, share: float) -> bool:
-        """Whether a shift is beyond the bound."""
         return share > self.share if self.above else share < self.share
 
 
 @dataclass(frozen=True)
 class Side:
-    """One set: its name, its runs, and each figure's values and run properties.
+    """One of the two compared sets of runs.
 
-    Serial numbers and firmware are as reported by the drives.
+    `text` is the set as the user named it. `figures` has the catalogue's columns of each run with a figure,
+    by the figure's name. Serial numbers and firmware are as reported by the drives.
     """
 
     text: str
@@ -52,45 +55,44 @@ class Side:
     serials: tuple[str, ...] = ()
     firmwares: tuple[str, ...] = ()
     software: tuple[str, ...] = ()
-    """Software of its runs, as `catalogue_row.software_of`."""
+    """Software of its runs, see `catalogue_row.software_of`."""
 
     @property
     def entries(self) -> dict[str, float | None]:
-        """Its drives, each with the requested spare share."""
+        """Requested spare share of each drive, by the drive's name; None: the drive's own."""
         return {line[DRIVE]: line["spare"] for own in self.figures.values() for line in own}
 
     @property
     def words(self) -> str:
-        """Its description: the run or number of runs, with methods and drives."""
         one = self.runs[0] if len(self.runs) == 1 else counted(len(self.runs), "run")
         given = "" if self.text == one else f"{self.text}, "
         of = ", ".join(self.methods)
-        if self.drives == ("",):  # an older run of which no name is known
+        if self.drives == ("",):  # an older run that stored no drive name
             return f"{given}{one}, {of}"
         return f"{given}{one}, {of} on {', '.join(self.drives)}"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One figure of two sets.
+    """One figure of two sets of runs.
 
     Attributes
     ----------
     figure, part, label, unit, better
-        The figure; `part`: of its suite, or its method.
+        The figure's name and description; `part` is its part of a suite, or its method.
     base, new
-        Medians; None if all values were withheld.
+        Medians of the runs; None: all values were withheld.
     shift
-        Of the new against the base; None if the runs are not comparable, a figure is unusable, or a value is
-        not positive.
+        Shift from base to new; None: the runs are not comparable, the figure is unusable, or a value is not
+        positive.
     unlike
-        What differs between the runs, in words; empty if comparable.
+        How the runs differ, in words; empty: they are comparable.
     unfit
-        Why the figure is unusable, and in how many runs, in words; empty: usable. If unusable, nothing is
-        claimed.
+        Why the figure is unusable, and in how many runs, in words; empty: it is usable. Nothing is claimed
+        about an unusable figure.
     significant
-        Whether the shift is beyond chance by the repeats; with few repeats, beyond the variation of runs and
-        figures, and beyond a tie.
+        Whether the shift exceeds 1 % and its confidence interval excludes zero. With too few repeats for an
+        interval: whether it exceeds 1 % and the variation of the runs.
     """
 
     figure: str
@@ -110,13 +112,13 @@ class Compared:
     """Number of base runs with the figure, including withheld values."""
     new_runs: int = 0
     base_marks: dict[str, int] = field(default_factory=dict)
-    """Number of these runs with each qualifier, by code."""
+    """Number of base runs with each qualifier, by code."""
     new_marks: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A rule and its outcome; `figure` is the name of the figure."""
+    """A rule with its outcome for the figure named `figure`."""
 
     rule: Rule
     outcome: Outcome
@@ -126,7 +128,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sets of runs, figure by figure; `only` are figures that one of the two lacks."""
+    """Two sets of runs, compared figure by figure. `only` names the figures that one set lacks."""
 
     base: Side
     new: Side
@@ -136,7 +138,7 @@ class Comparison:
 
     @property
     def exit_status(self) -> int:
-        """1 if a rule failed, else 2 if one could not be decided, else 0."""
+        """Exit status: 1 if a rule failed, else 2 if a rule could not be decided, else 0."""
         outcomes = {each.outcome for each in self.judged}
         return 1 if "failed" in outcomes else 2 if "undecidable" in outcomes else 0
 
@@ -145,21 +147,24 @@ class Comparison:
 
 
 def firmware_words(found: Comparison) -> str:
-    """Return the firmware of each side, if the drives reported different ones."""
+    """Return the firmware of both sides in words; empty: the same, or unknown."""
     base, new = found.base.firmwares, found.new.firmwares
     unlike = base and new and set(base) != set(new)
     return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""
 
 
 def mixed_words(found: Comparison) -> str:
-    """Return which side has runs of several firmwares, which no gate can judge as one; empty: neither."""
+    """Return which sides have runs of several firmware versions; empty: none.
+
+    The gate cannot judge such a side.
+    """
     sides = (("base", found.base), ("new", found.new))
     mixed = ((name, each.firmwares) for name, each in sides if len(each.firmwares) > 1)
     return ", ".join(f"{name} mixes firmware {and_listed(firmwares)}" for name, firmwares in mixed)
 
 
 def identity_words(side: Side) -> str:
-    """Return the reported identity of a side's drives; of many, the first ones."""
+    """Return the serial numbers and firmware of a side's drives, at most `_NAMED` of each."""
     named = {"serial": side.serials, "firmware": side.firmwares}
     return ", ".join(
         f"{name} {', '.join(values[:_NAMED])}"
@@ -170,7 +175,7 @@ def identity_words(side: Side) -> str:
 
 
 def by_part(figures: Sequence[Compared]) -> dict[str, list[Compared]]:
-    """Return figures by part; a single part needs no name."""
+    """Return figures by part. If all are of one part, its name is empty."""
     found: dict[str, list[Compared]] = {}
     for each in figures:
         found.setdefault(each.part, []).append(each)
@@ -178,7 +183,7 @@ def by_part(figures: Sequence[Compared]) -> dict[str, list[Compared]]:
 
 
 def _names(found: Comparison, chosen: Sequence[Compared]) -> str:
-    """Name figures by part and label; all of a part by it alone."""
+    """Return the figures' names by part; a part whose figures are all chosen is named alone."""
     if len(chosen) == len(found.figures) > 1:
         return f"all {len(chosen)} figures"
     whole = by_part(found.figures)
@@ -192,14 +197,13 @@ def _names(found: Comparison, chosen: Sequence[Compared]) -> str:
 
 
 def on_one_side(found: Comparison) -> str:
-    """Return the figures that one side lacks."""
     figures = {**found.base.figures, **found.new.figures}
     firsts = [figures[name][0] for name in found.only]
     return "; ".join(dict.fromkeys(f"{each['part']}, {each['label']}" for each in firsts))
 
 
 def remarks_on(found: Comparison) -> list[str]:
-    """Return the meaning of a shift's mark, and which figures are not compared, and why."""
+    """Return remarks: what the mark of significance means, and which figures are not compared and why."""
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
         *_not_compared(found, "unlike", "not compared, the runs are not comparable: "),
@@ -211,7 +215,7 @@ def remarks_on(found: Comparison) -> list[str]:
 
 
 def _apart(found: Comparison) -> list[str]:
-    """Return which drives have more spare area, and by what unlike software the sides were measured."""
+    """Return remarks on drives with more spare area, and on different software of the sides."""
     sides = (("base", found.base), ("new", found.new))
     spares = [(plain_drive(name), spare) for _, side in sides for name, spare in side.entries.items()]
     software = [(name, each) for name, side in sides for each in side.software]
@@ -219,7 +223,7 @@ def _apart(found: Comparison) -> list[str]:
 
 
 def _not_compared(found: Comparison, reason: Literal["unlike", "unfit"], words: str) -> list[str]:
-    """Return for each reason of a kind which figures are not compared for it."""
+    """Return a remark for each reason, with the figures that are not compared because of it."""
     left: dict[str, list[Compared]] = {}
     for each in found.figures:
         if why := getattr(each, reason):
@@ -228,7 +232,7 @@ def _not_compared(found: Comparison, reason: Literal["unlike", "unfit"], words: 
 
 
 def _on_both(found: Comparison) -> list[str]:
-    """Return that runs are on both sides, where some are: they pull the two together."""
+    """Return a remark if some runs are on both sides, as they reduce the difference."""
     both = set(found.base.runs) & set(found.new.runs)
     if both == set(found.base.runs) == set(found.new.runs):
         return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: no difference is possible"]
@@ -237,7 +241,6 @@ def _on_both(found: Comparison) -> list[str]:
 
 
 def _too_few(found: Comparison) -> list[str]:
-    """Return why there is no interval, where a side has too few runs for one."""
     from ssdlab.analysis.shift import REPEATS_MIN
 
     fewest = [min(each.n_base, each.n_new) for each in found.figures if each.shift is not None]
@@ -247,14 +250,12 @@ def _too_few(found: Comparison) -> list[str]:
 
 
 def too_few_words(runs: int) -> str:
-    """Return why nothing is significant with so few runs on a side."""
     from ssdlab.analysis.shift import REPEATS_MIN
 
     return f"significance needs {REPEATS_MIN} runs per side, and one side has {runs}"
 
 
 def titles_of(found: Comparison) -> tuple[str, ...]:
-    """Return the titles of the non-empty columns."""
     shifts = [each.shift for each in found.figures if each.shift is not None]
     if not shifts:
         return TITLES[:5]
@@ -264,14 +265,14 @@ def titles_of(found: Comparison) -> tuple[str, ...]:
 
 
 def interval_words(shift: Shift) -> str:
-    """Return the interval of a shift; empty with too few runs on a side."""
+    """Return the confidence interval of a shift; empty: a side has too few runs."""
     if shift.low is None or shift.high is None:
         return ""
     return ends_text(change_text(shift.low), change_text(shift.high))
 
 
 def cells_of(each: Compared, base_marks: str, new_marks: str) -> tuple[str, ...]:
-    """Return the cells after the figure's name; marks follow the values."""
+    """Return the cells of a figure's row after its name; marks are appended to the values."""
     base, new = figure_text(each.base, each.unit) + base_marks, figure_text(each.new, each.unit) + new_marks
     values, shift = (base, str(each.n_base), new, str(each.n_new)), each.shift
     if shift is None:
@@ -282,7 +283,7 @@ def cells_of(each: Compared, base_marks: str, new_marks: str) -> tuple[str, ...]
 
 
 def _html(found: Comparison) -> str:
-    """Return a comparison as a notebook shows it; what is the matter with a figure stands behind it."""
+    """Return a comparison as HTML for a notebook, with qualifiers after the values."""
     from ssdlab.model.notebook import table_html
 
     titles, rows = titles_of(found), []

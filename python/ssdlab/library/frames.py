@@ -44,28 +44,28 @@ _FIGURES = (
 
 
 class Library:
-    """The finished runs of a library, on one persistent connection.
+    """The finished runs of a library as tables; close it, or use it in a `with` block.
 
     Parameters
     ----------
     path
         The folder of runs; by default as for commands (`SSDLAB_LIBRARY`, `config.toml`).
     form
-        Form of tables; by default the first installed of pandas, polars and Arrow, else numpy columns by
-        name, which Arrow readers accept too.
+        Form of tables; by default the first installed of pandas, polars and Arrow. Without these, tables are
+        numpy columns by name, which Arrow readers accept too.
 
     Raises
     ------
     UsageError
         There is no such form, or no such folder.
     HostError
-        Its package is not installed.
+        The package of the form is not installed.
     """
 
     def __init__(self, path: str | Path | None = None, form: Form | None = None) -> None:
         self.path = library_folder(path)
         self.form = _form(form)
-        # The default one is there from the first run on; a folder that is named is there, or misspelt.
+        # The first run creates the default library; a named folder that is missing is misspelt.
         if path is not None and not self.path.is_dir():
             raise UsageError(
                 f"there is no library at {self.path}", "give the folder that was named with --library"
@@ -82,12 +82,12 @@ class Library:
         Parameters
         ----------
         names
-            Only figures with these names; by default all.
+            Names of the figures to return; by default all.
 
         Raises
         ------
         UsageError
-            There is no such figure; the nearest is named.
+            There is no such figure; the error names the nearest.
         """
         chosen = [self._index.figure(name) for name in names]
         where = f"name IN ({', '.join('?' for _ in chosen)})" if chosen else "true"
@@ -99,10 +99,10 @@ class Library:
         Parameters
         ----------
         run
-            As commands name it.
+            The run, as in commands: its folder, `last`, or a part of its id.
         table
-            ``series`` (interval rows), ``hist`` (histograms), ``ios`` (logged single I/Os),
-            ``flushes``, ``power`` or ``telemetry``.
+            ``series`` (interval rows), ``hist`` (histograms), ``ios`` (logged single I/Os), ``flushes``,
+            ``power`` or ``telemetry``.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Library:
             connection.unregister("series_of_run")
 
     def result(self, run: str) -> RunResult:
-        """Return the headline figures of a finished run with their evidence; for a review, its parts'.
+        """Return the headline figures of a finished run with their evidence; for a review, of its parts.
 
         Raises
         ------
@@ -173,7 +173,10 @@ class Library:
         return compare(self.path, base, new, [rule_of(text) for text in fail_if])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the figures as Arrow's readers take them, each with its run; `created` is a time there."""
+        """Return all figures with their runs as an Arrow stream, for Arrow readers.
+
+        The column `created` is a timestamp.
+        """
         self._index.refresh()
         found = _columns(self._index.connection.sql(_FIGURES.format(where="true")))
         return ArrowColumns(found, {**found.types, "created": "TIMESTAMPTZ"}).__arrow_c_stream__(
@@ -181,7 +184,9 @@ class Library:
         )
 
     def sql(self, query: str, *values: object) -> Any:  # noqa: ANN401 - as above
-        """Query the tables `runs` and `entries` (each figure with its run) by DuckDB's SQL.
+        """Run an SQL query of DuckDB on the tables `runs` and `entries`; `values` fill its placeholders.
+
+        `entries` has one row for each figure, with the columns of its run.
 
         Raises
         ------
@@ -193,7 +198,6 @@ class Library:
         return self._as_form(self._index.connection.sql(query, params=list(values)))
 
     def close(self) -> None:
-        """Close connection and files."""
         self._index.close()
 
     def __enter__(self) -> Library:
@@ -213,7 +217,10 @@ class Library:
 
 
 def _columns(found: duckdb.DuckDBPyRelation) -> ArrowColumns:
-    """Return what was found as numpy columns, of which texts are known as such if all of them are missing."""
+    """Return a query's result as numpy columns.
+
+    Text columns are declared, because a column with only missing values does not show that it is text.
+    """
     kinds = zip(found.columns, map(str, found.types), strict=True)
     return ArrowColumns(
         found.fetchnumpy(), {name: kind for name, kind in kinds if kind.startswith("VARCHAR")}
@@ -227,7 +234,7 @@ def _require_question(query: str) -> None:
     try:
         statements = duckdb.extract_statements(query)
     except duckdb.Error:
-        return  # no SQL at all: DuckDB says where, when it is asked
+        return  # not SQL: DuckDB reports the place when the query runs
     for statement in statements:
         if statement.type not in questions:
             raise UsageError(
@@ -237,7 +244,6 @@ def _require_question(query: str) -> None:
 
 
 def _form(asked: str | None) -> str:
-    """Return the form that is asked for, or the first that can be had."""
     if asked is None:
         return next(name for name, packages in _PACKAGES.items() if all(map(find_spec, packages)))
     if asked not in _PACKAGES:
@@ -255,9 +261,9 @@ class RunResult:
     Attributes
     ----------
     run, title, drive
-        Its folder, its method's title, and its drive.
+        Name of the run folder, title of the method, and name of the drive.
     figures
-        Each with its part of a review; empty for a single run.
+        Pairs of a part of the review, empty for a single run, and a figure.
     """
 
     run: str
@@ -287,7 +293,7 @@ class RunResult:
 
 
 def result_of(text: str, library: Path) -> RunResult:
-    """Return the result of a finished run, checked against its seal; for a review, its parts' results.
+    """Return the result of a finished run, checked against its seals; for a review, of its parts.
 
     Raises
     ------
@@ -317,7 +323,7 @@ def _figures(part: str, run: RunFolder) -> Iterator[tuple[str, Metric]]:
 
 
 def _varies(figure: Metric) -> str:
-    """Return how far a figure varies by its evidence, as a share of it; empty: nothing shows it."""
+    """Return a figure's variation as a share of its value, in words; empty: unknown."""
     varies = varies_by(figure)
     if varies is None or not figure.value:
         return ""

@@ -1,8 +1,8 @@
 """The catalogue as SQL tables in DuckDB.
 
-`runs` has a line for each finished run (`results.catalogue_row.COLUMNS`, without figures), `entries` one for
-each headline figure, with the run's columns. A command queries the files directly; for repeated queries an
-`Index` keeps both tables in memory, and updates them when the catalogue changes.
+`runs` has a row for each finished run (`results.catalogue_row.COLUMNS`, without figures). `entries` has a row
+for each headline figure, with the columns of its run. A command queries the files directly. For repeated
+queries, an `Index` keeps both tables in memory and updates them when the catalogue changes.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Line = dict[str, Any]
-"""A row by column name: a run or figure from the catalogue or a query."""
+"""A row of the catalogue or of a query, by column name."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
 _ALL_NAMED, _CLOSE_NAMED = 8, 3
-"""So many names are listed whole where none is the one; of more, so many close ones are named."""
+"""If no name fits, an error lists up to `_ALL_NAMED` names, or else the `_CLOSE_NAMED` closest ones."""
 _WORDS = ("label", "unit", "better")
 _NUMBERS = f"hash({', '.join(ALIKE)}) AS kin, hash({', '.join(('drive_id', *OF_AN_ENTRY))}) AS drive"
-"""SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance),
-and one for the entry: the drive in its variant."""
+"""SQL for two hashes. `kin` covers all properties that runs must share to be ranked together; two kinds
+collide with a chance of 2^-64. `drive` identifies an entry: the drive in its variant."""
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, count(value) AS valued, min(value) AS low, "
@@ -51,16 +51,16 @@ _STANDINGS = (
     f"FROM {{source}} WHERE coalesce(isfinite(value), {UNFIT} IS NOT NULL) AND {{where}} "
     "GROUP BY name, kin, drive"
 )
-"""SQL for a line for each figure, drive and kind of runs: what a ranking is made of. A figure whose value is
-withheld is there by what keeps it back, and so is never with those that are ranked."""
+"""SQL for the rows that rankings are made of: one for each figure, entry and kind of runs. Withheld figures
+are included; the qualifier that withholds them keeps them in a group of their own."""
 _ONE_FIGURE = (
     f"(SELECT *, {_NUMBERS} FROM (SELECT *, ?::VARCHAR AS name, "
     f"{', '.join(f'figure_{each}[place] AS {each}' for each in FIGURE_COLUMNS if each != 'name')} "
     "FROM (SELECT *, list_position(figure_name, ?) AS place FROM live) WHERE place > 0))"
 )
-"""SQL for the entries of one figure, from the files: its values are its name, twice."""
+"""SQL for the entries of one figure, read from the files. Both placeholders take the figure's name."""
 FINISHED = "true AND status = ?", ["finished"]
-"""The condition for all finished runs."""
+"""The condition for all finished runs, with its values."""
 
 
 class Index(Closing):
@@ -71,7 +71,7 @@ class Index(Closing):
     library
         The folder of runs.
     kept
-        Whether to keep the tables in memory, which pays from the second query.
+        Whether to keep the tables in memory, which pays from the second query on.
 
     Raises
     ------
@@ -96,7 +96,6 @@ class Index(Closing):
         self.refresh()
 
     def close(self) -> None:
-        """Close connection and files."""
         self._closed = True
         self.connection.close()
         if self._snapshot is not None:
@@ -105,12 +104,12 @@ class Index(Closing):
             self._held.close()
 
     def refresh(self) -> None:
-        """Take in what was entered since.
+        """Update the tables if the catalogue has changed.
 
         Raises
         ------
         UsageError
-            It is closed.
+            The index is closed.
         """
         if self._closed:
             raise UsageError("the library is closed", f"open it again: ssdlab.library({str(self.library)!r})")
@@ -131,7 +130,7 @@ class Index(Closing):
         self._define(rows, [] if snapshot is None else snapshot.paths)
 
     def _taken(self, held: HeldFolder) -> Snapshot:
-        """Return the current state; rebuilt from the runs where an older ssdlab has entered some since."""
+        """Return the catalogue's current state. If an older ssdlab has written to it, rebuild it first."""
         checked = frozenset() if self._snapshot is None else self._snapshot.digests
         try:
             return Snapshot(held, checked)
@@ -140,7 +139,7 @@ class Index(Closing):
             return Snapshot(held, checked)
 
     def ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the result of an SQL query.
+        """Return the rows of an SQL query's result.
 
         Raises
         ------
@@ -156,7 +155,10 @@ class Index(Closing):
             raise self._damaged() from error
 
     def narrow(self, figure: str) -> None:
-        """Load one figure from the files for later queries; not needed in memory."""
+        """Copy one figure's entries from the files into a table for later queries.
+
+        An index in memory does not need this.
+        """
         if self._kept:
             return
         columns = ", ".join((*RUN_COLUMNS, *FIGURE_COLUMNS, "kin", "drive"))
@@ -165,9 +167,9 @@ class Index(Closing):
         self.source = "narrowed"
 
     def standings(self, figure: str, where: str, values: Sequence[object]) -> str:
-        """Return the standings table of one figure, among the chosen runs.
+        """Return the name of a table with one figure's standings (`_STANDINGS`) among the chosen runs.
 
-        An index in memory already has it for all finished runs.
+        An index in memory already has the table for all finished runs.
         """
         if self._kept and (where, list(values)) == FINISHED:
             return "standings"
@@ -186,29 +188,28 @@ class Index(Closing):
         return {folder: self._alike[folder] for folder in folders}
 
     def what_it_is(self, figure: str, folder: str) -> Line:
-        """Return label, unit and direction of a figure, from one run."""
+        """Return label, unit and direction of a figure, read from one run."""
         if known := self._words.get((figure, folder)):
             return known
         if self._kept:
             query = f"SELECT {', '.join(_WORDS)} FROM entries WHERE folder = ? AND name = ?"
             found = self.ask(query, [folder, figure])
-        else:  # of `entries` the figures of all runs would be read
+        else:  # querying `entries` would read the figures of all runs
             parts = ", ".join(f"figure_{each}[list_position(figure_name, ?)]" for each in _WORDS)
             found = self.ask(f"SELECT {parts} FROM live WHERE folder = ?", [*[figure] * len(_WORDS), folder])
         self._words[figure, folder] = words = dict(zip(_WORDS, found[0], strict=True))
         return words
 
     def figures(self) -> list[str]:
-        """Return the names of all headline figures, sorted."""
         return [name for (name,) in self.ask("SELECT DISTINCT name FROM entries ORDER BY name")]
 
     def figure(self, text: str) -> str:
-        """Return the figure for a text: its name, or a part of only one name.
+        """Return the name of the figure that a text means: a name, or a part of only one name.
 
         Raises
         ------
         UsageError
-            There is none, or several; the nearest are named.
+            No figure fits, or several do; the error lists the nearest.
         """
         names = self.figures()
         if not names:
@@ -219,16 +220,15 @@ class Index(Closing):
         return figure_among(text, names)
 
     def tags(self) -> list[str]:
-        """Return all tags, sorted."""
         return [tag for (tag,) in self.ask("SELECT DISTINCT unnest(tags) AS tag FROM runs ORDER BY tag")]
 
     def tag(self, text: str) -> str:
-        """Return a tag that some run has.
+        """Return a tag if a run has it.
 
         Raises
         ------
         UsageError
-            No run has it; the nearest is named.
+            No run has the tag; the error names the nearest.
         """
         tags = self.tags()
         if text not in tags:
@@ -237,13 +237,13 @@ class Index(Closing):
         return text
 
     def _define(self, rows: Sequence[Any], paths: Sequence[str]) -> None:
-        """Make `runs` and `entries` of rows and segments."""
+        """Create the tables `runs` and `entries` from pending rows and segments."""
         import duckdb
 
         what = "TEMP TABLE" if self._kept else "TEMP VIEW"
         columns = ", ".join(f'"{name}"' for name in RUN_COLUMNS)
         figures = ", ".join(f"unnest(figure_{name}) AS {name}" for name in FIGURE_COLUMNS)
-        order = "ORDER BY name" if self._kept else ""  # row groups of other figures are then left alone
+        order = "ORDER BY name" if self._kept else ""  # queries then skip row groups of other figures
         try:
             table_of(self.connection, "pending", rows)
             live = _live(list(paths), pending=bool(rows), entered_again=self._entered_again(paths))
@@ -261,7 +261,7 @@ class Index(Closing):
             raise self._damaged() from error
 
     def _entered_again(self, paths: Sequence[str]) -> bool:
-        """Make `newer` of the rows that may stand for one of another segment; whether there are any."""
+        """Create the table `newer` of rows that replace earlier segments' rows; return whether it has any."""
         if len(paths) < 2:
             return False
         self.connection.execute(
@@ -276,11 +276,11 @@ class Index(Closing):
 
 
 def _live(paths: list[str], *, pending: bool, entered_again: bool) -> str:
-    """Return SQL for the rows that count: pending ones, and of segments those that none stands for."""
+    """Return SQL for the valid rows: pending ones, and those of segments that no newer row replaces."""
     if not paths:
         return "SELECT * FROM pending WHERE NOT gone"
     newer = unless = more = ""
-    if entered_again:  # a join with nothing would cost a third of a ranking
+    if entered_again:  # an empty join would take a third of a ranking's time
         newer = "ANTI JOIN newer ON newer.folder = s.folder AND newer.entered > s.entered "
     if pending:
         unless = "ANTI JOIN pending p ON p.folder = s.folder "
@@ -289,12 +289,14 @@ def _live(paths: list[str], *, pending: bool, entered_again: bool) -> str:
 
 
 def catalogue_of(library: Path) -> HeldFolder | None:
-    """Open the catalogue of a library, rebuilding a missing or older one from the runs.
+    """Open the catalogue of a library; None: the library has no runs.
+
+    A missing or older catalogue is rebuilt from the runs.
 
     Raises
     ------
     Refused
-        It is not a folder, or the catalogue cannot be created.
+        The catalogue is not a folder, or cannot be created.
     """
     found = _open(library)
     if found is not None:
@@ -310,7 +312,7 @@ def catalogue_of(library: Path) -> HeldFolder | None:
 
 
 def _made_anew(library: Path) -> None:
-    from ssdlab.results.catalogue import rebuild  # with the models of a run: queries do without
+    from ssdlab.results.catalogue import rebuild  # imports the models of a run, which queries do not need
 
     try:
         rebuild(library)
@@ -324,7 +326,7 @@ def _made_anew(library: Path) -> None:
 
 
 def _is_of_now(catalogue: HeldFolder) -> bool:
-    """Whether there is a catalogue, and not one of an older ssdlab; a damaged one is for who reads it."""
+    """Whether there is a catalogue of this version; a damaged one counts, as its reader will report it."""
     try:
         current(catalogue)
     except OlderCatalogue:
@@ -351,12 +353,12 @@ def _open(library: Path) -> HeldFolder | None:
 def figure_among(
     text: str, names: Sequence[str], *, elsewhere: str = "ssdlab rank, without a figure,"
 ) -> str:
-    """Return the figure for a text: one of the names, or a part of only one.
+    """Return the one of `names` that a text means: a name, or a part of only one name.
 
     Raises
     ------
     UsageError
-        There is none, or several; the nearest are named, or all if few.
+        No name fits, or several do; the error lists the nearest, or all if they are few.
     """
     if text in names:
         return text

@@ -1,8 +1,8 @@
-"""Packing runs into an archive and unpacking them: a gzipped tar of run folders, as `tar` reads it.
+"""Packs runs into an archive and unpacks them: a gzipped tar of run folders, which `tar` can read.
 
 An archive is untrusted. It is read completely before anything is written: names, contents and journals must
 match the seals of its manifests. Then the runs are written to a temporary folder of the library, checked
-against their seals, and moved into place; existing runs stay.
+against their seals, and moved into place. Existing runs are not changed.
 """
 
 from __future__ import annotations
@@ -54,37 +54,36 @@ _INNER = {
     "steps": re.compile(r"\d{4,}-\d+\.(log|samples|power)"),
     "states": re.compile(r"(\d{4,}|begin)\.state"),
 }
-"""Folders that a run has until it is finished, and what lies in them."""
+"""Folders of an unfinished run, and the names of files in them."""
 _RECORDING = re.compile(r"trace-\d{4,}\.records")
 _DOCUMENT_BYTES = 4 << 20
 _JOURNAL_BYTES = 32 << 20
-"""Larger ones are none of ours, and would be read into memory whole."""
+"""Maximum size of a document and of a journal. ssdlab writes no larger ones, and reads them into memory
+whole."""
 
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The result for an archive: runs written, and runs already there."""
+    """Names of the runs that were unpacked, and of those that the library already had."""
 
     written: tuple[str, ...]
     there: tuple[str, ...]
 
 
 def pack(folders: Sequence[Path], archive: IO[bytes], *, redact: bool = False) -> list[str]:
-    """Write run folders, suites with their runs, as one archive; return their names.
+    """Write run folders, suites with their runs, into one archive; return their names.
 
     Parameters
     ----------
-    folders
-        The runs.
     archive
-        Path of the archive.
+        File to write to.
     redact
-        Redact serial numbers and host names, and reseal the runs (`redacting`).
+        Whether to redact serial numbers and host names, and reseal the runs (`redacting`).
 
     Raises
     ------
     Refused
-        A run is damaged, running, or contains a non-file; or a run to redact is not finished.
+        A run is damaged, running, or contains something other than files, or a run to redact is not finished.
     """
     chosen = list(dict.fromkeys(each for folder in folders for each in (*_parts(folder), folder)))
     for folder in chosen:
@@ -105,13 +104,13 @@ def pack(folders: Sequence[Path], archive: IO[bytes], *, redact: bool = False) -
 
 
 def unpack(archive: Path, library: Path) -> Unpacked:
-    """Write the runs of an archive into a library, all or none, and enter them.
+    """Add the runs of an archive to a library and its catalogue, all or none.
 
     Raises
     ------
     Refused
-        It is not an archive of runs, has names outside its folders, a run is damaged, or another run with
-        that id is in the library; nothing was written.
+        The file is not an archive of runs or has names outside its folders, or a run is damaged. Or the
+        library has another run with that id. Nothing was written.
     HostError
         The library cannot be written.
     """
@@ -135,7 +134,7 @@ def unpack(archive: Path, library: Path) -> Unpacked:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Return the runs that a run is made of, over all levels, each before what is made of it."""
+    """Return the runs of a suite, over all levels; each run comes before the suite that contains it."""
     manifest = RunFolder(folder).manifest
     every = dict.fromkeys((*(child.run_id for child in manifest.children), *manifest.kept_beside))
     names = [name for name in every if _PART.fullmatch(name) and name[0] != "."]
@@ -151,7 +150,7 @@ def _check_packable(folder: Path) -> None:
 
 
 def _add_folder(tar: tarfile.TarFile, held: HeldFolder, prefix: str, manifest: Manifest) -> None:
-    """Add what belongs to a run; a file that somebody put beside it stays where it is."""
+    """Add the files of a run to the archive, without files that do not belong to the run."""
     entry = tarfile.TarInfo(prefix)
     entry.type, entry.mode = tarfile.DIRTYPE, 0o755
     tar.addfile(entry)
@@ -169,7 +168,10 @@ def _add_folder(tar: tarfile.TarFile, held: HeldFolder, prefix: str, manifest: M
 
 
 def _belongs(manifest: Manifest, place: Sequence[str]) -> bool:
-    """Whether a run has a file at a place in its folder: one that is sealed, or may be before the end."""
+    """Whether a file belongs to a run: it is sealed, or an unfinished run may have it.
+
+    `place` is the path in the run folder, in parts.
+    """
     *folders, name = place
     if manifest.status == "finished" and (manifest.tables or manifest.children):
         sealed = manifest.sealed
@@ -194,8 +196,6 @@ def _add_redacted(tar: tarfile.TarFile, held: HeldFolder, redaction: Redaction) 
 
 @dataclass
 class _Found:
-    """What an archive holds of one run."""
-
     manifest: bytes = b""
     digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file, by its path in the run folder."""
@@ -203,7 +203,7 @@ class _Found:
 
 
 def _look_through(archive: Path) -> list[str]:
-    """Return the names of the runs in an archive, each checked against the seals of its manifest."""
+    """Return the names of the runs in an archive, after checking each against its manifest's seals."""
     runs: dict[str, _Found] = {}
     seen: set[str] = set()
     with opened(archive) as members:
@@ -223,7 +223,7 @@ def _look_through(archive: Path) -> list[str]:
 
 
 def _place_of(archive: Path, member: Member) -> list[str]:
-    """Return the parts of a name that is one of a run folder, or of a file in it."""
+    """Return the parts of a member's path, which must be a run folder or a file in one."""
     path = member.path
     parts = path.split("/")
     if any(part in ("", ".", "..") or not _PART.fullmatch(part) for part in parts):
@@ -296,7 +296,7 @@ def _unfit(archive: Path, name: str, why: str) -> Refused:
 def _write_runs(archive: Path, staged: HeldFolder) -> None:
     with opened(archive) as members:
         for member in members:
-            parts = _place_of(archive, member)  # the file may have been put in place of the other
+            parts = _place_of(archive, member)  # checked again, as the archive may have been replaced
             with ExitStack() as stack:
                 held = staged
                 for part in parts if member.is_folder else parts[:-1]:
@@ -329,7 +329,7 @@ def _check_staged(folder: Path, names: Sequence[str]) -> None:
 
 
 def _check_same(found: Path, there: Path) -> None:
-    """Refuse a run whose id belongs to a different run in the library."""
+    """Refuse a run if the library has a different run with the same id."""
     if read_sealed_manifest(found) != read_sealed_manifest(there):
         raise Refused(
             f"{there} differs from the run of that id in the archive",
@@ -340,19 +340,13 @@ def _check_same(found: Path, there: Path) -> None:
 
 FREE_BYTES = 1 << 29
 RATIO = 50
-"""Maximum content of an archive: `FREE_BYTES` plus `RATIO` times its size, as tables are already
-compressed."""
+"""Maximum content of an archive: `FREE_BYTES` plus `RATIO` times its size. Real ones have far less, as tables
+are already compressed."""
 _EMPTY_BYTES = 4 << 20
 
 
 class _Unpacked:
-    """What a gzip holds.
-
-    Parameters
-    ----------
-    file
-        The archive, open for reading.
-    """
+    """The content of a gzip file, up to a limit."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._limit = FREE_BYTES + RATIO * os.fstat(file.fileno()).st_size
@@ -360,7 +354,6 @@ class _Unpacked:
         self._file: gzip.GzipFile = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload]
 
     def read(self, count: int, /) -> bytes:
-        """Return at most so many bytes; empty at the end."""
         found = self._file.read(count)
         self._packed.unpacked += len(found)
         if self._packed.unpacked > self._limit:
@@ -369,7 +362,7 @@ class _Unpacked:
 
 
 class _Packed:
-    """The archive itself, as gzip reads it, which would go through any number of empty parts."""
+    """The packed bytes of an archive; limits empty gzip parts, of which gzip would read any number."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._read = file, 0
@@ -385,14 +378,14 @@ class _Packed:
 
 @contextmanager
 def opened(archive: Path) -> Iterator[Members]:
-    """Read an archive from its start.
+    """Open an archive for reading its members from the start.
 
     Raises
     ------
     Refused
-        It is not an archive of ssdlab.
+        The file is not an archive of ssdlab, or is incomplete.
     UsageError
-        It is not a file.
+        It is not a file, or cannot be read.
     """
     try:
         file = open_regular(archive, "archive")

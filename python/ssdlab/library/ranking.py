@@ -1,9 +1,12 @@
-"""Ranks drives by one headline figure, only among comparable runs, with what was left out.
+"""Ranks drives by one headline figure, among comparable runs only.
 
-Runs are comparable as of `results.kin`; a variant of a drive is a separate entry. One group of comparable
-runs is ranked: the named run's, else the one with the most entries, then the most runs, then the newest run.
-A drive's figure is the median of its runs. Its variation is the largest of any run, or between them; closer
-drives are tied. A figure with a qualifier that forbids ranking is never ranked.
+`results.kin` defines which runs are comparable. A variant of a drive is a separate entry. One group of
+comparable runs is ranked: that of a named run, or else the one with the most entries, then the most runs,
+then the newest run. The other groups are reported as left out.
+
+A drive's figure is the median of its runs. Its variation is the largest variation of a run, or the range of
+the runs if that is larger. Drives that differ by less are tied. A figure with a qualifier that forbids
+ranking is never ranked.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from ssdlab.results.kin import Incomparable
 
 GROUPS_NAMED = 12
-"""Maximum described groups that were left out; further ones are counted."""
+"""Maximum number of left-out groups that are described; further ones are counted."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +62,18 @@ class Ranked:
     max: float
     newest: str
     varies: float | None = None
-    """Variation of its figure, in the unit; None: unknown."""
+    """Variation of the figure, in its unit; None: unknown."""
     marks: dict[str, int] = field(default_factory=dict)
-    """Number of its runs with each qualifier that does not forbid ranking, by code."""
+    """Number of runs with each qualifier that does not forbid ranking, by code."""
     spare: float | None = None
     """Requested spare share; None: the drive's own."""
     software: tuple[str, ...] = ()
-    """Software of its runs; of more than two, the first and last by text."""
+    """Software of the runs; of more than two versions, the first and the last in alphabetical order."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Runs with the figure that are not comparable with the ranked ones."""
+    """A group of runs that have the figure, but are not comparable with the ranked runs."""
 
     runs: int
     drives: int
@@ -78,28 +81,27 @@ class LeftOut:
 
     @property
     def words(self) -> str:
-        """How they differ from the ranked ones."""
         return "; ".join(each.words for each in self.differs)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Drives by one figure, best first.
+    """Drives ranked by one figure, best first.
 
     Attributes
     ----------
     figure, label, unit, better
-        The figure; `better` is higher or lower.
+        The figure's name and description; `better` is higher or lower.
     like
-        Common properties of the ranked runs and figures, by field of `kin.ALIKE`.
+        Common properties of the ranked runs and figures, by name in `kin.ALIKE`.
     lines
-        The drives, with variants separate, up to the limit.
+        The ranked drives, up to the limit; a variant of a drive has its own line.
     drives
-        Number of drives in all.
+        Number of ranked drives, without the limit.
     left_out
         Groups of other runs with that figure, largest first, at most `GROUPS_NAMED`.
     left_out_runs
-        How many runs were left out in all.
+        Number of all runs that were left out.
     """
 
     figure: str
@@ -126,7 +128,7 @@ class Ranking:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Drives with more spare area, and differences in software."""
+        """Remarks on drives with more spare area, and on differences in software."""
         names = [plain_drive(line.drive_name) for line in self.lines]
         named = [
             (name if names.count(name) == 1 else f"{name} ({line.drive_id})", line)
@@ -160,7 +162,10 @@ class Ranking:
 
 
 def left_out_lines(groups: Sequence[LeftOut], runs: int) -> list[str]:
-    """Return the runs left out and their differences; `runs` is their total."""
+    """Return a line for each group that was left out, with its differences.
+
+    `runs` is the number of runs in all groups, including groups that are not given.
+    """
     lines = [
         f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}"
         for each in groups
@@ -179,9 +184,9 @@ def rank(
     index
         The library's catalogue.
     figure
-        Name of a headline figure, or a part of one name alone.
+        Name of a headline figure, or a part of only one name.
     choice
-        Which runs are meant at all.
+        Conditions that all runs must meet.
     like
         Folder name of a run: runs comparable with it are ranked.
     limit
@@ -190,7 +195,7 @@ def rank(
     Raises
     ------
     UsageError
-        There is no such figure or tag, or no matching run, or `like`, can be ranked.
+        There is no such figure or tag, or no matching run can be ranked, or `like` cannot.
     """
     group = alike(index, figure, choice, like)
     figure, ours = group.figure, group.ours
@@ -226,11 +231,14 @@ def rank(
 
 @dataclass(frozen=True)
 class Group:
-    """Comparable runs with a figure, as SQL over `entries`, with their properties and what was left out."""
+    """A group of comparable runs with a figure, and the groups that are left out.
+
+    `where` and `values` select its rows of `entries`. `ours` and `others` are rows from `_groups`.
+    """
 
     figure: str
     standings: str
-    """Standings table of that figure; see `Index.standings`."""
+    """Name of the table with the figure's standings; see `Index.standings`."""
     where: str
     values: list[object]
     ours: Line
@@ -238,7 +246,7 @@ class Group:
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """The other groups, largest first, at most `GROUPS_NAMED`, each with its differences."""
+        """The other groups with their differences, largest first, at most `GROUPS_NAMED`."""
         return tuple(
             LeftOut(each["runs"], each["drives"], apart(each, self.ours, but=OF_AN_ENTRY))
             for each in self.others[:GROUPS_NAMED]
@@ -246,20 +254,22 @@ class Group:
 
     @property
     def left_out_runs(self) -> int:
-        """Number of runs in the other groups."""
         return sum(each["runs"] for each in self.others)
 
 
 def alike(
     index: Index, figure: str, choice: Choice, like: str | None = None, *, verb: str = "ranked"
 ) -> Group:
-    """Return the runs of one group; arguments and errors as of `rank`, `verb` names the purpose."""
+    """Return the group of comparable runs to rank; arguments and errors are those of `rank`.
+
+    `verb` is the purpose, for error messages.
+    """
     if choice.tag is not None:
         index.tag(choice.tag)
     more, given = choice.where(index)
     standings = index.standings(figure, more, given)
     groups = _groups(index, standings, figure)
-    if not groups:  # only then are all names looked at
+    if not groups:  # the text may be a part of a name, which takes a search of all names
         figure = index.figure(figure)
         standings = index.standings(figure, more, given)
         groups = _groups(index, standings, figure)
@@ -275,7 +285,7 @@ def alike(
 
 
 def _none_has(index: Index, figure: str, where: str, values: Sequence[object], verb: str) -> UsageError:
-    """Return the refusal of a figure that has no value in any run, without a qualifier that says why."""
+    """Return the error for a figure that has no value in any run, and no qualifier that says why."""
     query = f"SELECT count(*) FROM {index.source} WHERE name = ? AND value IS NULL AND {where}"
     ((runs,),) = index.ask(query, [figure, *values])
     if runs:
@@ -288,7 +298,7 @@ def _valueless(runs: int) -> str:
 
 
 def _none_fit(figure: str, groups: Sequence[Line], verb: str) -> UsageError:
-    """Return the refusal of a figure that no run may be ranked by."""
+    """Return the error for a figure whose qualifiers forbid ranking in all runs."""
     runs = sum(group["runs"] for group in groups)
     valued = sum(group["valued"] for group in groups)
     found = f"none of {counted(runs, 'run')} qualifies" if valued else _valueless(runs)
@@ -302,7 +312,7 @@ def _none_fit(figure: str, groups: Sequence[Line], verb: str) -> UsageError:
 
 
 def _groups(index: Index, standings: str, figure: str) -> list[Line]:
-    """Return the groups of comparable runs, the one to be ranked first and unfit ones last."""
+    """Return the groups of comparable runs: the one to rank first, unfit ones last."""
     own = ", ".join(f"any_value({name}) AS {name}" for name in OF_FIGURES)
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, sum(valued)::BIGINT AS valued, count(*) AS drives, "
@@ -318,7 +328,6 @@ def _groups(index: Index, standings: str, figure: str) -> list[Line]:
 
 
 def _group_of(index: Index, figure: str, run: str, groups: list[Line]) -> Line:
-    """Return the group that a run belongs to."""
     found = index.ask(
         f"SELECT {', '.join(ALIKE)} FROM {index.source} WHERE folder = ? AND name = ?", [run, figure]
     )

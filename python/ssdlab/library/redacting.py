@@ -1,9 +1,9 @@
 """Redacts serial numbers and host names of a run, reseals it, and adds a note.
 
-The private values come from the run: the fields `PRIVATE`, and a real drive's identifier. They are replaced
-by field, since a host name may equal an ordinary word: `PRIVATE` fields entirely, `OPEN` ones only where no
-ordinary word fits. Each value becomes a hash with a secret of the archive: runs of one drive stay
-recognisable as such, but the value cannot be recovered.
+The values to redact are those of the fields `PRIVATE` in the run, and a real drive's identifier. `PRIVATE`
+fields are replaced as a whole. `OPEN` fields may mention such a value, and it is replaced there unless it
+could be an ordinary word: a host may be called `series`. Each value becomes a hash with a secret key of the
+archive. Runs of one drive stay recognisable as such, but the value cannot be recovered.
 """
 
 from __future__ import annotations
@@ -43,37 +43,37 @@ PRIVATE = frozenset(
         *("hostname", "machine_id", "boot_id", "rack", "slot"),
     )
 )
-"""Fields whose values name one drive or one host."""
+"""Fields whose values identify one drive or one host."""
 PLACES = frozenset(("path", "backing", "source", "mount_point", "file", "library", "config"))
 SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gone", "add", "remove"))
-"""`add` and `remove` are of tags, which may be named after a drive."""
+"""Fields of text; `add` and `remove` are lists of tags, which may be named after a drive."""
 DRIVES = frozenset(("id", "consent_id", "drive", "destroy", "device"))
 OPEN = DRIVES | PLACES | SENTENCES
 """Fields that may mention a drive or a host."""
 NAMED = frozenset(("drive", "identity", "children", "redoing", "platform"))
-"""Within these, `name` and `title` are of a drive, or from the user."""
+"""Fields within which `name` and `title` describe a drive, or come from the user."""
 LEFT_OUT = (CONSENT, LIVE)
-"""Files of the host only, which no figure depends on."""
+"""Files that are not packed: they concern only the host, and no figure depends on them."""
 NOTE = "serial numbers and host names were redacted, and the run was resealed"
 _NO_WORD = re.compile(r"(?=.*\d).{6,}")
-"""What can be no word of a sentence and no part of a path: a host may be called `series`."""
+"""Matches values that cannot be an ordinary word: six characters or more, with a digit."""
 
 
 @dataclass(frozen=True)
 class _Private:
-    """What is to go, with what stands in its place: where it is all of a field, and within one."""
+    """The words that replace private values: for values that fill a field, and for values within text."""
 
     whole: Mapping[str, str]
     within: Mapping[str, str]
 
 
 class Redaction:
-    """The replacements in the runs of one archive.
+    """Redacts the runs of one archive.
 
     Parameters
     ----------
     secret
-        Secret of this archive.
+        Key of the hashes that replace values.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -82,7 +82,9 @@ class Redaction:
         """New seal of each redacted run's manifest."""
 
     def files(self, folder: Path) -> Iterator[tuple[str, bytes | None]]:
-        """Yield the files of a run with their content; None: unchanged. The runs of a suite come first.
+        """Yield the name and the redacted content of each file of a run; None: the file is unchanged.
+
+        Redact the runs of a suite before the suite, as its seals cover theirs.
 
         Raises
         ------
@@ -110,7 +112,7 @@ class Redaction:
             yield from self._of(run, held, private)
 
     def redacted(self, run: RunFolder, content: Mapping[str, object]) -> dict[str, object]:
-        """Return derived files of a run, by name, as text or JSON, without its private values."""
+        """Return files derived from a run, as text or JSON by name, without private values."""
         with HeldFolder(run.path) as held:
             private = self._private(run, held)
         return {name: self._without(each, private, "text") for name, each in content.items()}
@@ -146,7 +148,7 @@ class Redaction:
         drive = run.manifest.drive
         is_real = capabilities_of(drive.identity.get("kind"), drive.kind).block_device
         ids = {drive.id} if is_real and drive.id.strip() else set()
-        # Of `naa.5002...` a link has `wwn-0x5002...`; what udev makes links of has no blanks.
+        # udev's links spell `naa.5002...` as `wwn-0x5002...`, and have no blanks.
         parts = {
             part
             for value in values | ids
@@ -165,7 +167,7 @@ class Redaction:
         return f"redacted-{digest}"
 
     def _without(self, stored: Any, private: _Private, field: str = "") -> Any:  # noqa: ANN401 - any JSON
-        """Return JSON of a field, or of one beneath it, with what is private replaced."""
+        """Return JSON with private values replaced; `field` is the name of the field that holds it."""
         if isinstance(stored, dict):
             names = {name: name for name in stored} | (
                 dict.fromkeys(("name", "title"), "drive") if field in NAMED else {}
@@ -185,12 +187,11 @@ class Redaction:
         return stored
 
     def _document(self, data: bytes, private: _Private, more: Mapping[str, object] | None = None) -> str:
-        """Return a sealed document without what is private, sealed anew."""
         stored = self._without(json.loads(open_document(data)[0]), private) | dict(more or {})
         return seal_document(json.dumps(stored, ensure_ascii=False, indent=1))
 
     def _chained(self, held: HeldFolder, name: str, private: _Private, chain: Chain) -> tuple[bytes, Chain]:
-        """Return a file of sealed lines without what is private, sealed anew, and its chain."""
+        """Return a file of sealed lines with private values replaced, sealed anew, and its chain."""
         try:
             data = held.read_bytes(name)
         except FileNotFoundError:
@@ -202,7 +203,7 @@ class Redaction:
 
 
 def _values(stored: object) -> Iterator[str]:
-    """Yield the texts under `PRIVATE` names."""
+    """Yield the texts of all fields in `PRIVATE`."""
     if isinstance(stored, dict):
         for name, value in stored.items():
             listed = value if isinstance(value, list) else [value]

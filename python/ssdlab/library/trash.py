@@ -1,6 +1,7 @@
-"""Removing runs from a library: into a trash folder within it, from which they can be restored.
+"""Moves runs of a library to its trash folder, and back.
 
-A suite is removed with its runs, and its runs only with it, as its seal covers them.
+A suite is removed together with its runs. A run of a suite is not removed alone, as the suite's seal covers
+it.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ TRASH = ".trash"
 
 
 def remove_runs(folders: Sequence[Path]) -> list[Path]:
-    """Move runs to the trash of their libraries; return what was moved.
+    """Move runs to the trash of their libraries; return the folders that were moved.
 
     Raises
     ------
     Refused
-        One is running, or part of a suite that stays; nothing was moved.
+        A run is running, or part of a suite that stays. Nothing was moved.
     HostError
         The library cannot be written.
     """
@@ -43,12 +44,12 @@ def remove_runs(folders: Sequence[Path]) -> list[Path]:
 
 
 def restore_runs(library: Path, folders: Sequence[Path]) -> list[Path]:
-    """Move runs out of the trash, suites with their runs; return where they are.
+    """Move runs out of the trash, suites with their runs; return their folders in the library.
 
     Raises
     ------
     Refused
-        A run of that id is in the library; nothing was moved.
+        The library has a run with the same id. Nothing was moved.
     HostError
         The library cannot be written.
     """
@@ -61,7 +62,7 @@ def restore_runs(library: Path, folders: Sequence[Path]) -> list[Path]:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Return the runs of a suite that are there; none of what cannot be read, which goes by itself."""
+    """Return the runs of a suite that exist, over all levels; none if the suite cannot be read."""
     try:
         manifest = RunFolder(folder).manifest
     except Refused:
@@ -77,7 +78,7 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _check(folder: Path, chosen: Sequence[Path]) -> None:
-    """Refuse to remove what is going on, or a part of what stays."""
+    """Refuse to remove a run that is running, or is part of a suite that stays."""
     if folder.parent.name == TRASH or not (folder.parent / FOLDER).is_dir():
         raise UsageError(f"{folder} is in no library", "remove it by hand if it is not wanted")
     try:
@@ -93,7 +94,7 @@ def _check(folder: Path, chosen: Sequence[Path]) -> None:
 
 
 def _whole(folder: Path) -> Path:
-    """Return the suite or review that a run is a part of, over all levels; itself where it is none."""
+    """Return the outermost suite or review that a run is part of; the run itself if there is none."""
     seen = {folder}
     while True:
         try:

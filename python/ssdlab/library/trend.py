@@ -1,4 +1,4 @@
-"""Where a drive's figure changed from one run to the next: nightly runs, before and after a firmware."""
+"""Finds runs at which a drive's figure changed, for example in nightly runs across a firmware update."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ssdlab.library.ranking import LeftOut
 
 SERIES_MAX = 400
-"""Newest runs to consider: the method's time grows with the square of their number."""
+"""Maximum number of runs to consider, the newest: computing time grows with the square of their number."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Series:
     marks
         For each run, the codes of qualifiers that do not forbid ranking; None: none.
     changes
-        Changes, with the index of the first run after each.
+        The changes, each with the index of the first run after it.
     enough
         Whether there are enough runs to find a change.
     """
@@ -49,7 +49,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Trend:
-    """Each drive's series of one figure; `left_out_runs` are not comparable, and `left_out` says why."""
+    """One figure's series of each drive; `left_out` says why `left_out_runs` runs are not comparable."""
 
     figure: str
     unit: str
@@ -60,12 +60,12 @@ class Trend:
 
 
 def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None) -> Trend:
-    """Look for changes in a figure, drive by drive, among comparable runs.
+    """Find changes of a figure in each drive's comparable runs.
 
     Raises
     ------
     UsageError
-        There is no such figure or tag, or no matching run has it.
+        There is no such figure or tag, or no matching run has the figure.
     """
     from ssdlab.analysis.change_points import STRETCH_MIN, change_points
 

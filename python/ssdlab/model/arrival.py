@@ -20,7 +20,7 @@ _EXAMPLE_BYTES = 4096
 
 
 def _rate(value: str | float | Fraction) -> Fraction:
-    """Return the rate that a text means; fio's --rate is a bandwidth, and fio's m is a million."""
+    """Parse a rate in I/Os a second; refuse a bandwidth, as fio's --rate takes, and fio's m for a million."""
     text = value.strip() if isinstance(value, str) else ""
     if (bandwidth := _BANDWIDTH.fullmatch(text)) is not None:
         ios = units.parse_bytes(bandwidth[1] or text) / _EXAMPLE_BYTES
@@ -47,7 +47,7 @@ Rate = Annotated[
         {"type": "string", "description": "I/Os a second, an exact number such as 2000 or 400/17"}
     ),
 ]
-"""I/Os a second, exactly."""
+"""I/Os a second, as an exact fraction."""
 
 
 class Closed(Frozen):
@@ -57,7 +57,7 @@ class Closed(Frozen):
     think_ns: Nanoseconds = Field(0, ge=0, description="pause between a completion and the next I/O, in ns")
 
     def native(self) -> object:
-        """Return the arrival for the native runner."""
+        """Return the arrival as the native runner takes it."""
         return {"closed": {"think_ns": self.think_ns}}
 
 
@@ -90,14 +90,13 @@ class Open(Frozen):
         return self
 
     def native(self) -> object:
-        """Return the arrival for the native runner."""
         process = {"act2019": {"queues": self.queues}} if self.process == "act2019" else self.process
         rate = {"num": self.rate.numerator, "den": self.rate.denominator}
         return {"open": {"process": process, "rate": rate, "backlog_ns": self.backlog_ns}}
 
 
 class Bursts(Frozen):
-    """Bursts of a number of bytes, all due at once, repeated."""
+    """Repeated bursts: I/Os of a number of bytes that are all due at once."""
 
     kind: Literal["bursts"] = "bursts"
     bytes: Bytes = Field(gt=0, description="bytes of a burst, a multiple of the block")
@@ -106,7 +105,6 @@ class Bursts(Frozen):
     )
 
     def native(self) -> object:
-        """Return the arrival for the native runner."""
         return {"bursts": {"bytes": self.bytes, "every_ns": self.every_ns}}
 
 
@@ -130,12 +128,11 @@ class Pulses(Frozen):
         return self
 
     def native(self) -> object:
-        """Return the arrival for the native runner."""
         return {"pulses": {"on_ns": self.on_ns, "every_ns": self.every_ns}}
 
 
 class AsRecorded(Frozen):
-    """I/Os are due at the times of their recording."""
+    """I/Os are due at the times in a recorded trace."""
 
     kind: Literal["recorded"] = "recorded"
     backlog_ns: Nanoseconds = Field(
@@ -143,12 +140,11 @@ class AsRecorded(Frozen):
     )
 
     def native(self) -> object:
-        """Return the arrival for the native runner."""
         return {"recorded": {"backlog_ns": self.backlog_ns}}
 
 
 def parse_arrival(value: object) -> object:
-    """Return the arrival that the text ``closed`` means; other values pass."""
+    """Return `Closed` for the text ``closed``, and a value that is not text unchanged."""
     if not isinstance(value, str):
         return value
     if value == "closed":

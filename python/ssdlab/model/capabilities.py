@@ -1,4 +1,4 @@
-"""Capabilities by the kind of a drive; code outside `drives/` never uses the kind itself."""
+"""What each kind of drive can do. Code outside `drives/` uses these capabilities, never the kind itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ known."""
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a drive can do, and what it is based on.
+    """What a drive can do.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Capabilities:
     virtual_time
         It has virtual time, independent of host load and pauses.
     made_to_order
-        It is created as its text says; a real drive must be set.
+        It is created with the settings in its text; on a real drive, settings must be changed.
     forks
         Its state can be saved and restored.
     purges_at_once
@@ -76,9 +76,9 @@ _UNKNOWN = Capabilities("Drive", "block")
 
 
 def capabilities_of(*kinds: object) -> Capabilities:
-    """Return a drive's capabilities by its reported kind, else its stored kind.
+    """Return a drive's capabilities by its reported kind, else by its stored kind.
 
-    In a damaged record both may be unknown; then it has none.
+    If neither is known, as in a damaged record, the drive has no capabilities.
     """
     known = (_OF_KIND[kind] for kind in kinds if isinstance(kind, str) and kind in _OF_KIND)
     return next(known, _UNKNOWN)
@@ -93,7 +93,7 @@ def words_of(known: Capabilities, identity: Mapping[str, object]) -> str:
 
 
 def is_made_up(transport: object, name: object) -> bool:
-    """Whether the kernel makes the block device, without flash."""
+    """Return whether a block device is provided by the kernel, such as a loop device, and is not a drive."""
     return any(each in MADE_UP for each in _made_of(transport, name))
 
 
@@ -103,4 +103,4 @@ def _made_of(transport: object, name: object) -> tuple[str, str]:
 
 
 SIMULATED_PREFIX = "sim:"
-"""Prefix of a simulated drive's text; here, so that a check loads no drive."""
+"""Prefix of a simulated drive's text. It is here so that a check for it imports no drive module."""

@@ -13,7 +13,7 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release it; repeated calls do nothing unless the class says otherwise."""
+        """Release the resource; repeated calls do nothing unless the class says otherwise."""
 
     def __enter__(self) -> Self:
         return self

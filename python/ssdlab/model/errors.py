@@ -1,12 +1,12 @@
-"""The error tree: what went wrong, what to do about it, and the facts as fields.
+"""The errors of ssdlab. Each says what is wrong and what to do, and has the facts as fields.
 
-Python's errors are converted.
+`of_python` converts Python's errors. After each class comes its exit status:
 
-    LabError                    70   a fault of this program unless a subclass says otherwise
-    ├── UsageError               2   the command or the call contradicts itself, or names what does not exist
-    ├── Refused                  2   understood, but it would be unsafe or dishonest to do it
-    │   └── Unsupported          2   the kind of drive in use cannot do that
-    ├── DriveError               3   the drive failed, or cannot do what was asked
+    LabError                    70   a fault of this program, unless a subclass says otherwise
+    ├── UsageError               2   the command or call contradicts itself, or names what does not exist
+    ├── Refused                  2   the request is clear, but it is unsafe, or its result would mislead
+    │   └── Unsupported          2   this kind of drive cannot do it
+    ├── DriveError               3   the drive failed, or cannot do what was requested
     ├── HostError                3   the host, its kernel or its disks failed or lack something
     ├── Interrupted            130   stopped by a signal; `.measurement` is what was measured until then
     └── VerdictFailed            1   everything ran, and the verdict is: failed
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 
 class Measured(Protocol):
-    """What was measured until an error: a `Measurement`, whose module imports this one."""
+    """The part of `Measurement` that errors use; its module imports this one."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return its totals as JSON."""
+    def as_dict(self) -> dict[str, Any]: ...
 
 
 class LabError(Exception):
@@ -49,14 +48,14 @@ class LabError(Exception):
     advice
         What to do about it, in one line.
     facts
-        The values of the message, for programs; also attributes: ``errno``, ``device``, ``operation``,
-        ``offset`` and ``length`` of a failed I/O.
+        The values of the message, for programs. Each is also an attribute, such as ``errno``, ``device``,
+        ``operation``, ``offset`` and ``length`` of a failed I/O.
     measurement
-        The measurement until then, if a run had started.
+        What was measured before the error, if a run had started.
     """
 
     kind: ClassVar[str] = "internal"
-    """Name of the error in `--json`; by default its parent class's."""
+    """Name of the error in `--json`; a subclass without its own inherits it."""
     exit_status: ClassVar[int] = 70
     """Exit status of the command line."""
 
@@ -78,7 +77,6 @@ class LabError(Exception):
 
     @property
     def what(self) -> str:
-        """What is wrong, in one line."""
         return self._what
 
     @what.setter
@@ -93,15 +91,15 @@ class LabError(Exception):
         raise AttributeError(f"{type(self).__name__} has no fact {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are made again of `args` alone, and every class here takes an advice too. What was
-        # measured stays behind: it holds arrays of the process that measured.
+        # By default an exception is unpickled from `args` alone, but these classes also need an advice. The
+        # measurement is not pickled, because it holds arrays of this process.
         return _again, (type(self), self.args), {**self.__dict__, "measurement": None}
 
     def __str__(self) -> str:
         return f"{self.what}\n{self.advice}" if self.advice else self.what
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the error as `--json` prints it, with the measurement until then."""
+        """Return the error as `--json` prints it, with what was measured before it."""
         described: dict[str, Any] = {
             "error": self.kind,
             "what": self.what,
@@ -119,18 +117,18 @@ def _again(kind: type[LabError], args: tuple[object, ...]) -> LabError:
 
 
 KINDS: dict[str, type[LabError]] = {LabError.kind: LabError}
-"""Every error class by its name in JSON, for reading it back: see `error_of`."""
+"""Every error class by its name in JSON, for `error_of`."""
 
 
 class UsageError(LabError):
-    """The request is contradictory, out of bounds, or names something that does not exist."""
+    """The request contradicts itself, is out of bounds, or names something that does not exist."""
 
     kind = "usage"
     exit_status = 2
 
 
 class Refused(LabError):
-    """Understood, but it could write the wrong drive, or give a misleading figure."""
+    """The request is clear, but it could write to the wrong drive, or give a misleading figure."""
 
     kind = "refused"
     exit_status = 2
@@ -182,7 +180,7 @@ def error_of(described: Mapping[str, Any]) -> LabError:
     Raises
     ------
     LookupError
-        It is not an error, or of an unknown class.
+        `described` is not an error, or its class is unknown.
     """
     return KINDS[described["error"]](described["what"], described["advice"], **described["facts"])
 
@@ -192,19 +190,19 @@ _OF_FIO = {
     **dict.fromkeys(("libaio", "io_uring", "posixaio"), "uring"),
     **dict.fromkeys(("psync", "pvsync", "pvsync2", "vsync"), "sync"),
 }
-"""What fio calls otherwise (fio(1), ioengine): asynchronous, or one I/O after another in each thread."""
+"""Engines by fio's names (fio(1), ioengine): asynchronous, or one I/O at a time in each thread."""
 _SHORT = {"r": "read", "w": "write", "t": "trim"}
-"""What is meant by an operation's first letter, behind `rand` too; by letters alone it would be like `rw`."""
+"""Operations by first letter, alone or after `rand`. By similarity alone, `r` and `w` would give `rw`."""
 _RANDOM = re.compile(r"(?:random|ra?nd)[-_ ]?")
 _AS_LIKE = 0.1
-"""Of `difflib`'s ratio: names so much less like a word than the likest may be meant as well."""
+"""Names whose `difflib` ratio is less than this below the best ratio may be meant as well."""
 
 
 def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | None:
     """Return the known name most similar to `word`, or None.
 
-    `at_least` is the required similarity, 0 to 1 (`difflib`'s ratio). A fio word leads to its equivalent or
-    to nothing, and a mistyped one never to another operation.
+    `at_least` is the required similarity, 0 to 1 (`difflib`'s ratio). A fio word gives its equivalent or
+    None. A misspelt operation never gives a different operation.
 
     >>> nearest("readwrite", ["rw", "randwrite"]), nearest("trimwrite", ["write", "trim"])
     ('rw', None)
@@ -229,32 +227,32 @@ def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | 
         return None
     likest = _operation(close[0])
     if operations and likest.endswith("readwrite") and not {"r", "w"} <= set(_RANDOM.sub("", word, count=1)):
-        return None  # who asks for one operation is not led to two
+        return None  # a word for one operation must not suggest two
     return folded.get(operations[likest] if likest in operations else close[0])
 
 
 def _in_full(word: str) -> str:
-    """Return an operation that was cut to its first letter as a whole word; another word as it is."""
+    """Return the whole word for an operation given by its first letter, and any other word unchanged."""
     rand = _RANDOM.match(word)
     short = _SHORT.get(word[rand.end() :] if rand else word)
     return word if short is None else f"{'rand' if rand else ''}{short}"
 
 
 def _operation(name: str) -> str:
-    """Return what a word of fio's asks for, the same for words that ask for the same; nothing for another."""
+    """Return the operation that a fio word means, the same for synonyms; empty if it means none."""
     found = _OPERATION.fullmatch(name)
     return "" if found is None else (found[1] or "") + {"rw": "readwrite"}.get(found[2], found[2])
 
 
 def unknown(noun: str, word: str, known: Iterable[str], *, elsewhere: str = "") -> UsageError:
-    """Return the error for a name that does not exist, with the nearest one that does.
+    """Return the error for a name that does not exist, with the nearest existing name as advice.
 
     Parameters
     ----------
     noun
-        What sort of name it is: ``method``, ``option``, ``unit``.
+        The kind of name: ``method``, ``option``, ``unit``.
     word
-        What was given.
+        The name that was given.
     known
         The names that exist.
     elsewhere
@@ -272,16 +270,16 @@ _OF_THE_NAME = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST}
     | {errno.EACCES, errno.EPERM, errno.ENXIO, errno.ENODEV, errno.ENOTEMPTY}
 )
-"""What a call of the system objects to when a file was named that is not there, or not to be had."""
+"""Error numbers that mean a wrong file name or a missing permission, not a fault of the host."""
 
 
 def check_schema(found: object, known: str, path: Path) -> None:
-    """Refuse a file whose schema is newer than, or another than, `known`, such as `ssdlab.run/1`.
+    """Refuse a file whose schema is not `known`, such as `ssdlab.run/1`, or an older version of it.
 
     Raises
     ------
     Refused
-        The found and the known schema are facts.
+        The schema is another, or newer; it is the fact `schema`.
     """
     family, _, ours = known.rpartition("/")
     theirs = str(found).removeprefix(family + "/")
@@ -336,12 +334,11 @@ def excerpt(text: str, max_characters: int = SHOWN_CHARACTERS) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return text on one line; runs of blanks stay, as a name may have them."""
+    """Return text on one line; repeated spaces stay, since a name may have them."""
     return excerpt(printable(re.sub(r" *[^\S ]\s*", " ", text.strip())), MESSAGE_CHARACTERS)
 
 
 def _plain(value: object) -> object:
-    """Return a fact as JSON can hold it."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple | set | frozenset):
@@ -374,7 +371,7 @@ _BY_WORDS = {
     "Resource temporarily unavailable": _THREADS,
     "No space left": _FULL,
 }
-"""Where an error has no number: DuckDB's, and those of loading a module or beginning a thread."""
+"""Shortages by text, for errors without a number: from DuckDB, module imports and thread starts."""
 
 
 def shortage_of(error: BaseException, path: object = None) -> HostError | None:
@@ -383,7 +380,7 @@ def shortage_of(error: BaseException, path: object = None) -> HostError | None:
     Parameters
     ----------
     error
-        An error of the system, of a library, or ours.
+        An error of the system, of a library or of ssdlab.
     path
         The file being read or written.
     """
@@ -405,7 +402,7 @@ def raise_shortage(error: BaseException, path: object = None) -> None:
     Raises
     ------
     HostError
-        It is a shortage.
+        `error` shows a shortage.
     """
     if (found := shortage_of(error, path)) is not None:
         raise found from error
@@ -425,11 +422,11 @@ def _words(error: BaseException) -> tuple[str, str] | None:
 TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
 """If set, errors are shown with their traceback."""
 _NO_MEMORY = "not enough memory for the simulated drive"
-"""What the native side says where a table of a drive that was made finds no memory (`flash/memory.rs`)."""
+"""Start of the native message if there is no memory for a simulated drive's tables (`flash/memory.rs`)."""
 
 
 def of_python(error: BaseException) -> LabError | None:
-    """Return any exception as an ssdlab error; None for those that end the process."""
+    """Return the ssdlab error for any exception; None for an exception that ends the process."""
     if isinstance(error, LabError):
         return error
     if isinstance(error, KeyboardInterrupt):
@@ -450,7 +447,7 @@ def of_python(error: BaseException) -> LabError | None:
 
 
 def _fault_of_ours(error: BaseException) -> LabError:
-    """Return the error of a fault in this program; of one in a method, by the method's own file and line."""
+    """Return an internal error; if a method's code failed, the error names its file and line."""
     reason = excerpt(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}", 300)
     place, at = None, error.__traceback__
     while at is not None:
@@ -475,7 +472,7 @@ STOPPED_ADVICE = "run it again; if it was a run, resume it"
 
 
 def stopped() -> Interrupted:
-    """Return the error for work ended by a signal that is not yet reported."""
+    """Return the error for work that was ended by a signal."""
     return Interrupted("stopped by a signal", STOPPED_ADVICE)
 
 
@@ -492,7 +489,7 @@ def _of_system(error: OSError) -> LabError:
 
 @contextmanager
 def of_drive(drive: str, drives: Sized) -> Iterator[None]:
-    """Make errors name the drive as the user wrote it, if there are several."""
+    """Put the drive, as the user wrote it, before an error's text if there are several drives."""
     try:
         yield
     except LabError as error:

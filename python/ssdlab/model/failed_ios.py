@@ -1,8 +1,8 @@
 """The common policy for failed I/Os, and the error that ends a run.
 
-In fio the default ends a job at its first failed I/O (`continue_on_error=none`), ACT continues without failed
-I/Os, and SNIA's specification does not mention them. Here figures of a step with failed I/Os are not ranked,
-rated or compared. As this protects the other steps, a run ends only after several failures.
+By default fio ends a job at its first failed I/O (`continue_on_error=none`). ACT goes on without failed I/Os,
+and SNIA's specification does not mention them. A step with failed I/Os is not ranked, rated or compared here.
+Figures of other steps stay valid, so a run ends only after several failures.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ OnError = Literal["stop", "continue"]
 FAILED_SHARE = 0.001
 """Share of failed I/Os beyond which a run stops: more than the slowest 0.1 % are then missing from p99.9."""
 FAILED_MIN = 10
-"""The minimum count for a meaningful share, as for samples beyond a percentile."""
+"""Minimum failed I/Os for a meaningful share, the same as for samples beyond a percentile."""
 GONE = frozenset({errno.ENODEV, errno.ENXIO, errno.EBADF})
 """Errors that end a run under any policy: the drive is gone."""
 TOO_MANY = "failed-ios"
-"""The error's fact `reason`."""
+"""The fact `reason` of the error."""
 
 
 class ErrorOptions(NamedOptions):
-    """The option for failed I/Os, of every command that measures."""
+    """The option for failed I/Os, which every command that measures has."""
 
     noun: ClassVar[str] = "option for failed I/Os"
 
@@ -63,13 +63,17 @@ def heeding(
     ----------
     run
         Takes ``on_tick`` and ``past_failures`` as the native ``run`` does.
-    on_tick, on_error, device
-        Callback during the run; the policy; the drive's path, for the error.
+    on_tick
+        Called during the run.
+    on_error
+        The policy.
+    device
+        The drive's path, for the error.
 
     Raises
     ------
     DriveError
-        With the measurement, and the facts of the first failed I/O.
+        Too many I/Os failed. It has the measurement, and the facts of the first failed I/O.
     """
     if on_error == "continue":
         return run(on_tick=on_tick, past_failures=True)
@@ -94,14 +98,14 @@ def heeding(
 
 
 def _explain(error: DriveError, device: str) -> None:
-    """Add to an error that ended a workload how many of its I/Os failed."""
+    """Add to an error the number of failed I/Os in the workload that it ended."""
     measured = error.measurement
     of_io = error.facts.get("operation") in ("read", "write", "trim")
     gone = error.facts.get("errno") in GONE
     if measured is None or gone or not (of_io or error.facts.get("reason") == TOO_MANY):
         return
     summary = Summary.model_validate(measured.as_dict())
-    # The measurement leaves the ramp out, and a tick is older than the end.
+    # The measurement lacks failures in the ramp, and a tick lacks those after it: the larger count is better.
     failed = max(summary.failed, error.facts.get("failed", 0))
     done = summary.ios if failed == summary.failed else error.facts["asked"] - failed
     if failed >= FAILED_MIN:

@@ -1,6 +1,7 @@
-"""Whether a value has the wanted type, at every level: for values that other packages' code returns.
+"""Checks that a value from another package's code has the expected type, at every level.
 
-Python does not check annotations. This finds a misfit on entry, with its place, while its origin is known.
+Python does not check annotations. This check finds a wrong value as soon as it is returned, with its place,
+while the function that returned it is known.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _Wanted = Any
-"""A type, or what stands for one."""
+"""A type, or an annotation such as a union."""
 
 
 class Unfit(TypeError):

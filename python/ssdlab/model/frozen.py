@@ -1,4 +1,4 @@
-"""The bases of all models: frozen, strict, with errors that say what to do."""
+"""Base classes of all models: frozen and strict, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _nanoseconds(value: object) -> object:
 
 
 _SINGLE_VALUES = ("str", "int", "float", "bool")
-"""What pydantic appends to the location of an error if a field accepts several types."""
+"""Types that pydantic appends to the location of an error if a field accepts several types."""
 _ITEM = re.compile(r"^(item \d+ of )+")
 _NOT_OF_KIND = {
     "bool_": "not true or false",
@@ -36,7 +36,7 @@ _NOT_OF_KIND = {
     "string_pattern": "not in the required form",
     "tuple_": "not a list",
 }
-"""Beginnings of pydantic's error types, in a reader's words."""
+"""Words for pydantic's error types, by the beginning of their names."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
 
 
 class Frozen(BaseModel):
-    """An immutable model; a misfit raises `UsageError` with the name, the value and the bound."""
+    """An immutable model. A wrong value raises `UsageError` with the field's name, value and bound."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     noun: ClassVar[str] = ""
-    """What errors call a field; by default "field of a" and the class."""
+    """Name of a field in errors; by default "field of a" and the class's name."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -77,9 +77,9 @@ class Frozen(BaseModel):
 
 
 def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
-    """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
+    """Return the first fault of a validation as an error that says what is wrong, and what to do."""
     fault = error.errors(include_url=False)[0]
-    several = [tag for tag in fault["loc"][-1:] if tag in _SINGLE_VALUES]  # which of several types it is not
+    several = [tag for tag in fault["loc"][-1:] if tag in _SINGLE_VALUES]  # the field accepts several types
     place = _place(fault["loc"][: -1 if several else None])
     noun = model.noun or model.__name__.lower()
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
@@ -112,7 +112,7 @@ _Mark = TypeVar("_Mark")
 
 
 def marks(field: FieldInfo, kind: type[_Mark]) -> Iterator[_Mark]:
-    """Return the marks of one kind that a field has in its annotation and metadata."""
+    """Return the marks of one kind, such as `Metavar`, in a field's annotation and metadata."""
     return _marks(field.annotation, field.metadata, kind)
 
 
@@ -123,7 +123,7 @@ def _marks(annotation: object, metadata: Iterable[object], kind: type[_Mark]) ->
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """Return where in a model something is, in words: ``item 2 of depths``, ``stop.ios``."""
+    """Return a location within a model in words: ``item 2 of depths``, ``stop.ios``."""
     place = ""
     for part in location:
         if isinstance(part, int):
@@ -134,7 +134,7 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _shown(value: object, field: FieldInfo | None) -> str:
-    """Return a value as a user writes it: with the unit that its field has."""
+    """Return a value as a user writes it, with the unit of its field."""
     if isinstance(value, str):
         return f"'{excerpt(value)}'"
     if isinstance(value, tuple) and all(isinstance(each, str | int | float) for each in value):
@@ -177,12 +177,12 @@ class Stored(BaseModel):
 
 
 def absent(value: object) -> bool:
-    """Whether an empty field is omitted when stored, as in older records."""
+    """Return whether to omit a field from a stored record, since older records lack it when it is None."""
     return value is None
 
 
 class NamedOptions(Frozen):
-    """Options, which add their names to the errors of text parsers."""
+    """Options that add their names to errors of text parsers."""
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -193,7 +193,7 @@ class NamedOptions(Frozen):
             name = info.field_name or ""
             word = cls.model_fields[name].alias or name
             within = error.facts.get("field")
-            if within is None or isinstance(value, str):  # a text's own fields are nobody's words
+            if within is None or isinstance(value, str):  # users do not know the fields within a text
                 error.what = f"{word}: {error.what}"
                 error.advice = error.advice.removeprefix(f"{within}: ")
                 error.facts["field"] = word

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Queue and cache settings of a block device; None: no such setting, or not reported.
+    """Queue and cache settings of a block device; None if a setting does not exist or is not reported.
 
     Attributes
     ----------
     device
         Kernel name of the disk: for a file, the disk below its file system.
     scheduler, schedulers
-        The I/O scheduler in force, and those on offer; `none` for a device without a choice.
+        The I/O scheduler in use, and the available ones; `none` for a device without a choice.
     write_cache
-        `write back` or `write through`, as the kernel believes (it may be wrong about what the drive does).
+        `write back` or `write through`, as the kernel assumes; the drive may behave differently.
     fua
         Whether the drive takes writes that bypass its cache.
     nr_requests
@@ -36,7 +36,7 @@ class Conditions:
     max_io_bytes, max_io_hardware_bytes
         Largest request; larger I/Os are split, and count as several at the drive.
     nomerges
-        0 merges neighbours, 1 only simply, 2 never.
+        Merging of neighbouring requests: 0 is full, 1 only simple merges, 2 none.
     writeback_throttle_us
         Latency target of writeback throttling; 0 is off.
     io_poll
@@ -44,13 +44,13 @@ class Conditions:
     rq_affinity
         Where completions run: 0 anywhere, 1 in the same group, 2 on the CPU that submitted.
     discard_granularity_bytes, discard_max_bytes
-        Unit and largest size of a discard; 0 is "no discard".
+        Unit and largest size of a discard; 0 means no discard.
     read_ahead_bytes
-        Read-ahead of buffered reads; no part in direct I/O.
+        Read-ahead of buffered reads; it does not affect direct I/O.
     rotational, zoned, iostats, add_random
         As in sysfs.
     link
-        PCIe speed and width in use, of those possible: `16.0 GT/s x4 of 16.0 GT/s x4`.
+        PCIe speed and width in use, and the maximum: `16.0 GT/s x4 of 16.0 GT/s x4`.
     runtime_power
         Runtime power management of the controller: `on`, or `auto` (the kernel may put it to sleep).
     """
@@ -81,7 +81,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class HostContext:
-    """The state of the host during a measurement; None is "not known".
+    """The state of the host during a measurement; None means not known.
 
     Attributes
     ----------
@@ -98,13 +98,13 @@ class HostContext:
     cpu_busy_share
         Busy share of all CPUs during the run, including other work, 0 to 1.
     governors
-        CPU frequency governors in force.
+        CPU frequency governors in use.
     device_in_flight
         Mean I/Os in flight at the block device, by the kernel's own accounting.
     build_profile
         How the native part was built: ``release`` or ``debug``.
     left
-        Settings of crashed runs left on the drive or its host: ``(what, advice)`` each.
+        Settings that crashed runs left changed on the drive or its host, each as ``(what, advice)``.
     unseen
         What could not be inspected when the target was checked.
     """
@@ -122,7 +122,7 @@ class HostContext:
     unseen: tuple[str, ...] = ()
 
     def as_facts(self) -> dict[str, Any]:
-        """Return the facts missing in the environment record, for a result."""
+        """Return the facts that a result stores because the environment record lacks them."""
         return {
             "cores": self.cores,
             "cpu_busy_share": self.cpu_busy_share,
@@ -153,9 +153,9 @@ def host_load(threads: int, summary: Summary, around: HostContext) -> HostLoad:
     threads
         Workers of the step.
     summary
-        Its measurement's summary; `workers` holds CPU and run-queue time of all workers.
+        Summary of the measurement; its `workers` holds CPU and run-queue time of all workers.
     around
-        The state of the host meanwhile.
+        The state of the host during the step.
     """
     workers = summary.workers or NO_WORKERS
     ran, waited = workers.run_ns, workers.run_queue_wait_ns or 0

@@ -6,65 +6,66 @@ They exceed practical needs, but bound memory and time for any input.
 from __future__ import annotations
 
 DOCUMENT_BYTES = 1 << 20
-"""Of a file that is read as a whole (job, profile, rig, drive record, ratings, columns, configuration): the
-longest job allowed, at a hundred bytes a step, fits; a parser in Python reads it in a second or two."""
+"""Maximum size of a file that is read as a whole (job, profile, rig, drive record, ratings, columns,
+configuration). The longest allowed job fits, at 100 bytes a step. A parser in Python reads it in a second or
+two."""
 
 RESULT_BYTES = 256 << 20
-"""Of a result of another tool that is imported: a day of fio's JSON+ statuses, one a minute, fits."""
+"""Maximum size of an imported result: a day of fio's JSON+ statuses, one a minute, fits."""
 
 RUN_FILE_BYTES = 256 << 20
-"""Of a file of a run folder that is read as a whole: the journal of the longest job has a hundred MiB."""
+"""Maximum size of a file in a run folder that is read as a whole: the longest job's journal has 100 MiB."""
 
 LINE_CHARACTERS = 1 << 16
-"""Of a line of a trace, which may have lines without number: the longest known have a few hundred."""
+"""Maximum length of a line in a trace; the longest known lines have a few hundred characters."""
 
 EMBEDDED_BYTES = 2 << 20
-"""Of a logo or a font of a theme, which every page holds: fonts of Latin, Greek and Cyrillic have less."""
+"""Maximum size of a theme's logo or font, which every page holds; Latin, Greek and Cyrillic fonts fit."""
 
 NESTING = 32
-"""Tables, lists and dotted keys inside one another; no file of ours needs more than four."""
+"""Maximum depth of nested tables, lists and dotted keys; ssdlab's own files need at most four."""
 
 STEPS = 5_000
-"""Of a job: a step takes a journal entry, a log and half a millisecond of planning."""
+"""Maximum steps of a job; a step takes a journal entry, a log and half a millisecond of planning."""
 
 NUMBER_CHARACTERS = 64
-"""Of a number with its unit: more digits than two 64-bit fractions have."""
+"""Maximum length of a number with its unit, more than two 64-bit integers as a fraction need."""
 
 EMPTY_LINES = 65_536
-"""In front of the first line of a trace."""
+"""Maximum empty lines before the first line of a trace."""
 
 DEVICES = 65_536
-"""Of one trace; the largest public ones, Alibaba's, have a thousand volumes each."""
+"""Maximum devices in a trace; the largest public traces, Alibaba's, have a thousand volumes each."""
 
 SIZES = 65_536
-"""Different lengths of I/Os that are counted one by one."""
+"""Maximum number of I/O lengths that are counted separately."""
 
 PATH_BYTES = 4095
-"""PATH_MAX of Linux (limits.h), without the zero byte at its end."""
+"""Maximum length of a path: PATH_MAX of Linux (limits.h), without the final zero byte."""
 
 WORD_CHARACTERS = 1 << 16
-"""Of one word of a command line: beyond any path, list of depths or set of columns."""
+"""Maximum length of one word of a command line, longer than any path, list of depths or set of columns."""
 
 SIZE_BYTES = 1 << 60
-"""1 EiB, of a size or a place: ten thousand times the largest drive, and sums of several fit 64 bits."""
+"""Maximum size or offset, 1 EiB: ten thousand times the largest drive, and sums of several fit 64 bits."""
 
 DURATION_NS = 90 * 86_400 * 10**9
-"""Of any time that is waited or measured, as of every time in a workload: 90 days, under 2^53."""
+"""Maximum time to wait or measure, as in every workload: 90 days, which is under 2^53 ns."""
 
 RATE_TERM = 10**12
-"""Of numerator and denominator of a rate, as in every workload."""
+"""Maximum numerator and denominator of a rate, as in every workload."""
 
 RATE_A_SECOND = 10**9
-"""Of a rate as such, as in every workload: an I/O each nanosecond, the unit of its due times."""
+"""Maximum rate, as in every workload: an I/O each nanosecond, which is the unit of due times."""
 
 SHARE_TERM = 10**18
-"""Of numerator and denominator of a share."""
+"""Maximum numerator and denominator of a share."""
 
 POWER_ROWS = 50_000_000
-"""Samples of a recording of power: 14 hours at 1 kHz, in memory as numbers."""
+"""Maximum samples of a power recording, which memory holds as numbers: 14 hours at 1 kHz."""
 
 SHOWN_CHARACTERS = 120
-"""Of what a user gave, repeated in a message."""
+"""Maximum length of a user's input that a message repeats."""
 
 MESSAGE_CHARACTERS = 2000
-"""Of a message, whatever was put into it."""
+"""Maximum length of a message, with everything in it."""

@@ -1,6 +1,6 @@
 """A measurement in Python: totals, interval rows, histograms and warnings.
 
-The figures stay in native memory or in a step's append log; this file gives them their documented shape.
+The figures stay in native memory or in a step's append log; this module gives them their documented shape.
 `as_dict()` is what ``ssdlab measure --json`` prints: schema ``ssdlab.measurement/1``, latencies in ns, null
 for a percentile with fewer than 10 samples beyond it.
 
@@ -51,11 +51,11 @@ _KEYS = (
     "warnings",
     "drive",
 )
-"""The contract's keys, in the order they are printed; others follow."""
+"""The documented keys, in the order they are printed; other keys follow."""
 
 
 class Measurement:
-    """A measurement. Immutable; made by `ssdlab.measure`, `Drive.run` or `Measurement.from_journal`."""
+    """The result of a measurement. Immutable; made by `ssdlab.measure`, `Drive.run` or `from_journal`."""
 
     def __init__(self, summary: Mapping[str, Any], source: Callable[[], _core.Measurement]) -> None:
         known = {"schema": SCHEMA, **summary}
@@ -79,10 +79,8 @@ class Measurement:
 
         Parameters
         ----------
-        native
-            The native result.
         drive
-            Its identity: a dataclass or a mapping.
+            The drive's identity: a dataclass or a mapping.
         engine
             Engine of the I/O, if not the workload's.
         power
@@ -103,8 +101,8 @@ class Measurement:
     def from_journal(cls, record: Mapping[str, Any], log_path: Path | str) -> Self:
         """Return the measurement of a finished step.
 
-        Its journalled summary, and the rest from its append log. The log is read on first use of rows or
-        histograms.
+        The summary comes from the journal. Rows and histograms come from the append log, which is read on
+        their first use.
         """
 
         def read() -> _core.Measurement:
@@ -124,22 +122,23 @@ class Measurement:
         return Summary.model_validate(self._summary)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the totals as `measure --json` prints them; a copy at the top level."""
+        """Return the totals as `measure --json` prints them, in a shallow copy."""
         return dict(self._summary)
 
     def report(self) -> dict[str, Any]:
         """Return what `measure --json` prints: the summary and the list `intervals`.
 
         Each interval has ``start_s duration_s partial ramp paused iops mb_s in_flight in_flight_max``
-        and, for each direction that the run used, its counts and the p50, p99, p99.9 and max of both
-        clocks in ns: null where the interval has no I/O, or where several streams share the direction
-        (percentiles cannot be added up). If flushes were requested, ``flush`` has their count and latency.
+        and an object for each direction that the run used. The object has the counts, and the p50, p99, p99.9
+        and max of both clocks in ns. A percentile is null if the interval has no I/O, or if several streams
+        share the direction (percentiles cannot be added up). If flushes were requested, ``flush`` has their
+        count and latency.
         """
         return {**self._summary, "intervals": as_dicts(self)}
 
     @property
     def iops(self) -> float:
-        """I/Os done a second, all streams and directions."""
+        """Completed I/Os a second, over all streams and directions."""
         return float(self._summary["iops"])
 
     @property
@@ -149,7 +148,7 @@ class Measurement:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds for the rates: without ramp, and without the drain after a stop by time."""
+        """Seconds that the rates refer to: without ramp, and without the drain after a stop by time."""
         return float(self._summary["elapsed_s"])
 
     @property
@@ -170,7 +169,7 @@ class Measurement:
         return self._with(**facts)
 
     def with_power(self, power: Mapping[str, object] | None) -> Measurement:
-        """Return the same measurement with a meter's reading: `mean_w energy_j source`; None: without one."""
+        """Return the same measurement with a meter's reading, `mean_w energy_j source`; None removes it."""
         return self._with(power=None if power is None else dict(power))
 
     @property
@@ -180,7 +179,7 @@ class Measurement:
 
     @property
     def source(self) -> _core.Measurement:
-        """Where rows and histograms come from."""
+        """The native measurement with rows and histograms, loaded on first use."""
         if self._source is None:
             self._source = self._load()
         return self._source
@@ -191,17 +190,17 @@ class Measurement:
         Parameters
         ----------
         stream, direction
-            What to select; None combines all. For ``flush``, which is not in the others, ``ios`` counts
-            flushes.
+            Stream and direction to select; None combines all. ``flush`` is never part of a combination; its
+            ``ios`` counts flushes.
 
         Returns
         -------
         dict
             ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns
             in_flight_mean in_flight_max`` and, for each clock, ``{clock}_p50_ns {clock}_p99_ns
-            {clock}_p99_9_ns {clock}_max_ns`` (0 where an interval has no sample). Percentiles cannot be added
-            up: for several streams or directions there are only maxima, and ``in_flight_max`` is the sum over
-            the streams, an upper bound.
+            {clock}_p99_9_ns {clock}_max_ns``. A latency is 0 if an interval has no sample. Percentiles cannot
+            be added up, so several streams or directions have only maxima. Their ``in_flight_max`` is the sum
+            over the streams, an upper bound.
         """
         streams = self.streams if stream is None else [self._known_stream(stream)]
         directions = DIRECTIONS if direction is None else (direction,)
@@ -212,14 +211,14 @@ class Measurement:
         return _combined(used)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the interval rows of each stream and direction as Arrow's readers take them.
+        """Return the interval rows of each stream and direction as an Arrow stream (PyCapsule interface).
 
-        Columns ``stream direction`` and those of `rows`; a latency without a sample is null.
+        The columns are ``stream direction`` and those of `rows`; a latency without a sample is null.
         """
         return _series(self).__arrow_c_stream__(requested_schema)
 
     def histogram(self, direction: Command, clock: Clock, stream: str | None = None) -> _core.Histogram:
-        """Return the latencies of one direction, or of ``flush``; by default of all streams."""
+        """Return the latency histogram of one direction, or of ``flush``; by default over all streams."""
         if stream is not None:
             self._known_stream(stream)
         return self.source.histogram(direction, clock, stream)
@@ -255,14 +254,14 @@ class Measurement:
 
 
 def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> Measurement:  # noqa: ANN401
-    """Run a resolved workload natively and wrap the result, including an error's.
+    """Run a resolved workload natively and wrap the result, also the result that an error carries.
 
     Parameters
     ----------
     target, resolved
-        The open drive, and its JSON from `Workload.resolve`.
+        The open drive, and the JSON from `Workload.resolve`.
     drive
-        Its identity, for the summary.
+        The drive's identity, for the summary.
     options
         Passed on to the native ``run``.
     """
@@ -279,8 +278,9 @@ def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> M
 def read_ios(path: Path | str) -> ArrowColumns:
     """Return the single I/Os of a log made with ``--log-ios``, in numpy columns of equal length.
 
-    ``stream direction intended_ns submit_ns latency_ns offset length``: stream and direction (read, write,
-    trim) as places in their lists, times in ns since the start of the run, offset and length in bytes.
+    The columns are ``stream direction intended_ns submit_ns latency_ns offset length``. Stream and direction
+    (read, write, trim) are positions in their lists. Times are in ns since the start of the run, offset and
+    length in bytes.
     """
     import ssdlab._core as _core
 
@@ -297,7 +297,7 @@ def _used(cell: Mapping[str, Any]) -> bool:
 
 
 def _combined(per_stream: Sequence[Sequence[Mapping[str, Any]]]) -> ArrowColumns:
-    """Add cells up: counts over all of them, I/Os in flight once per stream, the greatest of the maxima."""
+    """Combine cells: sum counts over all cells and I/Os in flight once per stream; keep the maxima."""
     import numpy as np
 
     cells = [cell for cells in per_stream for cell in cells]
@@ -313,7 +313,7 @@ def _combined(per_stream: Sequence[Sequence[Mapping[str, Any]]]) -> ArrowColumns
 
 
 def _series(measurement: Measurement) -> ArrowColumns:
-    """Return the rows of all streams and directions below one another."""
+    """Return the rows of all streams and directions in one table."""
     import numpy as np
 
     parts = []
@@ -346,7 +346,7 @@ def _buckets(measurement: Measurement) -> ArrowColumns:
 
 
 def _named(columns: Mapping[str, Any], rows: int, stream: str, direction: Command) -> ArrowColumns:
-    """Return columns behind those that say what they are of."""
+    """Return columns with two more in front: the stream and the direction."""
     import numpy as np
 
     of = {"stream": np.full(rows, stream, object), "direction": np.full(rows, direction, object)}
@@ -355,11 +355,11 @@ def _named(columns: Mapping[str, Any], rows: int, stream: str, direction: Comman
 
 _COUNTS = ("ios", "failed", "dropped", "late", "bytes")
 _PERCENTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
-"""Name in the columns, and in the contract's JSON."""
+"""Names of latencies in the columns, and in the documented JSON."""
 
 
 def as_dicts(measurement: Measurement) -> list[dict[str, Any]]:
-    """Return one object per interval, in order; keys as of `Measurement.report`."""
+    """Return one object per interval, in order, with the keys of `Measurement.report`."""
     totals = measurement.as_dict()
     directions: list[Direction] = [name for name in DIRECTIONS if totals[name] is not None]
     cells = [
@@ -381,7 +381,10 @@ def as_dicts(measurement: Measurement) -> list[dict[str, Any]]:
 
 
 def _used_cells(cells: list[Cell]) -> list[Cell]:
-    """Return the cells in which anything was asked for, or one of them: what was idle has no percentiles."""
+    """Return the cells with requested I/O, or else the first cell.
+
+    Idle cells are left out because percentiles cannot be added up over cells.
+    """
     used = [cell for cell in cells if any(any(cell[name]) for name in ("ios", "failed", "dropped"))]
     return used or cells[:1]
 
@@ -431,7 +434,7 @@ def _flushed(cells: list[Cell], row: int) -> dict[str, Any]:
 
 
 def _figure(cells: list[Cell], name: str, row: int) -> int | None:
-    """Return a percentile or a maximum; of several streams only the latter: percentiles cannot be added."""
+    """Return a percentile or a maximum; of several streams only a maximum, as percentiles cannot be added."""
     values = [cell[name][row] for cell in cells]
     return None if len(values) > 1 and "_max_" not in name else max(values) or None
 

@@ -44,7 +44,7 @@ LATENCIES = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "
 
 
 def drive_text(drive: MeasuredDrive) -> str:
-    """Return a drive in one line: path, model, kind, capacity."""
+    """Return a drive in one line: path, model and serial number or backing device, and capacity."""
     capacity = capacity_text(drive.capacity_bytes)
     if capabilities_of(drive.kind).on_file_system:
         beneath = f" on {drive.backing}" if drive.backing else ""
@@ -54,7 +54,6 @@ def drive_text(drive: MeasuredDrive) -> str:
 
 
 def stream_text(stream: Stream) -> str:
-    """Return a stream's request in one line."""
     blocks = _sizes_text(stream.block)
     if stream.write_block is not None:
         blocks += f" (writes {_sizes_text(stream.write_block)})"
@@ -72,7 +71,7 @@ def _sizes_text(sizes: Sequence[Block]) -> str:
 
 
 def _what_is_special(stream: Stream) -> Iterator[str]:
-    """Yield what was asked for and is otherwise by default, as it could be typed."""
+    """Yield the requested options that differ from their defaults, in words."""
     if isinstance(stream.pattern, Zipf | Bands | Shuffled):
         yield f"pattern {pattern_text(stream.pattern)}"
     if stream.write_pattern is not None:
@@ -140,12 +139,12 @@ def self_text(summary: Summary, workload: Workload | None) -> str:
 
 
 def _in_flight_text(mean: float) -> str:
-    # Whole from a thousand on: three digits of 4096 would be more than was asked for.
+    # Whole numbers from 1000 on: with three digits, 4096 would become 4100, more than was requested.
     return f"{mean:.0f}" if mean >= 1000 else significant(mean)
 
 
 def model_text(summary: Summary) -> str:
-    """Return a simulated drive's internal figures; empty for a real one."""
+    """Return a simulated drive's internal figures; empty for a real drive."""
     drive = summary.drive
     if drive is None or drive.scale is None:
         return ""
@@ -174,7 +173,6 @@ def power_text(summary: Summary) -> str:
 
 
 def counts_text(side: Side) -> str:
-    """Return the number of I/Os done, failed, dropped and late in one direction."""
     counts = {"failed": side.failed, "dropped": side.dropped, "late": side.late}
     text = [counted(side.ios, "I/O")]
     text += [f"{count} {name}" for name, count in counts.items() if count]
@@ -187,7 +185,7 @@ def latency_or_dash(latency_ns: float | None) -> str:
 
 
 def is_closed(workload: Workload | None) -> bool:
-    """Whether response and service times are equal, so that one is printed."""
+    """Return whether response and service times are equal, so that only one of them is printed."""
     arrivals = [stream.arrival for stream in workload.streams] if workload else []
     return bool(arrivals) and all(
         isinstance(each, Pulses) or (isinstance(each, Closed) and each.think_ns == 0) for each in arrivals
@@ -195,7 +193,7 @@ def is_closed(workload: Workload | None) -> bool:
 
 
 def workload_of(summary: Summary) -> Workload | None:
-    """Return the workload; None if not stored, or if written by an incompatible ssdlab."""
+    """Return the workload of a summary; None if it is not stored, or if an incompatible ssdlab wrote it."""
     try:
         return None if summary.workload is None else Workload.model_validate(summary.workload)
     except (LabError, ValueError):
@@ -203,7 +201,7 @@ def workload_of(summary: Summary) -> Workload | None:
 
 
 def clocks_of(side: Side, workload: Workload | None) -> dict[str, Times]:
-    """Return the latencies of a direction by name; one if the clocks are equal."""
+    """Return the latencies of a direction by name; only one if response and service times are equal."""
     if is_closed(workload):
         return {"latency": side.response_ns}
     return {"service": side.service_ns, "response": side.response_ns}

@@ -1,4 +1,4 @@
-"""Which power meter to use: the text of ``--meter``, or the table `[meter]` of a rig file."""
+"""The power meter to use: the text of ``--meter``, or the table `[meter]` of a rig file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parse_watts(text: str) -> float:
     Raises
     ------
     UsageError
-        It is not a power.
+        The text is not a power with a unit.
     """
     found = _WATTS.fullmatch(text.strip())
     if found is None:
@@ -66,7 +66,7 @@ def _volts(value: object) -> object:
 
 
 class MeterText(Frozen):
-    """A meter, with its owner's statements about it."""
+    """A power meter, and what its owner states about it."""
 
     noun: ClassVar[str] = "setting of a meter"
 
@@ -90,12 +90,12 @@ class MeterText(Frozen):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse the text ``KIND:PLACE,name=value,...``; ``none`` is no meter.
+        """Parse the text ``KIND:PLACE,name=value,...``; ``none`` means no meter.
 
         Raises
         ------
         UsageError
-            It is not a meter.
+            The text does not name a meter, or a setting is not valid.
         """
         use, *settings = text.split(",")
         use = "none:" if use == "none" else use
@@ -117,12 +117,11 @@ class MeterText(Frozen):
 
     @property
     def kind(self) -> str:
-        """The kind of meter."""
         return self.use.partition(":")[0]
 
     @property
     def place(self) -> str:
-        """Its place by kind: an address, a file, a device."""
+        """Where the meter is, depending on its kind: an address, a file or a device."""
         return self.use.partition(":")[2]
 
     def __str__(self) -> str:
@@ -146,7 +145,7 @@ AnyMeter = Annotated[MeterText, BeforeValidator(_meter), Metavar("METER")]
 
 
 class MeterOptions(NamedOptions):
-    """The option that names a meter, of every command that measures."""
+    """The option that names a meter, which every command that measures has."""
 
     noun: ClassVar[str] = "option of a meter"
 

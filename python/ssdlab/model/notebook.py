@@ -25,21 +25,20 @@ class ArrowColumns(dict[str, "NDArray[Any]"]):
     columns
         The arrays by name.
     types
-        Their SQL types, if different from numpy's, such as text that is all masked.
+        SQL types of columns whose type differs from numpy's, such as text that is all masked.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], types: Mapping[str, str] | None = None) -> None:
-        """Keep arrays."""
         super().__init__(columns)
         self.types = types or {}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the rows as a capsule with a stream of Arrow; it needs nothing but DuckDB."""
+        """Return the rows as an Arrow stream in a capsule, made by DuckDB."""
         import duckdb
 
-        # A database of its own: it lives as long as the stream is read, and no other waits for that.
+        # A separate database, since the connection is busy until the stream has been read.
         connection = duckdb.connect(config={"threads": 1})
-        connection.execute("SET TimeZone='UTC'")  # of times, else the zone of the process
+        connection.execute("SET TimeZone='UTC'")  # else times have the time zone of the process
         connection.register("columns", dict(self))
         chosen = []
         for name in self:
@@ -61,15 +60,11 @@ def table_html(
 
     Parameters
     ----------
-    title, above, below
-        Its heading, and lines of text.
-    head, rows
-        The titles of its columns, and their cells.
     words
-        Columns of text, which are left-aligned.
+        Indexes of columns with text, which are left-aligned.
     """
     sides = ["left" if at in words else "right" for at in range(len(head))]
-    # A notebook would set what stands between two dollar signs as a formula.
+    # A notebook would print text between two dollar signs as a formula.
     parts = ['<div class="tex2jax_ignore mathjax_ignore">']
     parts += [f"<p><strong>{_text(title)}</strong></p>"] if title else []
     parts += [f"<p>{_text(line)}</p>" for line in above]
@@ -88,7 +83,7 @@ def _row(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that can neither be markup nor turn the direction of what follows it."""
+    """Return text escaped for HTML, without control characters that change the text direction."""
     from html import escape
 
     return escape(styled(text))

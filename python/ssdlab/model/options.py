@@ -33,12 +33,12 @@ _PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 
 def parse_share(value: object) -> object:
-    """Return the share, from 0 to 1, that text such as ``25%`` or ``0.25`` means; other values pass.
+    """Parse text such as ``25%`` or ``0.25`` into a share from 0 to 1; return other values unchanged.
 
     Raises
     ------
     UsageError
-        It is neither, or above 1: ``25`` is ambiguous.
+        The text is neither, or it is above 1: ``25`` is ambiguous.
     """
     if not isinstance(value, str):
         return value
@@ -53,16 +53,15 @@ def parse_share(value: object) -> object:
 
 
 Share = Annotated[float, BeforeValidator(parse_share), Metavar("PERCENT")]
-"""From 0 to 1; text may have a percent sign."""
+"""A share from 0 to 1; text may have a percent sign."""
 
 
-# Options of every command that writes to drives: how a drive is created, and what may be lost.
-#
-# `measure`, `run`, `plan` and `job` take these options from here; each adds its own.
+# Options of every command that writes to drives: how a drive is created, and what data may be lost.
+# `measure`, `run`, `plan` and `job` add options of their own.
 
 
 def endurance_cap(text: str) -> float:
-    """Read ``--endurance-cap``: a share, possibly above 1, or whole bytes.
+    """Parse ``--endurance-cap``: a share, possibly above 1, or whole bytes.
 
     >>> endurance_cap("150%"), endurance_cap("40TB")
     (1.5, 40000000000000)
@@ -70,7 +69,7 @@ def endurance_cap(text: str) -> float:
     Raises
     ------
     UsageError
-        It is neither a percentage nor a size above 0.
+        The text is neither a percentage nor a size above 0.
     """
     if text.lstrip().startswith("-"):
         raise UsageError(f"an endurance cap of {text.strip()} allows no writes", "give one such as 20%")
@@ -89,7 +88,7 @@ def _read(value: object) -> object:
 
 
 Endurance = Annotated[int | float, BeforeValidator(_read), Metavar("CAP")]
-"""A share of a drive's rated endurance, where 0.1 is a tenth; or whole bytes, an `int`."""
+"""A share of a drive's rated endurance (0.1 is 10 %), or whole bytes as an `int`."""
 
 
 class DriveOptions(NamedOptions):
@@ -136,7 +135,7 @@ _DIRECTIONS = {
     "trim": (True, None),
     "randtrim": (False, None),
 }
-"""fio's names: whether the pattern is sequential, and the share of reads where the name fixes it."""
+"""fio's values of `rw`: whether the pattern is sequential, and the percentage of reads, if fixed."""
 
 FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
     "psync": "sync",
@@ -146,7 +145,7 @@ FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
     "io_uring": "uring",
     "libaio": "uring",
 }
-"""fio's engines that send the drive the same I/O as one of ours."""
+"""fio's engines, with the ssdlab engine that sends the same I/O to the drive."""
 BUFFERED = "its reads and writes go through the page cache, not to the drive"
 OTHER_ENGINES = {
     "posixaio": "glibc does the I/Os of a file one by one, whatever the iodepth",
@@ -322,7 +321,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     @model_validator(mode="before")
     @classmethod
     def _each_in_its_place(cls, given: object) -> object:
-        """Let reads and writes of `rw` have a place each, as in fio, and let it be told."""
+        """Give reads and writes of `rw` separate positions, as in fio, and show this among the options."""
         if isinstance(given, dict) and given.get("rw") == "rw" and given.get("write_pattern") is None:
             return {**given, "write_pattern": "sequential"}
         return given
@@ -333,7 +332,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         return self.precondition != "none" or self.workload().changes_data
 
     def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
-        """Return the workload that the options mean; without a seed, with the seed of a new drive.
+        """Return the workload of these options; without a seed option it has seed 1.
 
         Parameters
         ----------
@@ -468,7 +467,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
             raise UsageError(
                 "a ramp would consume some or all of --bytes uncounted", "use --seconds with --ramp"
             )
-        # Whole intervals are counted or not: a part of one would be in the figures, ramp or no ramp.
+        # An interval is counted as a whole or not at all, so a ramp must not end within an interval.
         if self.ramp_ns % self.interval_ns:
             common_ns = max(gcd(self.ramp_ns, self.interval_ns), units.NS_PER_S // 1000)
             raise UsageError(
@@ -481,14 +480,14 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
 
 MEASURE = "measure"
-"""The pseudo-method of a saved measurement."""
+"""Method name of a saved measurement."""
 _OF_DRIVE_AND_METER = {
     field.alias or name for each in (DriveOptions, MeterOptions) for name, field in each.model_fields.items()
 }
 _NOT_THE_LOAD = {*_OF_DRIVE_AND_METER, "seed", "log_ios", "save", "library"}
-"""How the drive was opened and what was kept. A method's parameters do not show a seed either."""
+"""Options that are no part of the load: how the drive was opened, what was saved, and the seed."""
 _ALWAYS: dict[str, JsonValue] = {"rw": "randread", "bs": [{"bytes": 4096, "weight": 1}]}
-"""Shown even if it is the default: without it nobody would know what was measured."""
+"""Options that are shown even with their default values, because they tell what was measured."""
 
 
 def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
@@ -512,7 +511,7 @@ def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
 
 
 def option_text(name: str, value: JsonValue) -> str:
-    """Return the value of a field of `MeasureOptions` as it could be typed, else as JSON."""
+    """Return the value of a field of `MeasureOptions` as a user types it, else as JSON."""
     try:
         text = _typed(name, value)
     except (LabError, LookupError, ValueError):
@@ -540,7 +539,7 @@ def _typed(name: str, value: JsonValue) -> str | None:
 
 
 def _pattern(value: dict[str, JsonValue]) -> str:
-    """Return a pattern; its kind was not given and is not stored."""
+    """Return a stored pattern as text. Zipf and bands are stored without a kind, so their fields tell it."""
     if "theta_milli" in value:
         return pattern_text(Zipf.model_validate(value))
     if "bands" in value:

@@ -14,14 +14,14 @@ from ssdlab.model.frozen import Bytes, Frozen, Metavar
 from ssdlab.model.units import bytes_text
 
 SPAN_UNIT_BYTES = 1 << 20
-"""Capacities are rarely a multiple of larger blocks. All steps skip the part after the last whole MiB, so
-that a fill with any block size covers all reads."""
+"""Unit of spans. Capacities are rarely a multiple of larger blocks. All steps skip the part after the last
+whole MiB, so that a fill with any block size covers all reads."""
 SPAN_UNIT_FROM_BYTES = 1 << 30
-"""On smaller drives a MiB matters: each stream skips only the remainder of its own block."""
+"""Minimum capacity for this unit. On smaller drives a MiB matters: a stream skips less than one block."""
 
 
 def span_unit_bytes(capacity_bytes: int, smallest_bytes: int) -> int:
-    """Return the unit of a drive's spans: `smallest_bytes` on a small drive."""
+    """Return the unit of a drive's spans; on a small drive it is `smallest_bytes`."""
     return SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else smallest_bytes
 
 
@@ -32,11 +32,11 @@ def _position(value: object) -> int | str:
 
 
 Position = Annotated[int | str, BeforeValidator(_position)]
-"""A place or a length on a drive: bytes, or a percentage of its capacity such as ``"25%"``."""
+"""An offset or a length on a drive: bytes, or a percentage of its capacity such as ``"25%"``."""
 
 
 class Span(Frozen):
-    """The part of the drive a stream may touch."""
+    """The part of the drive that a stream may use."""
 
     start: Position = Field(0, description="first byte, or a percentage of the capacity")
     length: Position | None = Field(
@@ -45,7 +45,7 @@ class Span(Frozen):
 
     @property
     def text(self) -> str:
-        """The span as it could be typed: ``0..25%``, ``10g..20g``."""
+        """The span as a user types it: ``0..25%``, ``10g..20g``."""
         start, length = self.start, "100%" if self.length is None and self.start == 0 else self.length
         if isinstance(start, int) and isinstance(length, int):
             return f"{units.size_text(start)}..{units.size_text(start + length)}"
@@ -57,8 +57,13 @@ class Span(Frozen):
     def resolve(self, capacity_bytes: int, unit_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
         """Return start and length in bytes on a drive of that capacity.
 
-        Percentages, and an end that is the end of the drive, are rounded down to whole units of `unit_bytes`;
-        sizes given in bytes are taken as they are and refused if the drive cannot address them.
+        Percentages, and an end that is the end of the drive, are rounded down to whole units of `unit_bytes`.
+        Sizes in bytes are not rounded.
+
+        Raises
+        ------
+        UsageError
+            The drive cannot address the start or the length, or the span ends beyond the drive.
         """
         start = _place(self.start, capacity_bytes, unit_bytes)
         rest = max(0, capacity_bytes - start) // unit_bytes * unit_bytes
@@ -83,7 +88,7 @@ class Span(Frozen):
 
 
 def parse_span(value: object) -> object:
-    """Return the span of ``0..25%``, ``10GiB..20GiB``, ``25%`` (the first quarter); other values pass."""
+    """Parse ``0..25%``, ``10GiB..20GiB`` or ``25%`` (the first quarter); return other values unchanged."""
     if not isinstance(value, str):
         return value
     first, dots, second = (part.strip() for part in value.partition(".."))
@@ -123,7 +128,7 @@ AnySpan = Annotated[Span, BeforeValidator(parse_span), Metavar("SPAN")]
 
 
 class Sequential(Frozen):
-    """One block after the other; worker i of n starts at i/n of the span and wraps at its end."""
+    """One block after the other. Worker i of n starts at i/n of the span and wraps at its end."""
 
     kind: Literal["sequential"] = "sequential"
     cursors: tuple[int, ...] | None = Field(
@@ -131,22 +136,21 @@ class Sequential(Frozen):
     )
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
+        """Return the pattern as the native runner takes it."""
         return {"sequential": {"cursors": self.cursors}}
 
 
 class Uniform(Frozen):
-    """Every block of the span equally likely, with repeats (no random map)."""
+    """Random blocks of the span, all equally likely, with repeats (no random map)."""
 
     kind: Literal["uniform"] = "uniform"
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return "uniform"
 
 
 class Stepped(Frozen):
-    """Every multiple of a step equally likely, whatever the block size; room is left for the largest."""
+    """Random multiples of a step, all equally likely, for any block size; the largest block always fits."""
 
     kind: Literal["stepped"] = "stepped"
     step_bytes: Bytes = Field(
@@ -162,16 +166,15 @@ class Stepped(Frozen):
         return self
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"stepped": {"step_bytes": self.step_bytes}}
 
 
 MAX_THETA_MILLI = 10_000
-"""Ten: beyond it, almost all I/O goes to the first blocks."""
+"""An exponent of 10; beyond it, almost all I/O goes to the first blocks."""
 
 
 class Zipf(Frozen):
-    """Zipf's law over the blocks; the hot ones are scattered over the span."""
+    """Random blocks by Zipf's law; the hot blocks are scattered over the span."""
 
     kind: Literal["zipf"] = "zipf"
     theta_milli: int = Field(
@@ -179,7 +182,6 @@ class Zipf(Frozen):
     )
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"zipf": {"theta_milli": self.theta_milli}}
 
 
@@ -197,11 +199,10 @@ class Bands(Frozen):
     bands: tuple[Band, ...] = Field(min_length=1, max_length=64, description="the bands in order of offset")
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"bands": [band.model_dump() for band in self.bands]}
 
     def used(self, slots: int) -> tuple[tuple[int, int], ...]:
-        """Return first slot and count of each band with I/O, for a number of slots.
+        """Return the first slot and the count of slots of each band with I/O, for a span of `slots` slots.
 
         Each edge is rounded down, as in the native runner.
         """
@@ -224,18 +225,17 @@ class Segmented(Frozen):
     )
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"segments": self.model_dump(exclude={"kind"})}
 
     def places_from(self, start: int) -> tuple[tuple[int, int], ...]:
-        """Return start and length in bytes of each segment of a span."""
+        """Return start and length in bytes of each segment of a span that begins at `start`."""
         return tuple((start + at * self.stride_bytes, self.length_bytes) for at in range(self.count))
 
 
 class OnePass(Frozen):
-    """Every block once in a random order, some again: puts a fresh drive in the state of long random writing.
+    """Every block once in random order, and some again: gives a fresh drive the state of long random writing.
 
-    Source i of n has the i-th part of the span. Only writes of one size.
+    Source i of n has the i-th part of the span. It is for writes of one size only.
     """
 
     kind: Literal["one-pass"] = "one-pass"
@@ -243,26 +243,24 @@ class OnePass(Frozen):
     behind_bytes: Bytes = Field(ge=0, description="a block is rewritten after this many bytes")
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"one_pass": {"raw_bytes": self.raw_bytes, "behind_bytes": self.behind_bytes}}
 
 
 class Shuffled(Frozen):
-    """Every block once in a random order, then all again, as fio does with its random map.
+    """Every block once in random order, then all again, as fio does with its random map.
 
-    Each worker has an order of its own. Blocks of one size only.
+    Each worker has its own order. It is for blocks of one size only.
     """
 
     kind: Literal["shuffled"] = "shuffled"
     anew: bool = Field(False, description="a new order for each pass; otherwise all repeat the first")
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"shuffled": {"anew": self.anew}}
 
 
 class Recording(Frozen):
-    """The offsets of a recording, in its order: a file of records already mapped onto the drive."""
+    """The offsets of a recording in their order, from a file of records that are mapped onto the drive."""
 
     kind: Literal["recorded"] = "recorded"
     file: str = Field(description="file of records; in a run, a name in its folder")
@@ -272,12 +270,11 @@ class Recording(Frozen):
     written_bytes: int = Field(ge=0, description="bytes written in all")
 
     def native(self) -> object:
-        """Return the pattern for the native runner."""
         return {"recorded": {"path": self.file, "digest": self.digest}}
 
 
 def parse_pattern(value: object) -> object:
-    """Return the pattern that text such as ``zipf:1.1`` or ``hot:80/20`` means; other values pass."""
+    """Parse text such as ``zipf:1.1`` or ``hot:80/20`` into a pattern; return other values unchanged."""
     if not isinstance(value, str):
         return value
     name, _, rest = value.partition(":")
@@ -299,7 +296,7 @@ def parse_pattern(value: object) -> object:
     if name in ("uniform", "sequential") and not rest:
         return {"kind": name}
     if name == "shuffled" and not rest:
-        return {"kind": name, "anew": True}  # places in the same order again flatter a drive
+        return {"kind": name, "anew": True}  # repeats of the same order flatter a drive
     raise UsageError(
         f"pattern {value!r} is not known",
         "use uniform, shuffled, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
@@ -308,7 +305,7 @@ def parse_pattern(value: object) -> object:
 
 
 def pattern_text(pattern: Frozen) -> str:
-    """Return a pattern as it could be typed, if it could: ``zipf:1.1``, ``hot:80/20``; else its kind."""
+    """Return a pattern as a user types it, such as ``zipf:1.1`` or ``hot:80/20``, or else its kind."""
     if isinstance(pattern, Zipf):
         return f"zipf:{pattern.theta_milli / 1000:g}"
     if isinstance(pattern, Bands) and len(pattern.bands) == 2:

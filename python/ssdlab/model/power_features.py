@@ -14,7 +14,7 @@ SAVING_OFF = {"apst": "off", "link_power": "max_performance"}
 
 
 class PowerState(Stored):
-    """A power state of the drive, or of its link; None is "not reported"."""
+    """A power state of the drive, or of its link; None means not reported."""
 
     name: str = Field(description="ps3 of an NVMe drive; partial, slumber, devsleep of a SATA link")
     operational: bool = Field(default=False, description="whether it processes I/O in this state")
@@ -29,7 +29,7 @@ class PowerState(Stored):
 
 
 class Resting(Stored):
-    """One way of leaving a drive idle."""
+    """One way to leave a drive idle."""
 
     label: str
     conditions: dict[str, str] = Field(default={}, description="settings that enter it")
@@ -39,8 +39,8 @@ class Resting(Stored):
 class PowerFeatures(Stored):
     """A drive's power-saving features.
 
-    `values` of the setting `saving` are compared, the one that forbids saving first; `found` is the original
-    value. `lacks` are sentences.
+    The `values` of the setting `saving` are compared; the first of them forbids power saving. `found` is the
+    original value of the setting. `lacks` has a sentence for each feature that is missing.
     """
 
     protocol: Literal["nvme", "sata"]
@@ -70,5 +70,4 @@ class PowerFeatures(Stored):
 
 
 def saving_words(setting: str) -> str:
-    """Return the reader's name for a power-saving setting."""
     return {"apst": "APST", "link_power": "link power"}.get(setting, setting.replace("_", " "))

@@ -8,21 +8,21 @@ import unicodedata
 
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _KEY = os.urandom(8).hex()
-"""Of this process alone: by it our own colours are told from those in words that others wrote."""
+"""Random key of this process; it marks ssdlab's own colours, so that colours in foreign text are escaped."""
 _OWN_STYLE = re.compile(rf"\x1b\[{_KEY};([0-9]+)m")
 _MARKDOWN = re.compile(
     r"[\\`*\[\]<>|~&$]"
     r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it is a letter
-    r"|/(?=/)|(?<=www)\."  # an address is made a link
+    r"|/(?=/)|(?<=www)\."  # addresses become links
     r"|^[#+-]|(?<=\d)[.)](?=\s|$)"  # a heading or a list
 )
 _LAYOUT = frozenset("\n\t\u00a0\u2009\u202f")
-"""Line ends, and the spaces that figures are set with."""
+"""Line ends, tabs, and the special spaces within figures."""
 _KEPT = re.compile(rf"(\x1b\[{_KEY};[0-9]+m|[{''.join(sorted(_LAYOUT))}])")
 
 
 def printable(text: str) -> str:
-    r"""Return text with everything that is no visible character written as an escape.
+    r"""Return text with every character that is not visible written as an escape.
 
     >>> printable("a\nb\x1b[2J")
     'a\\nb\\x1b[2J'
@@ -43,7 +43,7 @@ def unmirrored(text: str) -> str:
 
 
 def in_style(text: str, code: int) -> str:
-    """Return text in one of our styles (ECMA-48, SGR), which `styled` keeps."""
+    """Return text in one of ssdlab's styles (ECMA-48, SGR), which `styled` keeps."""
     return f"\x1b[{_KEY};{code}m{text}\x1b[{_KEY};0m"
 
 
@@ -60,7 +60,7 @@ def _columns(character: str) -> int:
 
 
 def styled(text: str) -> str:
-    r"""Return lines of output with all controls escaped except our styles and line ends.
+    r"""Return lines of output with all controls escaped, except ssdlab's styles and line ends.
 
     Printed text may contain words from foreign jobs or run folders.
 
@@ -80,7 +80,7 @@ def styled(text: str) -> str:
 
 
 def plain_drive(name: str) -> str:
-    """Return a drive's name; for a simulated one, its profile and variant."""
+    """Return a drive's name; for a simulated drive, only its profile and variant."""
     profile = name.removeprefix("simulated ")
     parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
     return name if profile == name else ", ".join(parts)
@@ -114,7 +114,7 @@ def in_markdown(text: str) -> str:
 def _visible(character: str) -> str:
     if character.isprintable():
         return character
-    if "\udc80" <= character <= "\udcff":  # a byte that is no UTF-8, as Python holds it
+    if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8 (surrogateescape)
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode("ascii")
 

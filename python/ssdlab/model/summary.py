@@ -1,7 +1,7 @@
-"""A measurement's summary as a model, a side for each direction; with block-layer times and pauses.
+"""The summary of a measurement as a model, with a `Side` for each direction, block-layer times and pauses.
 
-The JSON of `ssdlab.measurement/1` is the contract (`Measurement.as_dict()`, journals, saved results); this
-reads it. Numbers keep their JSON type, so that results do not depend on a decimal point in whole numbers.
+The models read the documented JSON, `ssdlab.measurement/1` (`Measurement.as_dict()`, journals, saved
+results). Numbers keep their JSON type, so that results do not depend on a decimal point in whole numbers.
 Unknown keys are kept, and accessible by name.
 """
 
@@ -25,15 +25,15 @@ DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 FLUSH: Literal["flush"] = "flush"
 Command = Literal["read", "write", "trim", "flush"]
 COMMANDS: tuple[Command, ...] = (*DIRECTIONS, FLUSH)
-"""Kinds with rows and histograms: the directions, and flushes, which are not I/Os."""
+"""Commands with rows and histograms: the directions, and flushes, which are not I/Os."""
 BLOCK_TIMES_FACT = "block_layer"
-"""Name of a step's block-layer times."""
+"""Name of the fact with a step's block-layer times."""
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
 """Keys of the percentiles in a summary; null with fewer than 10 samples beyond."""
 
 
 class BlockTimes(Stored):
-    """Times of requests from issue to completion, or why there are none."""
+    """Times of block-layer requests from issue to completion, or why there are none."""
 
     fault: str | None = Field(default=None, description="why the times are unusable; None: they are usable")
     requests: int = 0
@@ -49,39 +49,39 @@ class BlockTimes(Stored):
 
     @property
     def used(self) -> bool:
-        """Whether they replace the program's own times."""
+        """Whether these times replace the program's own times."""
         return self.fault is None and self.requests > 0
 
 
-# Whether the whole process was paused: stopped, frozen, or suspended with its host.
+# Pauses of the whole process: it was stopped, frozen, or suspended with its host.
 #
-# No thread of a process that is stopped sees it: what waits meanwhile seems to wait for the drive. A thread
-# that does nothing but sleep to given times (`_core.Heartbeat`) wakes late after it. It wakes late also where
-# it finds no free CPU, and that is another matter, the host's limit (`results.points`). The two are told
-# apart by what the kernel counts of that thread:
+# A stopped process does not notice it: I/Os that complete meanwhile seem to wait for the drive. A thread that
+# only sleeps until given times (`_core.Heartbeat`) wakes late after a pause. It also wakes late if no CPU is
+# free, but then the host is the limit (`results.points`). The kernel's counters for this thread tell which:
 #
 # starved
-#     It was ready, and waited: the scheduler's run delay grows (schedstat), also where a quota of a cgroup
-#     throttles it; or a hypervisor had the CPU, whose time then counts as stolen.
+#     The thread was ready and waited. The scheduler's run delay grows (schedstat), also if a cgroup's quota
+#     throttles it. Or a hypervisor had the CPU, and the time counts as stolen.
 # stopped
-#     It was not ready: a stop (Ctrl-Z, SIGSTOP, a debugger) or a frozen cgroup. Nothing grows but the time.
+#     The thread was not ready: a stop (Ctrl-Z, SIGSTOP, a debugger) or a frozen cgroup. No counter grows.
 # suspended
-#     CLOCK_MONOTONIC stands still, and CLOCK_BOOTTIME goes on (clock_gettime(2)).
+#     CLOCK_MONOTONIC stands still while CLOCK_BOOTTIME goes on (clock_gettime(2)).
 #
-# A virtual machine that is paused looks like a stop where its clock goes on. Where its clock stands still
-# too, no latency holds the pause, and nothing in the machine can tell.
+# A paused virtual machine looks like a stop if its clock goes on. If its clock stands still too, no latency
+# includes the pause, and nothing in the machine can detect it.
 
 PERIOD_S = 0.05
-"""Interval of beats, which cost about a thousandth of a CPU; pauses are measured up to this error."""
+"""Seconds between heartbeats, which cost about 0.1 % of a CPU; also the error of a pause's length."""
 MIN_PAUSE_S = 0.05
-"""Unexplained lateness that counts as a pause, so that any pause of 0.1 s shows. Smaller delays may be the
-kernel's, or stolen time, which is counted in 0.01 s: at most 0.006 s in 16 minutes on a virtual machine with
-ten ready threads per CPU.
+"""Minimum unexplained lateness that counts as a pause, in seconds: every pause of 0.1 s is found.
+
+Smaller delays may come from the kernel, or from stolen time, which is counted in steps of 0.01 s. On a
+virtual machine with ten ready threads per CPU, they were at most 0.006 s in 16 minutes.
 """
 
 
 class Gap(NamedTuple):
-    """A sleep that lasted too long, from `_core.Heartbeat.gaps`."""
+    """A sleep of the heartbeat that lasted too long, from `_core.Heartbeat.gaps`."""
 
     began_ns: int
     due_ns: int
@@ -99,7 +99,7 @@ class Pause(Stored):
     length_ns: int = Field(description="minimum length, including a suspend, which the clock omits")
 
     def lasts_to(self, end_ns: int) -> bool:
-        """Whether it may have prolonged a wait that ended then."""
+        """Return whether the pause may have prolonged a wait that ended at `end_ns`."""
         return self.end_ns + PERIOD_S * NS_PER_S > end_ns
 
 
@@ -108,7 +108,7 @@ def pauses_in(gaps: Iterable[Gap]) -> tuple[Pause, ...]:
     found = []
     for gap in gaps:
         late_ns = gap.ended_ns - gap.due_ns
-        # Without the scheduler's account a late beat proves nothing.
+        # Without the scheduler's counters, a late beat proves nothing.
         ready_ns = late_ns if gap.ready_ns is None else gap.ready_ns
         stopped_ns = late_ns - ready_ns - gap.stolen_ns
         if stopped_ns < MIN_PAUSE_S * NS_PER_S:
@@ -135,12 +135,12 @@ NO_TIMES: Times = {}
 
 
 class _Read(BaseModel):
-    """What is read of a summary; what a newer ssdlab adds is kept."""
+    """Base of the summary's models. It keeps fields that a newer ssdlab has added."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - whatever the JSON has there
-        """Return what stands under a key of the JSON.
+        """Return the value of a JSON key.
 
         Raises
         ------
@@ -152,12 +152,11 @@ class _Read(BaseModel):
         return (self.model_extra or {})[key]
 
     def __contains__(self, key: object) -> bool:
-        """Return whether the JSON can have a key."""
         return key in type(self).model_fields or key in (self.model_extra or {})
 
 
 class Side(_Read):
-    """The I/O done in one direction."""
+    """The I/O of one direction."""
 
     requested: int = 0
     ios: int = 0
@@ -216,12 +215,12 @@ class MeanPower(_Read):
 
 
 class Workers(_Read):
-    """Times of the threads."""
+    """Times of the threads that issue I/O."""
 
     busy_ns: int = 0
     """Time with at least one I/O in flight."""
     run_ns: int = 0
-    """CPU time in all."""
+    """Total CPU time."""
     run_queue_wait_ns: int | None = 0
     """Time waiting for a CPU."""
     user_cpu_ns: int = 0
@@ -249,12 +248,12 @@ class MeasuredDrive(_Read):
     write_amplification: Number | None = None
     temperature_c: Number | None = None
     throttle_events: int | None = None
-    """Number of thermal throttle events meanwhile."""
+    """Number of thermal throttle events during the measurement."""
     throttled_to_w: Number | None = None
 
 
 NO_DRIVE = MeasuredDrive()
-"""For a measurement without data on it."""
+"""For a measurement without data on its drive."""
 
 
 class SummaryWarning(_Read):
@@ -266,7 +265,7 @@ class SummaryWarning(_Read):
 
 
 class Around(_Read):
-    """The host meanwhile, as far as not in the environment record."""
+    """Facts about the host during the measurement that are not in the environment record."""
 
     cores: int | None = None
     cpu_busy_share: float | None = None
@@ -274,7 +273,7 @@ class Around(_Read):
 
 
 class Drained(_Read):
-    """I/Os completed after a stop by time: in counts and latencies, but in no rate."""
+    """I/Os that completed after a stop by time. Counts and latencies include them, rates do not."""
 
     ios: int = 0
     bytes: int = 0
@@ -299,7 +298,7 @@ class FirstFailure(_Read):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same, as facts of an error."""
+        """The failed I/O as facts of an error."""
         return {
             "errno": self.errno,
             "operation": self.op,
@@ -312,7 +311,7 @@ class Started(_Read):
     """The start of the measurement."""
 
     monotonic_ns: int
-    """Time on CLOCK_MONOTONIC, the zero of its rows."""
+    """Start on CLOCK_MONOTONIC; times of interval rows count from it."""
 
 
 class Build(_Read):
@@ -327,7 +326,7 @@ class Summary(_Read):
     iops: Number = 0.0
     mb_s: Number = 0.0
     elapsed_s: Number = 0.0
-    """The time for rates: when I/O was issued, without ramp."""
+    """Time that the rates refer to: while I/O was issued, without ramp."""
     total_s: Number | None = None
     drained: Drained | None = None
     read: Side | None = None
@@ -336,7 +335,7 @@ class Summary(_Read):
     flush: Flushes | None = None
     in_flight: Number | None = None
     in_flight_max: int | None = None
-    """Maximum, added up over streams, and over threads of a closed loop: an upper bound."""
+    """Upper bound: the sum of the maxima of streams, and of threads in a closed loop."""
     cpu: Cpu | None = None
     power: MeanPower | None = None
     engine: str | None = None
@@ -351,14 +350,14 @@ class Summary(_Read):
     build: Build | None = None
     started: Started | None = None
     workload: dict[str, Any] | None = None
-    """The workload, for `Workload`, if stored with the figures."""
+    """The workload as JSON of `Workload`, if stored with the figures."""
     host: Around | None = None
     pauses: tuple[Pause, ...] = ()
     """Pauses of ssdlab during the measurement, if stored with the figures."""
     telemetry: StepTelemetry | None = None
     """The drive's telemetry, if stored with the figures."""
     run: str | None = None
-    """Its run folder."""
+    """The run folder, if the measurement was saved."""
 
     def side(self, direction: Direction) -> Side | None:
         """Return the I/O done in a direction; None if none was requested."""
@@ -387,12 +386,12 @@ class Summary(_Read):
 
     @property
     def counted_s(self) -> float:
-        """Seconds for counts and latencies: the measured time and the drain after it."""
+        """Seconds that counts and latencies cover: the measured time and the drain after it."""
         return float(self.elapsed_s) + (0.0 if self.drained is None else self.drained.ns / 1e9)
 
     @property
     def zero_ns(self) -> int:
-        """Start of its rows on CLOCK_MONOTONIC; 0 if not recorded."""
+        """Start of the interval rows on CLOCK_MONOTONIC; 0 if not recorded."""
         return 0 if self.started is None else self.started.monotonic_ns
 
     @property
@@ -402,7 +401,7 @@ class Summary(_Read):
 
     @property
     def transfers(self) -> tuple[Side, ...]:
-        """The existing sides that move data, reads first."""
+        """The sides with reads and writes, if requested, reads first."""
         return tuple(side for side in (self.read, self.write) if side is not None)
 
     def slower(self, key: str) -> Number | None:
@@ -426,7 +425,6 @@ class Summary(_Read):
 
     @property
     def written_bytes(self) -> int:
-        """Bytes written."""
         return 0 if self.write is None else self.write.bytes
 
     @property

@@ -1,7 +1,7 @@
-"""What a drive reports during work: samples every second, readings between steps, and marks.
+"""Reports of a drive during work: samples every second, readings between steps, and marks.
 
-Values that a drive does not report are None. Counters are the drive's own, over its life. `at_ns` is the time
-since the start of the step, on the clock of its interval rows.
+A value that the drive does not report is None. Counters are the drive's own, over its life. `at_ns` is the
+time since the start of the step, on the clock of its interval rows.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from pydantic import Field
 from ssdlab.model.frozen import Stored
 
 PERIOD_S = 1.0
-"""Interval of samples; the first comes one period after the start, so as not to wake the drive early."""
+"""Seconds between samples. The first comes one period after the start, to avoid waking the drive early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample.
+    """One telemetry sample.
 
     Attributes
     ----------
     at_ns
-        Since the start of the step.
+        Time since the start of the step.
     temperature_c, hottest_c
-        Temperature: composite, and of the hottest sensor.
+        Composite temperature, and temperature of the hottest sensor.
     drawn_w
         Mean power since the last sample, if the drive reports it.
     limit_w
-        Power limit due to heat; None: none.
+        Power limit due to heat; None if there is none.
     throttle_events, throttled_s
         Number and total time of thermal throttling.
     media_errors
-        Errors that its error correction could not repair.
+        Errors that the drive's error correction could not repair.
     host_read_bytes, host_written_bytes, nand_written_bytes
         Bytes moved by the host, and programmed to the medium.
     link_retrains, link_mb_s
         Number of link retrains, and throughput of the link.
     cpu_busy_share
-        Busy share of the host's CPUs since the sample before, 0 to 1.
+        Busy share of the host's CPUs since the last sample, 0 to 1.
     """
 
     at_ns: int
@@ -87,7 +87,7 @@ class Mark(Stored):
 
 
 class DriveHealth(Stored):
-    """What a drive reports when queried; None is "not reported". Counters are over its life."""
+    """What a drive reports when queried; None means not reported. Counters are over its life."""
 
     source: Literal["nvme", "ata", "model"]
     failing: tuple[str, ...] = Field(default=(), description="what its critical warning is for, in words")

@@ -33,7 +33,7 @@ SIZE_UNITS: dict[str, int] = {
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGTP", start=1)},
     **{f"{letter}B": 1000**power for power, letter in enumerate("kMGTP", start=1)},
 }
-"""Bytes per unit; written in any case."""
+"""Bytes per unit; users may type a unit in upper or lower case."""
 
 DURATION_UNITS: dict[str, int] = {
     "ns": 1,
@@ -63,7 +63,8 @@ def parse_bytes(text: str | int, *, noun: str = "size") -> int:
     Raises
     ------
     UsageError
-        Not a size, an unknown unit (with the nearest one), or not a whole number of bytes.
+        The text is not a size, its unit is unknown (the nearest unit is named), or it is not a whole number
+        of bytes.
     """
     if isinstance(text, int) and not isinstance(text, bool):
         if text < 0:
@@ -91,7 +92,7 @@ def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fr
     Raises
     ------
     UsageError
-        Not a percentage, or outside 0 to 100 %.
+        The text is not a percentage, or is outside 0 to 100 %.
     """
     text = _short(text, noun)
     match = re.fullmatch(rf"({_NUMBER}|\d+/0*[1-9]\d*)\s*%", text, re.IGNORECASE)
@@ -112,7 +113,7 @@ def parse_duration(text: str | float | Fraction, *, noun: str = "") -> int:
     Raises
     ------
     UsageError
-        Not a duration, negative, or an unknown unit (with the nearest one).
+        The text is not a duration or is negative, or its unit is unknown (the nearest unit is named).
     """
     example = "a duration such as 90s, 10m, 1h30m or 500us"
     if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
@@ -142,7 +143,7 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
     Raises
     ------
     UsageError
-        Not a rate, or not above 0.
+        The text is not a rate, or is not above 0.
     """
     example = "a rate such as 2000, 23.53, 60k or 400/17 (I/Os a second)"
     if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
@@ -168,24 +169,24 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
 
 
 def shown(value: object) -> str:
-    """Return a number for a message; a long one is cut to its ends."""
+    """Return a number for a message, shortened if it is long."""
     if isinstance(value, int) and abs(value) >= 10**NUMBER_CHARACTERS:
         return f"of {value.bit_length()} bits"
     return excerpt(str(value))
 
 
 def _of(noun: str) -> str:
-    """Return the beginning of a sentence about a value: what it is of, where that is more than what it is."""
+    """Return the noun that begins a sentence about a value, with a space; empty without a noun."""
     return f"{noun} " if noun else ""
 
 
 def _short(text: object, noun: str) -> str:
-    """Return a number's text without blanks around it, once it is known to be short.
+    """Return a number's text without surrounding spaces, after checking its length.
 
     Raises
     ------
     UsageError
-        It has more characters than any number needs: what makes a number of it would take for ever.
+        The text is longer than any number needs. Converting it could take very long.
     """
     stripped = str(text).strip()
     if len(stripped) > NUMBER_CHARACTERS:
@@ -296,7 +297,7 @@ def significant(value: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) 
 
 _DIGITS = 3
 SHARE_DIGITS = 8
-"""Maximum digits to distinguish a share from the whole; closer is rounding error."""
+"""Maximum digits to distinguish a share from 100 %; smaller differences are rounding errors."""
 
 
 def share_text(share: float, digits: int = 3) -> str:
@@ -326,7 +327,7 @@ def _scaled(value: float, scales: tuple[tuple[float, str], ...], digits: int = 3
     chosen = scales[0]
     for factor, unit in scales[1:]:
         scaled = abs(value) / factor
-        # Below that nothing is rounded up to 1, and to round takes ten times as long as to compare.
+        # Up to 0.9 nothing is rounded up to 1, and rounding takes ten times as long as comparing.
         if scaled >= 1 or (scaled > 0.9 and float(significant(scaled, digits)) >= 1):
             chosen = (factor, unit)
     return f"{significant(value / chosen[0], digits)}{chosen[1]}"
@@ -406,9 +407,9 @@ def bytes_text(size_bytes: int) -> str:
     return text if short else f"{capacity_text(size_bytes)} ({size_bytes} bytes)"
 
 
-MINUTES_FROM_S = 7200  # hours and minutes
+MINUTES_FROM_S = 7200  # from here on, a time has hours and minutes
 _MILLISECONDS_BELOW_S = 0.1
-"""As digits begin to stand behind zeros: a time of 0.00713 s stood beside latencies of 7.13 ms."""
+"""Shorter times are printed as latencies are: 7.13 ms, not 0.00713 s."""
 
 
 def span_text(duration_s: float, digits: int = 3) -> str:
@@ -425,7 +426,7 @@ def span_text(duration_s: float, digits: int = 3) -> str:
 
 
 def figure_text(value: float | None, unit: str, digits: int = 3) -> str:
-    """Return a headline figure with its unit, to a number of digits; a dash for none.
+    """Return a headline figure with its unit, with `digits` significant digits; a dash for None.
 
     >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(1630, "µs")
     ('64.3k IOPS', '388 µs', '1.63 ms')
@@ -444,7 +445,7 @@ def figure_text(value: float | None, unit: str, digits: int = 3) -> str:
         case "s":
             return span_text(value) if digits == _DIGITS else f"{significant(value, digits)} s"
         case "x":
-            # A multiple that was asked for is exact to a thousandth: 0.5x, not 0.500x.
+            # A requested multiple is exact to a thousandth: 0.5x, not 0.500x.
             return f"{value:.9g}x" if value == round(value, 3) else f"{significant(value, digits)}x"
         case "%":
             return share_text(value / 100, digits)

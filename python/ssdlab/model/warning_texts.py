@@ -13,8 +13,9 @@ Level = Literal["alarm", "note"]
 class Entry:
     """One kind of warning: what is wrong, why it matters, what to do. `{names}` are replaced by facts.
 
-    `advice` is for `ssdlab measure` and may name its options; `in_step` replaces it for a step of a run,
-    whose command has other options; `simulated` replaces it for a simulated drive. Empty: the same.
+    `advice` is for `ssdlab measure` and may name its options. `in_step` replaces it for a step of a run,
+    whose command has other options. `simulated` replaces it for a simulated drive. An empty text replaces
+    nothing.
     """
 
     what: str
@@ -329,5 +330,5 @@ CATALOGUE: dict[str, Entry] = {
 
 
 def level_of(code: str) -> Level:
-    """Return the level of a warning; an unknown one, from a newer ssdlab, is an alarm."""
+    """Return the level of a warning; an unknown warning, from a newer ssdlab, is an alarm."""
     return CATALOGUE[code].level if code in CATALOGUE else "alarm"

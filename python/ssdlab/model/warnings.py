@@ -1,8 +1,7 @@
-"""When each warning about a measurement applies. Warnings are saved with the result.
+"""Decides which warnings apply to a measurement. They are saved with its result.
 
-`judge` is pure: from summary, workload and facts about the host to warnings. An unknown fact raises no
-warning, except `write-cache-unknown`. The thresholds are below with their reasons; the texts are in
-`warning_texts`.
+`judge` is a pure function of summary, workload and facts about the host. An unknown fact raises no warning,
+except `write-cache-unknown`. The thresholds are below with their reasons; the texts are in `warning_texts`.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ RATE_REACHED = 0.995
 """Minimum share of the requested rate: Aerospike ACT's users require 99.5 % in each slice."""
 
 DEPTH_REACHED = 0.95
-"""Minimum share of the requested I/Os in flight on average; start and end cost the rest."""
+"""Minimum share of the requested I/Os in flight on average; the start and end of a run lower the mean."""
 
 DEPTH_HELD = 0.5
-"""The same at the device for less than one I/O in flight, where only times can tell."""
+"""Minimum share at the device if less than one I/O is in flight on average, known only from times."""
 
 CPU_BUSY = 0.9
 """Share of all CPUs' time beyond which threads queue for a CPU: at 90 % load an M/M/1 queue is nine deep."""
@@ -50,7 +49,7 @@ QUEUE_DELAY_OF_P99 = 0.1
 """Mean wait for a CPU, as a share of p99, from which the host is visible in the tail."""
 
 LATE_SHARE = 0.001
-"""Share of I/Os submitted over 1 ms late from which p99.9 is also the host's."""
+"""Share of I/Os submitted over 1 ms late from which the host affects p99.9."""
 
 P99_SAMPLES = 1000
 """Samples needed for p99, with ten beyond it."""
@@ -95,27 +94,15 @@ class Warning:
         return (entry.simulated if simulated else "") or entry.in_step or self.advice
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for a result."""
         return {"code": self.code, "what": self.what, "advice": self.advice, "facts": self.facts}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the warning from `as_dict`'s output."""
         return cls(stored["code"], stored["what"], stored.get("advice", ""), dict(stored.get("facts", {})))
 
 
 def judge(summary: Summary, workload: Workload, around: HostContext) -> list[Warning]:
-    """Return the warnings about a measurement.
-
-    Parameters
-    ----------
-    summary
-        `Measurement.summary()`.
-    workload
-        The requested workload.
-    around
-        Facts about the host.
-    """
+    """Return the warnings about a measurement."""
     found: list[Warning] = []
     for rule in _RULES:
         found.extend(rule(summary, workload, around))
@@ -124,13 +111,13 @@ def judge(summary: Summary, workload: Workload, around: HostContext) -> list[War
 
 def judge_fills(what: str, fills: float) -> list[Warning]:
     """Warn if `what` is steady although only `fills` user capacities were written since the purge."""
-    if fills >= MIN_FILLS - 0.01:  # two, in whole blocks of a span in whole MiB
+    if fills >= MIN_FILLS - 0.01:  # spans are rounded down to whole blocks and MiB
         return []
     return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
 
 
 def judge_pauses(pauses: Sequence[Pause], zero_ns: int) -> list[Warning]:
-    """Warn of pauses since `zero_ns` on their clock."""
+    """Warn of pauses; `zero_ns` is the start of the measurement on CLOCK_MONOTONIC."""
     if not pauses:
         return []
     length_ns, after_ns = sum(each.length_ns for each in pauses), pauses[0].start_ns - zero_ns
@@ -143,7 +130,7 @@ def judge_pauses(pauses: Sequence[Pause], zero_ns: int) -> list[Warning]:
 
 
 def judge_scale(what: str, scale: int) -> list[Warning]:
-    """Warn if the drive is `scale` times smaller than a real one, but `what` is not."""
+    """Warn if the drive is simulated at 1/`scale` of its size; `what` says what this affects."""
     return [Warning.of("scaled-drive", {}, what=what, scale=scale)] if scale > 1 else []
 
 
@@ -212,16 +199,17 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
 
 
 def _own_share(summary: Summary, cores: int) -> float | None:
-    """Return the share of all CPUs' time that the workers themselves used; None where it is not known."""
+    """Return the share of all CPUs' time that the workers themselves used; None if not known."""
     workers = summary.workers
     own_ns = 0 if workers is None else workers.user_cpu_ns + workers.system_cpu_ns
     return own_ns / (summary.elapsed_s * NS_PER_S * cores) if own_ns and summary.elapsed_s else None
 
 
 def _drained(summary: Summary, workload: Workload) -> float:
-    """Return the measured time as a share of that in which I/O was issued; 1 where no time ends it.
+    """Return the measured time divided by the time in which I/O was issued; 1 without a stop by time.
 
-    It is longer where nothing completed before the stop, and a drain is no missing depth.
+    The measured time is longer if no I/O completed before the stop. This drain must not count as missing
+    depth.
     """
     times = [stream.stop.time_ns for stream in workload.streams]
     issued_ns = max((each for each in times if each is not None), default=None)
@@ -233,7 +221,7 @@ def _drained(summary: Summary, workload: Workload) -> float:
 def _in_host(summary: Summary) -> float:
     """Return how many of the I/Os in flight were in the host on average.
 
-    By Little's law: their time on a CPU and in wait for one, times their rate.
+    By Little's law: the rate of I/Os times their CPU time and wait for a CPU.
     """
     done = summary.ios
     if not done or not summary.elapsed_s:
@@ -244,7 +232,7 @@ def _in_host(summary: Summary) -> float:
 
 
 def _min_iops(requested: float, summary: Summary, workload: Workload) -> float:
-    """Return the rate that must be reached; random arrivals vary by the root of their number."""
+    """Return the rate that must be reached; random arrivals vary by the square root of their number."""
     due = max(requested * summary.elapsed_s, 1.0)
     drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
     slack = max(1 - RATE_REACHED, 4 / math.sqrt(due) if drawn else 1 / due)
@@ -377,7 +365,7 @@ _RULES: tuple[Rule, ...] = (
 def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str, str]]:
     """Return the I/Os in flight, as number and words: requested by a closed loop, or counted in an open one.
 
-    An open loop has threads to spare, so their number does not tell how many I/Os were in flight.
+    An open loop has spare threads, so their number does not tell how many I/Os were in flight.
     """
     if all(isinstance(stream.arrival, Closed | Pulses) for stream in workload.streams):
         asked = sum(stream.in_flight for stream in workload.streams)
@@ -408,7 +396,7 @@ _NAMED = 3
 
 
 def judge_telemetry(telemetry: StepTelemetry | None, known: Collection[str] = ()) -> list[Warning]:
-    """Return a warning for each kind of mark.
+    """Return a warning for each kind of telemetry mark.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The one definition of a workload, for commands, methods, journal and report.
 
-A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
-SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
+A `Workload` is frozen, serialisable and seeded, and independent of the drive. Names and bounds are those of
+fio and SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
 ``"zipf:1.1"``, ``"0..25%"``) is accepted everywhere and converted to exact numbers at once.
 `Workload.resolve` maps the workload onto a drive of a given capacity and returns the JSON for the native
 runner, which refuses unknown fields.
@@ -78,7 +78,7 @@ def _blocks(value: object) -> object:
 
 
 def _weighted(parts: list[str]) -> str:
-    """Return sizes with equal weights where they have none."""
+    """Return sizes, with equal weights for those that have none."""
     equal = 100 // len(parts) or 1
     return ",".join(part if ":" in part else f"{part.strip()}:{equal}" for part in parts)
 
@@ -114,7 +114,7 @@ __all__ = [
 ]
 
 _SIDES = ("sequential", "uniform", "stepped", "zipf", "bands")
-"""Kinds of patterns that reads and writes can have apart."""
+"""Kinds of patterns that reads and writes of one stream can have separately."""
 MAX_WORKERS = 4096
 MAX_DEPTH = 32_768
 
@@ -133,7 +133,7 @@ class Ratio(Frozen):
 
 
 class RecordedOps(Frozen):
-    """The counts of a recording's operations, which are in its records."""
+    """The numbers of operations in a recording; its records hold the operations themselves."""
 
     reads: int = Field(ge=0, description="reads")
     writes: int = Field(ge=0, description="writes")
@@ -167,7 +167,7 @@ def _ops(value: object) -> object:
 
 
 def _kind_of_ops(value: object) -> str:
-    """Say which of the four a value means; what is none of them is rejected by `Mix`."""
+    """Return which of the four kinds of operations a value is; `Mix` rejects a value that is none of them."""
     if isinstance(value, str):
         return "trim"
     fields = value if isinstance(value, dict) else ()
@@ -188,7 +188,7 @@ AnyOps = Annotated[
 
 
 def parse_cpus(value: object) -> object:
-    """Return the CPUs of a kernel-style list such as ``0-3,8``; other values pass."""
+    """Parse a kernel-style list of CPUs such as ``0-3,8``; return other values unchanged."""
     if not isinstance(value, str):
         return value
     cpus: list[int] = []
@@ -216,7 +216,7 @@ def flush_words(call: Flush, every: int) -> str:
 
 
 def _as_ever(flush: Flush) -> bool:
-    """Whether it is what the streams of older records have, which do not name it."""
+    """Return whether to omit the call from a stored record: older records lack it and mean fdatasync."""
     return flush == "fdatasync"
 
 
@@ -312,12 +312,11 @@ class Stream(Frozen):
 
     @property
     def largest_block_bytes(self) -> int:
-        """The largest of all block sizes."""
         return max(block.bytes for block in self.blocks)
 
     @property
     def unit_bytes(self) -> int:
-        """Unit of a span in percent: the smallest block of reads and writes."""
+        """Unit of a span in percent: the least common multiple of the smallest blocks of reads and writes."""
         sides = (self.block, self.write_block or self.block)
         return lcm(*(min(block.bytes for block in side) for side in sides))
 
@@ -326,13 +325,13 @@ class Stream(Frozen):
         unit = self.unit_bytes
         if self.direct:
             return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
-        # Through the page cache any place will do: the whole blocks within the span.
+        # Through the page cache any offset is possible: use the whole blocks within the span.
         start, length = self.span.resolve(capacity_bytes, 1, 1)
         first = -(-start // unit) * unit
         return first, max(0, start + length - first) // unit * unit
 
     def places(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[tuple[int, int], ...]:
-        """Return start and length in bytes of the parts of its span with I/O."""
+        """Return start and length in bytes of the parts of the span that get I/O."""
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
         if self.pattern.kind == "segments":
             return self.pattern.places_from(start)
@@ -480,7 +479,7 @@ class Stream(Frozen):
         largest = self.largest_block_bytes
         if length < largest:
             raise UsageError(
-                # A span in percent is rounded down to whole blocks: its length of 0 would say nothing.
+                # A span in percent is rounded down to whole blocks: a length of 0 would not help.
                 f"the span{f' of {units.bytes_text(length)}' if length else ''} is too small for a block of "
                 f"{units.bytes_text(largest)}",
                 "use a larger span, a larger drive or smaller blocks",
@@ -545,7 +544,7 @@ class Workload(Frozen):
         Raises
         ------
         UsageError
-            A block or span that the drive cannot address, or beyond its end.
+            The drive cannot address a block or the span, or the span ends beyond the drive.
         """
         streams = [stream._resolved(capacity_bytes, logical_block_bytes) for stream in self.streams]
         return json.dumps({**self.model_dump(mode="json", exclude={"streams"}), "streams": streams})
@@ -570,12 +569,12 @@ _SHORTEST_ROW_NS = 100_000_000
 
 
 def row_ns(time_ns: int) -> int:
-    """Return the row length for a measurement's duration: short enough to see variation."""
+    """Return the length of an interval for a measurement of `time_ns`: short enough to see variation."""
     return min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
 
 
 FILL_BLOCK_BYTES = 128 * 1024
-"""SNIA's block for sequential preconditioning."""
+"""SNIA's block size for sequential preconditioning."""
 
 
 def fill_stream(
@@ -591,19 +590,19 @@ def fill_stream(
         engine="sync" if depth == 1 else "uring",
         stop=stop,
     )
-    # One without a span of its own gets the lab's, which knows the limit.
+    # Without a span here, the lab sets its own, which respects a limit of the usable part.
     return stream if span is None else stream.model_copy(update={"span": span})
 
 
 def fill_workloads(capacity_bytes: int, seed: int) -> tuple[Workload, ...]:
     """Return workloads for one sequential pass of incompressible writes over every byte of a drive.
 
-    A remainder after the last whole block is written last. Written in parallel it would come early, and
-    misalign all later blocks to flash pages.
+    The remainder after the last whole block is written last. In parallel it would be written early, and all
+    later blocks would be misaligned to flash pages.
     """
     whole = capacity_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
     rest = capacity_bytes - whole
-    # The greatest power of two that divides the rest is a multiple of the logical block, as the rest is.
+    # The greatest power of two that divides the rest is a multiple of the logical block, like the rest.
     parts = [("fill", 0, whole, FILL_BLOCK_BYTES), ("rest", whole, rest, rest & -rest)]
     streams = (
         fill_stream(block_bytes, Stop(span_once=True), name=name, span=Span(start=start, length=length))

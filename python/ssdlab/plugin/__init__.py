@@ -1,9 +1,9 @@
-"""The public path for methods of other packages: all that such a method, its result and its page need.
+"""Public interface for method packages: everything that a method, its result and its page need.
 
     >>> from ssdlab.plugin import Method, Params, PointsResult, param
 
-What is here keeps its name and its meaning from one version to the next; whatever else ssdlab consists of may
-move at any time. `docs/writing-a-method.md` shows a whole method.
+The names in this module keep their meaning from one version to the next. Any other module of ssdlab may
+change at any time. `docs/writing-a-method.md` shows a whole method.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def _places() -> dict[str, tuple[str, str]]:
-    """Return module and name of all that is public, as the stub beside this file lists it."""
+    """Return module and original name of each public name, as listed in the stub beside this file."""
     listed = ast.parse(Path(__file__).with_suffix(".pyi").read_text()).body
     return {
         alias.asname or alias.name: (node.module or "", alias.name)
@@ -29,7 +29,7 @@ __all__ = tuple(_PLACES)
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for, and nothing else: a result is read without the page."""
+    """Import a name on first use, so that reading a result does not import the page."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, own = _PLACES[name]
@@ -42,5 +42,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return what is public."""
     return sorted(_PLACES)

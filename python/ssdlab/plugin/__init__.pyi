@@ -1,4 +1,4 @@
-"""What `ssdlab.plugin` has, and from where: the one list of it."""
+"""The public names of `ssdlab.plugin`, with the modules that define them; the only such list."""
 
 from ssdlab.drives.simulated.drive import commands_held as commands_held
 from ssdlab.drives.spare import usable_bytes as usable_bytes

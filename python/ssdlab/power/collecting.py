@@ -1,7 +1,7 @@
-"""Reads a meter during a run, in its own thread; fast samples are averaged.
+"""Collects the samples of a power meter in a background thread during a run.
 
-Streams faster than `KEPT_HZ` are kept as means over equal bins. Beyond `MAX_KEPT` bins in a step their width
-doubles, which bounds the memory.
+Samples of a meter faster than `KEPT_HZ` are averaged over bins of equal width. If a step has more than
+`MAX_KEPT` bins, their width doubles, which bounds the memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
 
 class Bins:
-    """Means over bins of equal width, each dated at its middle; empty bins are left out.
+    """Averages samples over bins of equal width; each bin is dated at its middle.
 
-    Parameters
-    ----------
-    width_ns
-        Width of a bin.
+    Empty bins are left out.
     """
 
     def __init__(self, width_ns: int) -> None:
@@ -38,7 +35,10 @@ class Bins:
         self._count = 0
 
     def put(self, time_ns: Array, watts: Array) -> tuple[Array, Array]:
-        """Add samples in order, shape (n,) and (n, rails), and return the newly completed bins."""
+        """Add samples in time order, and return the bins that they complete.
+
+        Times have shape (n,), power values (n, rails).
+        """
         if not len(time_ns):
             return time_ns, watts
         numbers = time_ns // self.width_ns
@@ -60,7 +60,7 @@ class Bins:
 
 
 def halved(time_ns: Array, watts: Array) -> tuple[Array, Array]:
-    """Merge pairs of bins into bins of twice the width; an odd one at the end is left out."""
+    """Merge each pair of bins into one of twice the width; an unpaired last bin is dropped."""
     pairs = len(time_ns) // 2
     times = time_ns[: 2 * pairs].reshape(pairs, 2)
     return times[:, 0] + (times[:, 1] - times[:, 0]) // 2, watts[: 2 * pairs].reshape(pairs, 2, -1).mean(
@@ -69,34 +69,33 @@ def halved(time_ns: Array, watts: Array) -> tuple[Array, Array]:
 
 
 KEPT_HZ = 100.0
-"""Kept samples a second: enough for load steps and bursts of 100 ms, 2 MB an hour per rail."""
+"""Samples kept per second. They resolve load steps and bursts of 100 ms, and take 2 MB an hour per rail."""
 MAX_KEPT = 1 << 20
-"""Samples of one step; at 100 Hz three hours."""
+"""Maximum number of samples kept for one step: three hours at 100 Hz."""
 _WAIT_S = 0.2
-"""For a stream, before it is asked whether the run is over."""
+"""How long a read may block before the thread checks whether the run is over."""
 SILENT_S = 5.0
-"""A meter silent for this long is gone."""
+"""A meter that sends nothing for this long counts as disconnected."""
 
 
 def hangs(use: str) -> HostError:
-    """Return the error of a meter whose reading does not finish."""
     return silent(use, f"a reading did not finish within {SILENT_S:g} s")
 
 
 def read_once(meter: Meter) -> Samples:
-    """Return a meter's present reading.
+    """Read a meter once, waiting for at most `SILENT_S`.
 
     Raises
     ------
     HostError
-        The reading does not finish.
+        The reading does not finish in time.
     """
     found: list[Samples | Exception] = []
 
     def read() -> None:
         try:
             found.append(meter.read(1.0))
-        except Exception as error:  # raised below, where it is asked for
+        except Exception as error:  # raised below, in the caller's thread
             found.append(error)
 
     reading = threading.Thread(target=read, daemon=True)
@@ -110,12 +109,12 @@ def read_once(meter: Meter) -> Samples:
 
 
 class Collector(Closing):
-    """Collects a meter's samples from now until `close`.
+    """Collects a meter's samples in a thread, from construction until `close`.
 
     Parameters
     ----------
     meter
-        Open; it is closed with this.
+        An open meter, which `close` closes as well.
     """
 
     def __init__(self, meter: Meter) -> None:
@@ -141,18 +140,17 @@ class Collector(Closing):
 
     @property
     def period_ns(self) -> int:
-        """Time between two samples that are kept."""
+        """Time between two kept samples, before any widening of the bins."""
         return round(1e9 / min(self.info.rate_hz, KEPT_HZ))
 
     @property
     def drift_ppm(self) -> float:
-        """Drift of the meter's clock against the host's, so far."""
         return self._meter.drift_ppm
 
     def trace(self, start_ns: int, end_ns: int) -> PowerTrace:
         """Return the samples between two times of CLOCK_MONOTONIC.
 
-        Waits for the sample after the end, at most two periods and `_WAIT_S`.
+        The call waits for a sample after `end_ns`, for at most two periods and `_WAIT_S`.
         """
         limit = time.monotonic() + 2 * self.period_ns / 1e9 + _WAIT_S
         with self._news:
@@ -163,7 +161,7 @@ class Collector(Closing):
         return PowerTrace.of_points(times, watts).window(start_ns, end_ns)
 
     def forget(self, before_ns: int) -> None:
-        """Discard samples before a time, except the last two."""
+        """Discard samples before a time, except the last two of them."""
         with self._news:
             times, watts = self._all()
             first = max(int(np.searchsorted(times, before_ns)) - 2, 0)
@@ -171,10 +169,10 @@ class Collector(Closing):
             self._count = len(times) - first
 
     def close(self) -> None:
-        """End the thread and close the meter; errors do not affect the samples."""
+        """Stop the thread and close the meter; an error is kept in `died`, not raised."""
         self._ended.set()
         self._thread.join(SILENT_S)
-        if self._thread.is_alive():  # what hangs in a reading cannot be closed either
+        if self._thread.is_alive():  # a meter that hangs in a reading cannot be closed either
             self.died = self.died or hangs(self.info.use)
             return
         try:
@@ -202,7 +200,7 @@ class Collector(Closing):
                 self._news.notify_all()
 
     def _poll(self) -> None:
-        """Ask at a fixed rate; what was late is not made up for."""
+        """Read at a fixed rate; readings missed because of a late one are not made up for."""
         period = 1 / self.info.rate_hz
         due = time.monotonic()
         while not self._ended.wait(max(due - time.monotonic(), 0)):
@@ -236,9 +234,10 @@ class Collector(Closing):
             self._news.notify_all()
 
     def _following(self, times: Array, watts: Array) -> tuple[Array, Array]:
-        """Leave out what is no later than what was read before.
+        """Leave out samples that are not later than an earlier sample.
 
-        Of a stream that is no disorder: the way to it was found to be shorter, so what comes is earlier.
+        Only polled meters count them as disordered. A stream's clock offset shrinks when a shorter transfer
+        delay is found, so its next samples may get earlier times.
         """
         if not len(times):
             return times, watts
@@ -249,7 +248,7 @@ class Collector(Closing):
         return (times, watts) if kept.all() else (times[kept], watts[kept])
 
     def _widen(self) -> None:
-        """Keep half as many samples of twice the width, from now on too."""
+        """Double the width of the bins, for kept samples and for later ones."""
         times, watts = self._all()
         width_ns = self._bins.width_ns if self._bins is not None else int(np.median(np.diff(times)))
         self._bins = Bins(2 * width_ns)

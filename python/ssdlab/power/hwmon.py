@@ -1,9 +1,9 @@
-"""Meters behind the kernel's hwmon: INA2xx and their like on a riser or in a cable.
+"""Power meters behind the kernel's hwmon: INA2xx and similar chips on a riser or in a cable.
 
 Source: Documentation/hwmon/sysfs-interface in the kernel: `powerN_input` in microwatts, `currN_input` in mA,
 `inN_input` in mV, `*_label`, `update_interval` in ms. Sensors inside drives (`nvme`, `drivetemp`) are never
-read, as that sends a command to the drive. Chips that measure the host (CPU, power supply, battery) are
-refused.
+read, because reading them sends a command to the drive. Chips that measure the host (CPU, power supply,
+battery) are refused.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 _INSIDE_DRIVES = frozenset({"nvme", "drivetemp"})
 _IN_A_CABLE = re.compile(r"(ina\d+|isl28022|ltc29\d\d|ltc42\d\d|max3440\d|lm25066|adm12\d\d|pac19\d\d)\w*")
-"""Chips that are put into one supply. Others sit in a board, and may meter anything of the host."""
+"""Chips that are built into a supply cable. Other chips sit on a board and may measure any part of the
+host."""
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip with one or more rails: folder, driver name, and readers of its rails in W."""
+    """A hwmon chip: its sysfs folder, its driver's name, and a function for each rail that reads W."""
 
     folder: Path
     name: str
@@ -39,12 +40,10 @@ class Chip:
 
     @property
     def in_a_cable(self) -> bool:
-        """Whether it can be in a drive's supply."""
         return _IN_A_CABLE.fullmatch(self.name) is not None
 
     @property
     def rate_hz(self) -> float:
-        """Its update rate, at most `POLL_HZ`."""
         interval_ms = number(self.folder / "update_interval")
         return min(POLL_HZ, 1e3 / interval_ms) if interval_ms else POLL_HZ
 
@@ -61,7 +60,7 @@ def chips(files: HostFiles) -> Iterator[Chip]:
 
 
 def _rails(folder: Path) -> dict[str, Callable[[], float]]:
-    """Return what reads each rail: its power where the chip works that out, else volts by amperes."""
+    """Return a reader for each rail: the chip's power value, or else voltage times current."""
     inside = names(folder)
     found: dict[str, Callable[[], float]] = {}
     powers = [each[:-6] for each in inside if re.fullmatch(r"power\d+_input", each)]
@@ -70,7 +69,7 @@ def _rails(folder: Path) -> dict[str, Callable[[], float]]:
     if powers:
         return found
     for current in (each[:-6] for each in inside if re.fullmatch(r"curr\d+_input", each)):
-        volts = f"in{current.removeprefix('curr')}_input"  # so has INA3221; its in4 to in6 are of shunts
+        volts = f"in{current.removeprefix('curr')}_input"  # as on INA3221; its in4 to in6 are shunt voltages
         if volts in inside:
             rail = text(folder / f"{current}_label") or current
             found[rail] = _product(_reader(folder / volts, 1e-3), _reader(folder / f"{current}_input", 1e-3))
@@ -89,21 +88,21 @@ def _product(volts: Callable[[], float], amperes: Callable[[], float]) -> Callab
 
 
 class HwmonMeter(Polled):
-    """A hwmon chip, polled `POLL_HZ` times a second.
+    """A hwmon chip, polled at the user's rate, or else at its update rate up to `POLL_HZ`.
 
     Parameters
     ----------
     text
         ``hwmon:`` and the driver's name (`ina226`) or the folder's (`hwmon3`).
     files
-        The host.
+        Sysfs to read; by default this host's.
 
     Raises
     ------
     UsageError
         There is no such chip, or several.
     Refused
-        It measures the host, not a drive.
+        The chip measures the host, not a drive.
     """
 
     def __init__(self, text: MeterText, files: HostFiles | None = None) -> None:
@@ -115,7 +114,7 @@ class HwmonMeter(Polled):
         self.describe(text, f"{chip.name} ({chip.folder.name})", rails, text.rate or chip.rate_hz)
 
     def read(self, timeout_s: float) -> Samples:
-        """Read each rail once."""
+        """Read each rail once; the time is the middle of the reading."""
         del timeout_s
         began = time.monotonic_ns()
         try:
@@ -125,7 +124,7 @@ class HwmonMeter(Polled):
         return Samples(np.array([(began + time.monotonic_ns()) // 2]), np.array([watts]))
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: no file stays open."""
 
 
 def _chip(text: MeterText, files: HostFiles) -> Chip:

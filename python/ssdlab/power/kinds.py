@@ -1,4 +1,4 @@
-"""The kinds of meters: how each is opened, and the meters found on this host."""
+"""The kinds of power meters: how each is opened, and which meters this host has."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ KINDS = {
         "a Quarch module, through its server QIS: quarch:10.0.0.8:9722",
     ),
 }
-"""Kinds read during a run: their class, and their description in a list."""
+"""Kinds that are read during a run: the class that opens the meter, and its description in lists."""
 RECORDED = {"csv": "a recording by any other meter, given after the steps: csv:FILE"}
-"""Kinds read after the run."""
+"""Kinds that another program records, and that are read after the run."""
 OF_THE_DRIVE = {"nvme": "the drive's own power reading, once a second, if its SMART log has one: nvme:smart"}
-"""Kinds from a drive's telemetry."""
+"""Kinds that use the drive's own telemetry."""
 NOT_TRIED = {"joulescope": "not tested: its driver needs the instrument; give its recording as csv:FILE"}
-"""Known meters that are not supported, as their hardware was not available for tests."""
+"""Known meters without support, because no instrument was available for tests."""
 OF_THE_HOST = {
     "rapl": "RAPL measures the processor",
     "ipmi": "a BMC measures the whole host",
@@ -43,26 +43,31 @@ OF_THE_HOST = {
     "shelly": "a plug measures the whole host",
     "tasmota": "a plug measures the whole host",
 }
-"""Meters of the host, which do not measure a drive."""
+"""Meters of the whole host or of its processor, which are refused."""
 GROUP = "ssdlab.meters"
-"""Entry point group of packages with a meter: its kind, and the class that opens it."""
+"""Entry point group for meters of other packages: the name is the kind, the object opens the meter."""
 _KIND = re.compile(r"[a-z0-9]{1,40}")
 
 
 def kinds_of_others() -> dict[str, EntryPoint]:
-    """Return the kinds of other packages, without importing them or overriding ours."""
+    """Return the meter kinds of other installed packages, without importing the packages.
+
+    A package cannot replace a kind of ssdlab. If two packages have the same kind, the first by name counts.
+    """
     ours = {*KINDS, *RECORDED, *OF_THE_DRIVE, *NOT_TRIED, *OF_THE_HOST, "none"}
     found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, package_of(entry)), reverse=True)
     return {entry.name: entry for entry in found if entry.name not in ours and _KIND.fullmatch(entry.name)}
 
 
 def package_of(entry: EntryPoint) -> str:
-    """Return name and version of an entry point's package."""
     return "unknown" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
 
 
 def described_kinds() -> dict[str, str]:
-    """Return every kind with its description; packages' kinds after ours."""
+    """Return the description of every kind, ssdlab's own kinds first.
+
+    A package's kind that cannot be used is listed with the reason.
+    """
     found = {kind: words for kind, (_, words) in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
     used = {kind: package_of(entry) for kind, entry in kinds_of_others().items()}
     for kind, package in sorted((entry.name, package_of(entry)) for entry in entry_points(group=GROUP)):
@@ -77,14 +82,14 @@ def described_kinds() -> dict[str, str]:
 
 
 def check_kind(text: MeterText) -> None:
-    """Refuse what is not a meter of a drive.
+    """Check that ssdlab can measure a drive's power with this kind of meter.
 
     Raises
     ------
     UsageError
-        There is no such kind.
+        The kind is unknown, or an option does not suit it.
     Refused
-        It measures the host.
+        The meter measures the host, or this version does not support it.
     """
     if text.kind in OF_THE_HOST:
         raise Refused(
@@ -109,14 +114,14 @@ def check_kind(text: MeterText) -> None:
 
 
 def open_meter(text: MeterText) -> Meter:
-    """Open a live meter.
+    """Open a meter that is read during the run.
 
     Raises
     ------
     UsageError, Refused
-        There is none of that kind and name, or it does not measure a drive.
+        There is no meter of that kind and name, or it does not measure a drive.
     HostError
-        It does not answer, or its package failed.
+        The meter does not answer, or its package failed.
     """
     check_kind(text)
     if text.kind in kinds_of_others():
@@ -130,7 +135,7 @@ def open_meter(text: MeterText) -> Meter:
 
 
 def found_here(files: HostFiles | None = None) -> tuple[str, ...]:
-    """Return the text of every meter found on this host, without network meters."""
+    """Return ``hwmon:FOLDER`` for each suitable chip of this host; networks are not searched for meters."""
     from ssdlab.power.hwmon import chips
 
     return tuple(f"hwmon:{chip.folder.name}" for chip in chips(files or HostFiles()) if chip.in_a_cable)

@@ -1,4 +1,4 @@
-"""A connection over TCP to an instrument that speaks in lines of text, and a meter's own clock."""
+"""A TCP connection to an instrument with a line protocol, and a mapping of the instrument's clock."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
 
 ANSWER_S = 2.0
-"""Timeout for an answer: integrating over 0.1 s, or a network, takes far less."""
+"""Timeout for an answer. Integrating over 0.1 s takes far less, and so does a network."""
 _MAX_BYTES = 1 << 24
-"""Of one answer; a quarter of an hour of text at 100 kS/s is never asked for at once."""
+"""Maximum size of one answer. A larger one has lost its line end."""
 
 
 def address(text: MeterText, port: int) -> tuple[str, int]:
@@ -27,7 +27,7 @@ def address(text: MeterText, port: int) -> tuple[str, int]:
     Raises
     ------
     UsageError
-        It is not an address.
+        The text has no valid host and port.
     """
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]/]+))(?::(\d{1,5}))?", text.place)
     if found is None or not 0 < (number := int(found[3] or port)) < 65536:
@@ -36,16 +36,16 @@ def address(text: MeterText, port: int) -> tuple[str, int]:
 
 
 class Lines(Closing):
-    """A connection; its errors are `HostError`s that name the meter.
+    """A TCP connection to an instrument; its errors are `HostError`s that name the meter.
 
     Parameters
     ----------
     use
-        The meter, for errors.
+        The meter as given by the user, for errors.
     place
         Host and port.
     end
-        End of each sent line.
+        Line end to append to each sent line.
     """
 
     def __init__(self, use: str, place: tuple[str, int], end: bytes) -> None:
@@ -58,14 +58,13 @@ class Lines(Closing):
             raise silent(use, error.strerror or str(error)) from error
 
     def send(self, line: str) -> None:
-        """Send a line."""
         try:
             self._socket.sendall(line.encode() + self._end)
         except OSError as error:
             raise silent(self._use, error.strerror or str(error)) from error
 
     def until(self, mark: bytes, seconds: float = ANSWER_S) -> bytes:
-        """Return the input up to a mark; the rest is kept for the next call.
+        """Return the input up to a mark; later input is kept for the next call.
 
         Raises
         ------
@@ -95,18 +94,18 @@ class Lines(Closing):
         self._held += part
 
     def close(self) -> None:
-        """Close the connection."""
         self._socket.close()
 
 
 _BLOCKS = 64
-"""Blocks that the least delay is taken over; at ten a second a clock that is 100 ppm off moves 0.64 ms."""
+"""Number of blocks over which the minimum delay is taken. At ten a second, a clock that is 100 ppm off moves
+0.64 ms in that time."""
 
 
 class DeviceClock:
-    """Maps times of a meter's clock to CLOCK_MONOTONIC, by the arrival of each block of samples.
+    """Maps times of a meter's clock to CLOCK_MONOTONIC, by the arrival time of each block of samples.
 
-    The minimum network delay remains, about 0.1 ms on a wire.
+    The smallest network delay cannot be told from an offset and stays in the result, about 0.1 ms on a cable.
     """
 
     def __init__(self) -> None:
@@ -117,7 +116,11 @@ class DeviceClock:
         """Drift against the host's clock over all blocks so far; 0 before `_BLOCKS` blocks."""
 
     def put(self, latest_ns: int, came_ns: int) -> int:
-        """Add a block by the time of its last sample and its arrival; return the offset to add."""
+        """Note when a block arrived, and return the offset in ns to add to its times.
+
+        `latest_ns` is the time of the block's last sample by the meter's clock, `came_ns` its arrival by the
+        host's.
+        """
         self._delays.append(came_ns - latest_ns)
         self._offset_ns = min(self._delays)
         if len(self._delays) == _BLOCKS:

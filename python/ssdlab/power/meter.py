@@ -1,7 +1,7 @@
-"""The interface of a power meter: its description, samples on the host's clock, and closing.
+"""The interface of power meters: description, samples on the host's clock, and closing.
 
-A meter of another package is behind `MeterOfAPackage`, which reports failures and invalid samples as that
-package's.
+`MeterOfAPackage` wraps a meter of another package, and names that package when the meter fails or gives
+invalid samples.
 """
 
 from __future__ import annotations
@@ -31,34 +31,35 @@ if TYPE_CHECKING:
 
 
 MAX_DRIFT_PPM = 500.0
-"""Five times a cheap quartz: beyond it, the sample rate is not reliable either."""
+"""Maximum clock drift, five times that of a cheap quartz. Beyond it, the sample rate is unreliable too."""
 _EVER = -(1 << 62)
 POLL_HZ = 10.0
-"""Readings a second of polled meters: at most half a per cent of a core, enough for windows of 1 s."""
+"""Readings per second of a polled meter. They take at most half a per cent of a core, and suffice for windows
+of 1 s."""
 
 
 @dataclass(frozen=True)
 class MeterInfo:
-    """What a meter is.
+    """The description of a power meter.
 
     Attributes
     ----------
     use
         Kind and place, as in ``--meter``.
     name
-        Its own name.
+        Name of the instrument, such as maker and model.
     rails
-        Measured supplies of the drive; their sum is the drive's power.
+        Measured supplies of the drive; the drive's power is their sum.
     rate_hz
-        Samples a second.
+        Samples per second.
     streamed
-        It streams samples; else it is polled.
+        Whether the meter streams samples; otherwise it is polled.
     accuracy, offset_w
         Error as a share of the reading, plus a constant error in W; None: unknown.
     calibrated
         Day of the last calibration; None: unknown.
     bound_ns
-        Maximum offset of its clock from the run's.
+        Maximum offset between the meter's clock and the run's.
     """
 
     use: str
@@ -72,12 +73,12 @@ class MeterInfo:
     bound_ns: int = 0
 
     def as_described(self, text: MeterText, today: datetime.date | None = None) -> Self:
-        """Return it with its owner's statements.
+        """Return the description with the calibration date, accuracy and offset that the user states.
 
         Raises
         ------
         Refused
-            It was calibrated in the future.
+            The calibration date is in the future.
         """
         calibrated = text.calibrated or self.calibrated
         if calibrated is not None and calibrated > (today or datetime.date.today()):
@@ -94,13 +95,13 @@ class MeterInfo:
         )
 
     def error_w(self, mean_w: float) -> float | None:
-        """Return the meter's error of a mean, in W; None if unknown."""
+        """Return the error of a mean power, in W; None: unknown."""
         if self.accuracy is None:
             return None
         return self.accuracy * mean_w + (self.offset_w or 0.0)
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """Return it for a manifest."""
+        """Return the description as a manifest stores it (`environment.meter`)."""
         return {
             "use": self.use,
             "name": self.name,
@@ -114,68 +115,66 @@ class MeterInfo:
 
 
 class Samples(NamedTuple):
-    """Samples received together: times in ns of CLOCK_MONOTONIC, shape (n,), and W, shape (n, rails)."""
+    """Samples from one read: times in ns of CLOCK_MONOTONIC, shape (n,), and W, shape (n, rails)."""
 
     time_ns: Array
     watts: Array
     lost: int = 0
-    """Number of samples dropped by the meter or its connection since the last ones."""
+    """Number of samples that the meter or its connection dropped since the previous read."""
     disordered: int = 0
-    """Number of samples not later than an earlier one by the meter's clock, which were left out."""
+    """Number of samples left out because, by the meter's clock, they were not later than an earlier one."""
 
 
 def in_order(time_ns: Array, after_ns: int | None) -> Array:
-    """Return which times, shape (n,), are later than a given one and all before them."""
+    """Return a mask of the times that are later than `after_ns` and all times before them; shape (n,)."""
     before = np.maximum.accumulate(np.concatenate([[_EVER if after_ns is None else after_ns], time_ns]))
     found: Array = time_ns > before[:-1]
     return found
 
 
 class Meter(Protocol):
-    """An open meter. It raises `HostError` if it no longer answers."""
+    """An open power meter. Its calls raise `HostError` when it no longer answers."""
 
     @property
-    def info(self) -> MeterInfo:
-        """Its description."""
+    def info(self) -> MeterInfo: ...
 
     @property
     def drift_ppm(self) -> float:
-        """Drift of its clock against the host's so far, which is corrected in its samples."""
+        """Drift of the meter's clock against the host's so far; times of samples are already corrected."""
 
     def read(self, timeout_s: float) -> Samples:
-        """Return its present samples; a streaming meter waits for them at most that time."""
+        """Return the available samples; a streaming meter waits for them for at most `timeout_s`."""
 
     def close(self) -> None:
-        """Restore and close it."""
+        """Restore the meter's settings and close it."""
 
 
 class Polled(Closing):
-    """A polled meter: the host dates each reading, so there is no drift."""
+    """Base class of polled meters. The host dates each reading, so there is no clock drift."""
 
     drift_ppm = 0.0
     _info: MeterInfo
 
     @property
     def info(self) -> MeterInfo:
-        """Its description."""
         return self._info
 
     def describe(self, text: MeterText, name: str, rails: tuple[str, ...], rate_hz: float) -> None:
-        """Store its description; a reading's time error is at most one interval."""
+        """Store the meter's description; the time error of a reading is at most one interval."""
         bound_ns = round(1e9 / rate_hz)
         info = MeterInfo(use=text.use, name=name, rails=rails, rate_hz=rate_hz, bound_ns=bound_ns)
         self._info = info.as_described(text)
 
 
 def chosen_rails(text: MeterText, offered: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the indexes of the drive's rails among a meter's rails.
+    """Return the indexes of the rails that the user chose among those of a meter; by default of all.
 
     Raises
     ------
     UsageError
-        It has no rail of that name.
+        The meter lacks a chosen rail.
     Refused
-        It measures nothing.
+        The meter has no rails.
     """
     if not offered:
         raise Refused(
@@ -188,7 +187,7 @@ def chosen_rails(text: MeterText, offered: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def silent(use: str, why: str) -> HostError:
-    """Return the error of a meter that does not answer."""
+    """Return the error for a meter that does not answer."""
     return HostError(
         f"the meter {use} does not answer: {why}",
         "check that it is on and connected; ssdlab meters lists the meters found",
@@ -198,16 +197,16 @@ def silent(use: str, why: str) -> HostError:
 
 _OURS = Path(__file__).parents[1]
 _OFF_S = 60.0
-"""A clock so far off is another one: samples that late would be of a step before."""
+"""Maximum offset of a new sample from CLOCK_MONOTONIC. Beyond it, the meter used another clock."""
 
 
 class MeterOfAPackage(Closing):
-    """The meter behind an entry point of the group `ssdlab.meters`, open.
+    """An open meter from another package's entry point in the group `ssdlab.meters`.
 
     Raises
     ------
     HostError
-        The package fails, here or in any call; its own `LabError` passes unchanged.
+        The package fails, on opening or in any call. A `LabError` of the package passes unchanged.
     """
 
     def __init__(self, entry: EntryPoint, package: str, text: MeterText) -> None:
@@ -222,12 +221,11 @@ class MeterOfAPackage(Closing):
 
     @property
     def drift_ppm(self) -> float:
-        """Drift of its clock against the host's, so far."""
         with self._naming():
             return float(self._meter.drift_ppm)
 
     def read(self, timeout_s: float) -> Samples:
-        """Return its present samples."""
+        """Return the available samples, after checking their types, shapes and times."""
         with self._naming():
             samples = self._meter.read(timeout_s)
             if not isinstance(samples, Samples):
@@ -244,7 +242,6 @@ class MeterOfAPackage(Closing):
             return samples._replace(time_ns=times, watts=watts)
 
     def close(self) -> None:
-        """Leave it as it was."""
         with self._naming():
             self._meter.close()
 

@@ -1,13 +1,15 @@
-"""Nordic's Power Profiler Kit II in a drive's supply: our own read-only client.
+"""A read-only client for Nordic's Power Profiler Kit II (PPK2) in a drive's supply.
 
-It is a serial device (CDC ACM) without framing. Three commands are used: Get Meta Data (19h, text with the
-calibration up to ``END``), Average Start and Stop (06h, 07h). Mode, voltage and switch are never changed, as
-that would cut the drive's power. It streams 100,000 samples a second, four bytes each, little-endian: 14 bits
-of the converter, 3 of its range, one unused, 6 of a loss counter, 8 of logic inputs. It measures only
-current; the user gives the supply voltage: ``ppk2:/dev/ttyACM0@5V``.
+The kit is a serial device (CDC ACM) without framing. The client sends three commands: Get Meta Data (19h),
+Average Start (06h) and Average Stop (07h). The answer to the first is text with the calibration, up to
+``END``. The client never changes mode, voltage or switch, which would cut the drive's power.
+
+The kit streams 100,000 samples a second, each a little-endian word of four bytes: 14 bits of ADC value, 3 of
+its range, one unused, 6 of a loss counter, 8 of logic inputs. It measures only current, so the user gives the
+supply voltage: ``ppk2:/dev/ttyACM0@5V``.
 
 Source: Nordic's nRF Connect Power Profiler (pc-nrfconnect-ppk, its serial device). Its spike filter at range
-changes is left out, as it shifts energy in time.
+changes is left out, because it shifts energy in time.
 """
 
 from __future__ import annotations
@@ -39,29 +41,30 @@ RATE_HZ = 100_000
 _PERIOD_NS = 1_000_000_000 // RATE_HZ
 _RANGES = 5
 _OHMS = (1031.64, 101.65, 10.15, 0.94, 0.043)
-"""Resistors of the ranges, of a kit that does not say its own."""
+"""Shunt resistors of the ranges, for a kit whose metadata lacks them."""
 _ADC_VOLTS = 4 * 1.8 / 163840
-"""Of one step of the converter."""
+"""Volts per step of the ADC."""
 _META_DATA, _START, _STOP = b"\x19", b"\x06", b"\x07"
 _COUNTS = 64
 _ANSWER_S = 2.0
 _QUIET_S = 0.1
-"""What was on its way when a stream was stopped has come by then."""
+"""Wait after stopping a stream, until samples in transit have arrived."""
 _ASK_S = 0.1
-"""What comes in so long is decoded together."""
+"""Samples that arrive within this time are decoded together."""
 _BOUND_NS = 20_000_000
-"""The way over USB is taken for none: 1 ms as a rule, more where the host is busy."""
+"""Bound of the clock's offset, as the delay over USB is taken as zero. It is about 1 ms, and more on a busy
+host."""
 _MAX_BYTES = 1 << 16
 _PLACE = re.compile(r"(/.+)@(\d{1,2}(?:\.\d{1,4})?)V")
 
 
 class Calibration:
-    """The conversion of converter values to amperes, for each of five ranges.
+    """The conversion of ADC values to amperes, for each of five ranges.
 
     Parameters
     ----------
     values
-        A kit's metadata, by name and range (``R0`` to ``R4``; GS, GI, O, S, I and UG likewise).
+        A kit's metadata by name and range: ``R0`` to ``R4``, and likewise GS, GI, O, S, I and UG.
     """
 
     def __init__(self, values: dict[str, float]) -> None:
@@ -81,7 +84,7 @@ class Calibration:
         Raises
         ------
         ValueError
-            It has none, or a value is not a number.
+            There is no calibration, or a value is not a finite number.
         """
         found = re.findall(r"^(R|GS|GI|O|S|I|UG)([0-4]): *(\S+)\s*$", text, re.MULTILINE)
         values = {name + number: float(value) for name, number, value in found}
@@ -90,7 +93,7 @@ class Calibration:
         return cls(values)
 
     def amperes(self, words: Array, volts: float) -> Array:
-        """Return the current of raw samples, shape (n,), in A."""
+        """Return the current in A of raw samples, shape (n,), at a supply voltage."""
         ranges = np.minimum(words >> 14 & 7, _RANGES - 1)
         plain = ((words & 0x3FFF) - self._offset[ranges]) * self._volts_to_amperes[ranges]
         curved = plain * (self._square[ranges] * plain + self._gain[ranges])
@@ -99,7 +102,7 @@ class Calibration:
 
 
 class Ppk2Meter(Closing):
-    """A streaming PPK2.
+    """A PPK2 that streams samples.
 
     Parameters
     ----------
@@ -111,7 +114,7 @@ class Ppk2Meter(Closing):
     UsageError
         The text lacks device or volts.
     HostError
-        It cannot be opened, or does not answer as a PPK2.
+        The device cannot be opened, or does not answer as a PPK2.
     """
 
     def __init__(self, text: MeterText) -> None:
@@ -143,16 +146,15 @@ class Ppk2Meter(Closing):
 
     @property
     def info(self) -> MeterInfo:
-        """What it is."""
         return self._info
 
     @property
     def drift_ppm(self) -> float:
-        """Drift of its clock, the count of its samples, against the host's."""
+        """Drift of the kit's clock against the host's; the kit's clock is its count of samples."""
         return self._clock.drift_ppm
 
     def read(self, timeout_s: float) -> Samples:
-        """Return the samples of a tenth of a second."""
+        """Return the samples of about 0.1 s, waiting for at most `timeout_s`."""
         limit = time.monotonic() + timeout_s
         due = min(self._asked + _ASK_S, limit)
         came_ns = time.monotonic_ns()
@@ -175,16 +177,15 @@ class Ppk2Meter(Closing):
         return Samples(numbers * _PERIOD_NS + offset_ns, watts[:, None], int(steps.sum()) - len(words))
 
     def close(self) -> None:
-        """Stop the stream; the kit's switch stays closed."""
-        with suppress(HostError):  # it is left either way
+        """Stop the stream and close the device; the kit's switch stays closed."""
+        with suppress(HostError):  # the device is closed in any case
             self._send(_STOP)
         with suppress(termios.error):
             self._put_back()
         os.close(self._port)
 
     def _begin(self) -> Calibration:
-        """Ask for its calibration and let it stream."""
-        self._send(_STOP)  # whoever had it before may have left it running
+        self._send(_STOP)  # an earlier program may have left the stream running
         time.sleep(_QUIET_S)
         with suppress(termios.error):
             termios.tcflush(self._port, termios.TCIFLUSH)
@@ -209,7 +210,7 @@ class Ppk2Meter(Closing):
             raise silent(self._use, error.strerror or str(error)) from error
 
     def _receive(self, seconds: float) -> bool:
-        """Take what comes within a time; False where nothing does."""
+        """Read input for at most `seconds`; return False if nothing came."""
         if not select.select([self._port], [], [], seconds)[0]:
             return False
         try:
@@ -225,7 +226,7 @@ class Ppk2Meter(Closing):
 
 
 def _opened(use: str, path: str) -> tuple[int, Callable[[], None]]:
-    """Open a serial device for bytes as they are; return it, and what leaves it as it was."""
+    """Open a serial device in raw mode; return it with a function that restores its mode."""
     try:
         port = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -1,10 +1,16 @@
-"""Quarch power modules through their server QIS: our own minimal client.
+"""A minimal client for Quarch power modules, through Quarch's server QIS.
 
-Commands end in CRLF, answers in CRLF and ``>``. A module's name precedes its commands. The client uses
-``$list``, ``rec stream``, ``stream text header`` (XML: period, and name, group and units of each channel),
-``stream text all`` (a line for each sample: its time in the period's unit, then a value for each channel;
-``eof`` after the last that there is), ``stream?`` and ``rec stop``. It follows Quarch's own client, quarchpy
-2.2, which also reads all samples from the tests' server.
+Commands end in CRLF, answers in CRLF and ``>``. A command to a module begins with the module's name. The
+client uses these commands:
+
+* ``$list`` lists the modules.
+* ``rec stream`` and ``rec stop`` start and stop a stream; ``stream?`` returns its state.
+* ``stream text header`` returns XML: the period, and name, group and units of each channel.
+* ``stream text all`` returns a line for each buffered sample, then ``eof``. A line has the sample's time in
+  the period's unit, and a value for each channel.
+
+The protocol follows Quarch's own client, quarchpy 2.2. That client also reads all samples from the server
+that the tests use.
 """
 
 from __future__ import annotations
@@ -29,21 +35,20 @@ if TYPE_CHECKING:
 
 PORT = 9722
 _ASK_S = 0.1
-"""Between two questions for samples: what came meanwhile comes together."""
+"""Interval between two requests for samples."""
 _BOUND_NS = 20_000_000
-"""The least time from module to server to here is taken for none: ten times that of a slow network."""
+"""Bound of the clock's offset, ten times the delay of a slow network, as the minimum delay is taken as
+zero."""
 _HEADER_S = 3.0
-"""For the first header, which is there when the module streams."""
+"""Timeout for the first header, which exists once the module streams."""
 _TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 _UNITS = {unit.lower(): amount for unit, amount in AMOUNTS.items()}
 
 
 class Header(NamedTuple):
-    """The description of a stream."""
-
     period_ns: int
     tick_ns: int
-    """Unit of the times in front of each line."""
+    """Unit of the samples' times, in ns."""
     columns: int
     amounts: tuple[Column, ...]
 
@@ -54,7 +59,7 @@ def parse_header(text: str) -> Header:
     Raises
     ------
     ValueError
-        It is not a header with a period and channels.
+        The text is not XML, states no period, or has a document type.
     """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError("a header has no document type")
@@ -84,7 +89,7 @@ def parse_header(text: str) -> Header:
 
 
 class QuarchMeter(Closing):
-    """A module streaming through QIS.
+    """A Quarch module that streams samples through QIS.
 
     Parameters
     ----------
@@ -94,11 +99,11 @@ class QuarchMeter(Closing):
     Raises
     ------
     UsageError
-        QIS has no such module, or several.
+        QIS has no such module, or several and none is named.
     HostError
         QIS or the module does not answer.
     Refused
-        It streams no rail.
+        The module streams no rail.
     """
 
     def __init__(self, text: MeterText) -> None:
@@ -111,7 +116,7 @@ class QuarchMeter(Closing):
         self._latest: int | None = None
         self._module = ""
         try:
-            self._lines.until(b">")  # its welcome
+            self._lines.until(b">")  # the greeting of QIS
             self._module = self._found(module if slash else None)
             self._begin()
             header = self._header()
@@ -131,21 +136,19 @@ class QuarchMeter(Closing):
 
     @property
     def info(self) -> MeterInfo:
-        """What it is."""
         return self._info
 
     @property
     def drift_ppm(self) -> float:
-        """Drift of the module's clock against the host's."""
         return self._clock.drift_ppm
 
     def read(self, timeout_s: float) -> Samples:
-        """Return all samples buffered in QIS."""
+        """Return all samples that QIS has buffered."""
         time.sleep(max(min(self._asked + _ASK_S - time.monotonic(), timeout_s), 0))
         self._asked = time.monotonic()
         text = self._ask("stream text all")
         came_ns = time.monotonic_ns()
-        end = text.rfind("eof")  # the last of a long text: looked for from there
+        end = text.rfind("eof")  # searched from the end, as the text may be long
         values = self._numbers(text if end < 0 else text[:end])
         if not len(values):
             self._check_running()
@@ -163,8 +166,7 @@ class QuarchMeter(Closing):
         return Samples(device_ns + offset, watts, lost, disordered)
 
     def close(self) -> None:
-        """Stop the stream and disconnect."""
-        with suppress(HostError):  # it is left either way
+        with suppress(HostError):  # the connection is closed in any case
             if self._module:
                 self._ask("rec stop")
         self._lines.close()
@@ -174,7 +176,7 @@ class QuarchMeter(Closing):
         return self._lines.until(b"\r\n>").decode("ascii", "replace")
 
     def _found(self, wanted: str | None) -> str:
-        """Return the module to use, of those that QIS lists."""
+        """Return the wanted module, or the only one that QIS lists."""
         listed = [
             re.sub(r"^\d+\)\s*", "", line).strip() for line in self._ask("$list", of_server=True).splitlines()
         ]
@@ -211,7 +213,7 @@ class QuarchMeter(Closing):
         return header
 
     def _numbers(self, body: str) -> Array:
-        # Whole numbers are read in a quarter of the time that others take: 1.2 % of a core at 100 kS/s.
+        # Parsing whole numbers takes a quarter of the time of others: 1.2 % of a core at 100 kS/s.
         kind = np.float64 if "." in body else np.int64
         values = np.fromstring(body, sep=" ", dtype=kind) if body.strip() else np.empty(0)
         columns = self._stream.columns
@@ -220,7 +222,7 @@ class QuarchMeter(Closing):
         return values.reshape(-1, columns)
 
     def _lost(self, device_ns: Array) -> int:
-        """Return how many samples are missing within these and since those before."""
+        """Return how many samples are missing since the last sample of the previous block."""
         before = self._latest
         self._latest = int(device_ns[-1])
         from_ns = int(device_ns[0]) - self._stream.period_ns if before is None else before

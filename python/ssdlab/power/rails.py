@@ -1,7 +1,8 @@
-"""Which columns of a meter are the rails of one drive: disjoint and complete, or refused by name.
+"""Finds the supply rails of one drive among the columns of a meter.
 
-A rail is a column in W, or one in V and one in A. Totals are left out, and also minimum and maximum of a rail
-with a mean. Double or missing rails are refused; the user then names the drive's rails.
+A rail is a column in W, or one in V and one in A. Columns with totals are left out. So are minimum and
+maximum of a rail that also has a mean. If rails overlap or are incomplete, the meter is refused with the
+names of the columns, and the user then names the drive's rails.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ AMOUNTS = {
         ("n", 1e-9),
     )
 }
-"""Units of volts, amperes and watts, with both signs for micro."""
+"""Quantity (V, A or W) and scale of each unit; micro is either of two characters."""
 TOTAL_OFF = 0.02
-"""Maximum deviation of a total from the sum of the rails, as a share, for rounding."""
+"""Maximum deviation of a total from the sum of the rails, as a share, to allow for rounding."""
 
 _WORDS = re.compile(r"[\s_/:;#-]+|(?<=[a-z])(?=[A-Z])")
 _MEASURED = frozenset(
@@ -54,7 +55,7 @@ _MEASURED = frozenset(
     )
 )
 _NUMBERED = re.compile(r"^[uvip](\d+)$", re.IGNORECASE)
-"""U1, I1 and P1 of a power analyser are those of channel 1."""
+"""Columns of a power analyser: U1, I1 and P1 belong to channel 1."""
 _MEANS = frozenset(("avg", "average", "mean"))
 _EXTREMES = frozenset(("min", "minimum", "max", "maximum", "peak", "pk", "std", "stddev", "sd"))
 _TOTALS = frozenset(("total", "totals", "tot", "sum", "overall", "combined", "all"))
@@ -79,11 +80,11 @@ _FOREIGN = frozenset(
         *("psu", "board", "motherboard", "fan", "fans", "pump"),
     )
 )
-"""What is never in the supply of a drive alone."""
+"""Words for consumers other than a drive."""
 
 
 class Column(NamedTuple):
-    """A column with a unit: index, name without unit, V, A or W, scale, heading."""
+    """A column with a unit: index, name without the unit, quantity (V, A or W), scale, heading."""
 
     at: int
     name: str
@@ -93,14 +94,17 @@ class Column(NamedTuple):
 
 
 class Rail(NamedTuple):
-    """A supply: the columns whose product is its power, times given volts if only amperes are measured."""
+    """A supply rail: its power is the product of its columns and of `volts`.
+
+    `volts` is the voltage that the user gave for a rail with amperes only, else 1.
+    """
 
     name: str
     columns: tuple[Column, ...]
     volts: float = 1.0
 
     def watts(self, values: Array) -> Array:
-        """Return its power from values in columns, shape (n, columns)."""
+        """Return the rail's power in W, shape (n,), from values of shape (n, columns)."""
         product = np.full(len(values), self.volts)
         for each in self.columns:
             product = product * values[:, each.at] * each.scale
@@ -108,18 +112,18 @@ class Rail(NamedTuple):
 
 
 class Rails(NamedTuple):
-    """Rails of a drive, and the meter's total, if any."""
+    """The rails of a drive, and the total that the meter measured, if any."""
 
     rails: tuple[Rail, ...]
     total: Rail | None
 
     def check_total(self, use: str, values: Array) -> None:
-        """Refuse rails that contradict the total.
+        """Check that the rails add up to the total that the meter measured.
 
         Raises
         ------
         Refused
-            They do not add up to it: a rail is missing, or belongs to another consumer.
+            The sums differ: a rail is missing, or belongs to another consumer.
         """
         if self.total is None:
             return
@@ -137,7 +141,7 @@ class Rails(NamedTuple):
 
 
 class _Found:
-    """All columns of one name: what is measured there, or its mean, its least or its total."""
+    """The columns of one rail with the same statistic: value, mean, minimum or maximum, or total."""
 
     def __init__(self, column: Column) -> None:
         self.by_sort: dict[str, Column] = {}
@@ -162,7 +166,7 @@ class _Found:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Columns with the same key belong to one supply, and all are values, means or minima."""
+        """Rail and statistic. Columns with the same key are quantities of one supply."""
         return self.rail, self.statistic
 
     @property
@@ -171,7 +175,7 @@ class _Found:
 
     @property
     def used(self) -> tuple[Column, ...]:
-        """The columns whose product is the power; none with only volts."""
+        """The columns whose product is the power; empty if only volts are measured."""
         if "W" in self.by_sort:
             return (self.by_sort["W"],)
         if "A" in self.by_sort:
@@ -183,7 +187,7 @@ class _Found:
         return self.by_sort.keys() == {"A"}
 
     def named(self, name: str) -> bool:
-        """Whether a user's name means it: the rail, or one of its columns."""
+        """Whether a name that the user gave means this rail or one of its columns."""
         return name in (self.name, *(each.name for each in self.columns))
 
 
@@ -193,18 +197,18 @@ def rails_of(text: MeterText, columns: Iterable[Column], *, of_one_drive: bool =
     Parameters
     ----------
     text
-        The meter, with the user's chosen rails, and the volts of rails with only amperes.
+        The meter, with the rails that the user chose, and the volts of rails with amperes only.
     columns
-        Its columns in V, A or W.
+        The meter's columns in V, A or W.
     of_one_drive
-        The meter is in the supply of one drive, so all its rails are the drive's.
+        Whether the meter is in the supply of one drive, so that all its rails are the drive's.
 
     Raises
     ------
     UsageError
-        It lacks a chosen rail.
+        The meter lacks a chosen rail.
     Refused
-        It measures nothing, or its rails overlap or are incomplete; with the columns.
+        The meter measures no power, or its rails overlap or are incomplete. The error names the columns.
     """
     found: dict[tuple[str, str], _Found] = {}
     for column in columns:
@@ -250,7 +254,7 @@ def _chosen(text: MeterText, every: Sequence[_Found]) -> list[_Found]:
 
 
 def _without_extremes(text: MeterText, every: Sequence[_Found]) -> list[_Found]:
-    """Leave the least and the greatest out where there is a mean, or the value itself."""
+    """Leave out minimum and maximum of each rail, which must have either a value or a mean."""
     kept = []
     for rail in dict.fromkeys(each.rail for each in every):
         of_rail = [each for each in every if each.rail == rail]
@@ -283,7 +287,7 @@ def _check_disjoint(text: MeterText, kept: Sequence[_Found], *, of_one_drive: bo
 
 
 def _volts(text: MeterText, kept: Sequence[_Found]) -> dict[tuple[str, str], float]:
-    """Return the volts of those that tell amperes alone, as their owner said."""
+    """Return the voltages that the user gave for rails with amperes only, by key."""
     alone = [each for each in kept if each.amperes_alone]
     if len(alone) != len(text.volts):
         heads = _listed(column for each in alone for column in each.columns) or "none"
@@ -304,7 +308,6 @@ def _listed(columns: Iterable[Column]) -> str:
 
 
 def _refused(use: str, why: str, columns: Sequence[Column], *rails: str) -> LabError:
-    """Return the refusal of rails that overlap or lack something."""
     advice = "choose the rails that feed the drive and add up, or leave the columns out"
     if any(each.sort == "A" for each in columns) and "no volts" in why:
         advice = f"give the volts of the supply: {use},volts=5V"

@@ -1,13 +1,13 @@
-"""A power recording made by another program: CSV with units in its header.
+"""Reads a power recording that another program made: CSV with units in its header.
 
-The first column whose unit is a time is the clock; power is a column in W, or one in V and one in A that have
-the same name (`rails`)::
+The first column with a unit of time is the clock. Power is a column in W, or two columns with the same name,
+one in V and one in A (`rails`)::
 
     time [s],12V [V],12V [A],3V3 [W]
 
-A unit is in brackets of either kind, or after the last underscore or blank (`power_mW`, `12V current
-uA`). Values are separated by commas, semicolons or tabs. Nothing is guessed: a column without a unit is left
-out, and a file without a clock or a rail is refused.
+A unit is in round or square brackets, or after the last underscore or blank (`power_mW`, `12V current uA`).
+Values are separated by commas, semicolons or tabs. A column without a unit is left out. A file without a
+clock or a rail is refused.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _LATEST_NS = float(1 << 62)
 
 @dataclass(frozen=True)
 class Recording:
-    """The content of a file: samples on the recorder's clock, from its first sample."""
+    """The content of a recording, with times since its first sample, by the recorder's clock."""
 
     info: MeterInfo
     trace: PowerTrace
     began: float
-    """Time of the first sample, in s of that clock."""
+    """Time of the first sample by the recorder's clock, in s."""
     longest_gap_ns: int
-    """Longest gap between samples; 0 without one."""
+    """Longest gap between two samples; 0: none."""
 
 
 def read_recording(text: MeterText) -> Recording:
@@ -58,9 +58,9 @@ def read_recording(text: MeterText) -> Recording:
     Raises
     ------
     UsageError
-        It cannot be read, has no units or clock, or a line is invalid or out of order.
+        The file cannot be read, has no units or clock, or a line is invalid or out of order.
     Refused
-        Its mean power is zero or negative.
+        The mean power is not positive, or the rails are refused (`rails_of`).
     """
     path = user_path(text.place)
     try:
@@ -91,7 +91,7 @@ def read_recording(text: MeterText) -> Recording:
 
 
 def _samples(file: IO[bytes], path: Path) -> tuple[list[Column], Array, Array, float]:
-    """Return columns of amounts, times in ns since the first sample, all values, and the first time in s."""
+    """Return the columns in V, A or W, times in ns since the first sample, all values, and its time in s."""
     lines = text_lines(file, path, "recording")
     head = next(lines, "").strip()
     separator = next((each for each in ("\t", ";", ",") if each in head), ",")
@@ -109,7 +109,7 @@ def _samples(file: IO[bytes], path: Path) -> tuple[list[Column], Array, Array, f
     values = np.concatenate(parts) if parts else np.empty((0, len(used)))
     if len(values) < 2:
         raise UsageError(f"the recording {path} has {len(values)} samples", "give one with two or more")
-    # Of absolute times, in s since 1970, a float keeps 0.2 us: enough for 100 kS/s.
+    # A float keeps an absolute time, in s since 1970, to 0.2 us: enough for 100 kS/s.
     times = np.rint((values[:, 0] - values[0, 0]) * clock.scale)
     back = np.flatnonzero(np.diff(times) <= 0)
     if len(back) or times[-1] > _LATEST_NS:
@@ -125,7 +125,6 @@ def _samples(file: IO[bytes], path: Path) -> tuple[list[Column], Array, Array, f
 
 
 def _columns(heads: Sequence[str], path: Path) -> tuple[Column, list[Column]]:
-    """Return the clock, and the columns of amounts."""
     clock, found = None, []
     for at, head in enumerate(each.strip().strip('"') for each in heads):
         named = _NAMED.match(head)

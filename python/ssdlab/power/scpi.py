@@ -1,8 +1,10 @@
 """Instruments that speak SCPI over TCP: power analysers, source meters, supplies, multimeters.
 
-Source: SCPI-99, volume 2 (MEASure, FETCh) and IEEE 488.2 (`*IDN?`). A query and its answer are a line each.
-Power is asked for by ``MEAS:POW?``; an instrument without that query reports it in `SYST:ERR?`, and is then
-asked for voltage and current. With rails, each is a channel: ``rails=CH1+CH2`` appends ``(@1)`` and ``(@2)``.
+Each query and each answer is one line. The query for power is ``MEAS:POW?``. If `SYST:ERR?` reports that the
+instrument does not know it, voltage and current are queried instead. Each given rail is a channel:
+``rails=CH1+CH2`` appends ``(@1)`` and ``(@2)``.
+
+Source: SCPI-99, volume 2 (MEASure, FETCh) and IEEE 488.2 (`*IDN?`).
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ if TYPE_CHECKING:
 
 PORT = 5025
 _ERROR = re.compile(r"[+-]?\d+,\s*\"")
-"""SCPI-99, 21.8: a number, a comma, and words in quotes; figures have none."""
+"""SCPI-99, 21.8: an error is a number, a comma, and text in quotes. Measured values have no quotes."""
 _NO_NUMBER = 9.9e37
 """SCPI-99, 7.2.1: NaN is 9.91E37, infinity 9.9E37."""
 
 
 class ScpiMeter(Polled):
-    """An instrument, polled `POLL_HZ` times a second.
+    """An SCPI instrument, polled at the user's rate or at `POLL_HZ`.
 
     Parameters
     ----------
@@ -38,9 +40,9 @@ class ScpiMeter(Polled):
     Raises
     ------
     HostError
-        It does not answer.
+        The instrument does not answer.
     Refused
-        It measures neither power nor voltage and current.
+        The instrument measures neither power nor voltage and current.
     """
 
     def __init__(self, text: MeterText) -> None:
@@ -57,7 +59,7 @@ class ScpiMeter(Polled):
         self.describe(text, name, text.rails or ("power",), text.rate or POLL_HZ)
 
     def read(self, timeout_s: float) -> Samples:
-        """Query each rail once; the time is the middle between query and answer."""
+        """Query each rail once; the time is the middle between first query and last answer."""
         del timeout_s
         began = time.monotonic_ns()
         watts = []
@@ -69,11 +71,10 @@ class ScpiMeter(Polled):
         return Samples(np.array([(began + time.monotonic_ns()) // 2]), np.array([watts]))
 
     def close(self) -> None:
-        """Close the connection."""
         self._lines.close()
 
     def _known(self) -> tuple[str, ...]:
-        """Return the queries whose product is power."""
+        """Return the queries that the instrument knows and whose product is the power."""
         for queries in (("MEAS:POW?",), ("MEAS:VOLT?", "MEAS:CURR?")):
             self._ask("*CLS;*OPC?")
             for query in queries:
@@ -88,7 +89,10 @@ class ScpiMeter(Polled):
         )
 
     def _error_after(self, answers: int) -> str:
-        """Return what `SYST:ERR?` says after so many queries: one that is not known has no answer."""
+        """Return the answer to `SYST:ERR?`, skipping the answers to earlier queries.
+
+        An unknown query has no answer, so fewer than `answers` lines may come first.
+        """
         self._lines.send("SYST:ERR?")
         for _ in range(answers + 1):
             line = self._line()
@@ -115,7 +119,7 @@ class ScpiMeter(Polled):
 
 
 def _channel(rail: str) -> str:
-    """Return a channel list: CH2 is ``(@2)``."""
+    """Return the channel list for a rail's name: CH2 is ``(@2)``."""
     found = re.fullmatch(r"\D*(\d{1,3})", rail)
     if found is None:
         raise UsageError(

@@ -2,5 +2,5 @@
 
 `page.render` assembles it; `source` reads run folders; `sections` turn Results into figures and tables
 without touching a file; `charts` describes what the front end in `web/` draws. Nothing here measures or
-depends on a method: a kind of Result names its section.
+depends on a method: each kind of Result names the function that makes its section.
 """

@@ -1,9 +1,7 @@
-"""The parts of a page that have charts.
+"""The parts of a page that have charts: the runs with their looks, the methods' sections, and the drives.
 
-Its runs with their looks, the sections of the methods, and the drives.
-
-Drawing takes longest. So each section is handed on when it is ready, and drawn while the next ones are made
-and `outline` links them.
+Drawing takes longest. Each section is therefore passed on as soon as it is ready. It is drawn while the next
+sections are made and `outline` links them.
 """
 
 from __future__ import annotations
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Body:
-    """The sections of a page that have charts."""
-
     placed: tuple[Shown, ...]
     methods: tuple[tuple[Section, tuple[Shown, ...]], ...]
     """The section of each method with its runs, in the order of the page."""
@@ -40,14 +36,14 @@ class Body:
 def placed_of(
     runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[Shown, ...]:
-    """Return the runs of a page with their looks; a suite or comparison gives its single runs.
+    """Return the runs of a page with their looks, including the single runs of suites and comparisons.
 
-    `names` are the editor's names of drives.
+    `names` maps drives to the editor's names.
 
     Raises
     ------
     UsageError
-        When there is no run, or the same run twice.
+        There is no run, or a run is given twice.
     """
     single = single_runs(runs)
     if not single:
@@ -79,7 +75,6 @@ def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lamb
 
 
 def _of_methods(placed: Sequence[Shown]) -> Iterator[tuple[Section, tuple[Shown, ...]]]:
-    """Yield one section for each method with its runs, in the order of the page."""
     for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
         methods: dict[str, list[Shown]] = {}
         for one in placed:

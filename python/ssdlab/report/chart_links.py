@@ -1,4 +1,4 @@
-"""The place on a page at which a figure is drawn: its chart, and the button that shows it."""
+"""Links from a headline figure to the chart that draws it, and to the button that shows its view."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ssdlab.report.view import Figure, Section
 
 _HEADLINE_CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
-"""Ends of the ids of charts that show a headline figure, where none has its very value."""
+"""Suffixes of the ids of charts that show a headline figure, for figures whose exact value no chart draws."""
 _DRAWN_IN = {"µs": 1000.0}
-"""Charts have times in nanoseconds."""
+"""Factors from a figure's unit to the chart's: charts draw times in nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class ChartLink:
     Attributes
     ----------
     id
-        Id of its chart, or of its section if no chart shows the figure.
+        Id of the chart, or of the section if no chart shows the figure.
     view
-        Button to press there, as in the page's address (`qd1-bars.view=2`); empty: none.
+        Button to press, as in the page's address (`qd1-bars.view=2`); empty if none.
     """
 
     id: str
@@ -37,7 +37,7 @@ class ChartLink:
 
 
 def chart_links(found: Sequence[tuple[Section, Sequence[Shown]]]) -> dict[str, ChartLink]:
-    """Return the link to each headline figure of the sections, by its name."""
+    """Return the link to each headline figure of the sections, by the figure's name."""
     return {
         name: _link(section, values)
         for section, own in found
@@ -46,7 +46,6 @@ def chart_links(found: Sequence[tuple[Section, Sequence[Shown]]]) -> dict[str, C
 
 
 def _headline_values(own: Sequence[Shown]) -> Mapping[str, list[float]]:
-    """Return the values of each headline figure, of all runs that have it."""
     found: dict[str, list[float]] = {}
     for shown in own:
         for scalar in shown.run.result.scalars:
@@ -57,9 +56,9 @@ def _headline_values(own: Sequence[Shown]) -> Mapping[str, list[float]]:
 
 
 def _link(section: Section, values: Sequence[float]) -> ChartLink:
-    """Return the first chart and view that draw all the values; otherwise the chart for figures of that kind.
+    """Return the first chart and view that draw all the values; otherwise a chart for headline figures.
 
-    A line has a value among many: bars and marks, which are made for it, come first.
+    Bars and marks are searched before lines, on which the value is one point among many.
     """
     for drawn_by in (_drawn, _on_lines):
         for figure in section.figures:
@@ -72,13 +71,11 @@ def _link(section: Section, values: Sequence[float]) -> ChartLink:
 
 
 def _drawn(figure: Figure) -> Iterator[list[float]]:
-    """Yield the values that each view of bars or marks draws."""
     if isinstance(figure.chart, BarsChart | MarksChart):
         yield from map(_values, figure.chart.views)
 
 
 def _on_lines(figure: Figure) -> Iterator[list[float]]:
-    """Yield the values that each view of lines draws."""
     if isinstance(figure.chart, XyChart):
         for view in figure.chart.views:
             yield [dot.y for line in view.lines for dot in line.points]
@@ -91,6 +88,6 @@ def _values(view: BarsView | MarksView) -> list[float]:
 
 
 def _pressing(figure: Figure, view: int) -> str:
-    """Return the button of a view; empty if it is already pressed, or there is no button."""
+    """Return the button of a view; empty if it is already pressed or does not exist."""
     views = next((each for each in figure.buttons if each.group == "view" and each.several), None)
     return "" if views is None or views.pressed == view else f"{figure.id}.view={view}"

@@ -1,8 +1,8 @@
-"""What the front end draws; `scripts/chart_spec.py` writes it as `web/src/spec.ts`.
+"""Data that the front end draws; `scripts/chart_spec.py` writes its types as `web/src/spec.ts`.
 
-A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the unit of
-the quantity: `iops`, `mb_s` (decimal megabytes a second), `ns`, `s`, `bytes`; of `plain` numbers the axis
-names the unit.
+A chart has quantities and values; the front end chooses colours, fonts and ticks. Values are in the unit of
+the quantity: `iops`, `mb_s` (decimal megabytes a second), `ns`, `s` or `bytes`. For `plain` numbers, the
+title of the axis names the unit.
 """
 
 from __future__ import annotations
@@ -26,39 +26,38 @@ Shape = Literal["circle", "rect", "triangle", "diamond"]
 
 @dataclass(frozen=True)
 class RunStyle:
-    """How one run looks in every chart: the colour belongs to the drive, never to its rank."""
+    """Appearance of a run in every chart. The colour belongs to the drive and does not depend on its rank."""
 
     label: str
     short: str
-    """The label without what all labels of the page share; still unique."""
+    """The label without the words that all labels of the page share; different labels stay different."""
     colour: int
     """Index into the palette."""
     shape: Shape
     hollow: bool
-    """Drawn hollow and dotted: a second run of a drive that already has the filled marker."""
+    """Whether the marker is hollow and the line dotted: a second run of a drive that already has the filled
+    marker."""
     interface: str | None = None
-    """Interface of the drive, in words."""
     link_mb_s: float | None = None
     """Throughput of the interface in one direction."""
 
     @property
     def symbol(self) -> str:
-        """Id of its marker within the page, which draws each once."""
+        """Id of the run's marker within the page, which defines each marker once."""
         return f"marker-{self.colour}-{self.shape}{'-hollow' if self.hollow else ''}"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis; without `ticks` the front end sets 1-2-5 steps (log) or round ones (linear)."""
+    """One axis; without `ticks` the front end chooses 1-2-5 steps (log) or round steps (linear)."""
 
     title: str
     quantity: Quantity
     scale: Scale = "linear"
     ticks: tuple[tuple[float, str], ...] | None = None
-    """Positions and labels."""
     range: tuple[float, float] | None = None
-    """First and last value in every view, so that views compare; None: of the drawn values. A linear axis
-    starts at zero unless the first value is greater."""
+    """First and last value in every view, so that views can be compared; None: the range of the drawn values.
+    A linear axis starts at zero unless the first value is greater."""
 
 
 @dataclass(frozen=True)
@@ -68,39 +67,39 @@ class Dot:
     x: float
     y: float
     low: float | None = None
-    """Slowest interval; `high` is the fastest. Both are drawn as a band."""
+    """Value of the slowest interval; `high` is that of the fastest. Both bound a band."""
     high: float | None = None
     label: str | None = None
     chosen: bool | None = None
-    """Ringed: the point that the method reports."""
+    """Whether it is the point that the method reports; drawn with a ring."""
     host: bool | None = None
-    """Crossed: the host, not the drive, was the limit here."""
+    """Whether the host, not the drive, limited this point; drawn with a cross."""
     quiet: bool | None = None
-    """On the line, but without a marker."""
+    """Whether the point is on the line but has no marker."""
     unproven: bool | None = None
-    """Its figure is not ranked: its marker is hollow."""
+    """Whether its figure is not ranked; the marker is hollow."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of one run: solid for reads, dashed for writes, with its name, if any, at the end."""
+    """A line of one run: solid for reads, dashed for writes. Its name, if any, is printed at its end."""
 
     run: int
     name: str
     dashed: bool
     points: tuple[Dot, ...]
     faint: bool | None = None
-    """Secondary to another line of the same run, such as service time to response time."""
+    """Whether it is secondary to another line of the same run, such as service time to response time."""
     plain: bool | None = None
-    """Drawn in the text colour: the reference for the other lines of the run."""
+    """Whether it is drawn in the text colour, as the reference for the run's other lines."""
     unproven: bool | None = None
-    """For a line without markers: its figure is not ranked. It is drawn thin, as is a line with only hollow
-    markers."""
+    """For a line without markers: whether its figure is not ranked. It is drawn thin, as is a line with only
+    hollow markers."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A level across the plot, such as 95 % of the best."""
+    """A horizontal line across the plot, such as 95 % of the best."""
 
     run: int
     y: float
@@ -137,7 +136,7 @@ class XyChart:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar; `note` is printed behind the value."""
+    """One bar; `note` is printed after the value."""
 
     run: int
     value: float
@@ -145,11 +144,11 @@ class Bar:
     low: float | None = None
     high: float | None = None
     rated: float | None = None
-    """The drive's rating: a tick across the bar."""
+    """The drive's rating, drawn as a tick across the bar."""
     unranked: bool | None = None
-    """Drawn grey, after the ranked ones."""
+    """Whether the bar is not ranked; it is grey and follows the ranked bars."""
     withheld: bool | None = None
-    """It has no value: its row shows only the note."""
+    """Whether its value is not shown; the row has only the note."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ class MarksView:
 
 @dataclass(frozen=True)
 class MarksChart:
-    """Several figures of each run on one axis: mean, p99 and p99.99."""
+    """Several figures of each run on one axis, such as mean, p99 and p99.99."""
 
     axis: Axis
     views: tuple[MarksView, ...]
@@ -218,15 +217,15 @@ class PackedColumn:
     """A column of a time series, packed by `pack`."""
 
     key: str
-    """`end_s` (of each row), or the key of a measure."""
+    """`end_s` (end of each row), or the key of a measure."""
     packed: str
     unit: float
-    """Unit of a stored whole number."""
+    """Value of 1 in the stored whole numbers."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where the rows of a step start in a track of several steps."""
+    """First row of a step in a track of several steps."""
 
     row: int
     name: str
@@ -234,7 +233,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Track:
-    """The interval rows of one step, stream and direction; on a time line, one figure over all steps."""
+    """The interval rows of one step, stream and direction; in a time line, one figure over all steps."""
 
     run: int
     name: str
@@ -246,23 +245,23 @@ class Track:
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity that a time series can show, by the key of its column."""
+    """A quantity that a time series can show, with the key of its column."""
 
     key: str
     label: str
     axis: Axis
     pauses: bool | None = None
-    """Intervals of zero are intended, and not marked as stalls."""
+    """Whether intervals of zero are intended; they are then not marked as stalls."""
 
 
 @dataclass(frozen=True)
 class Spell:
-    """An event on a time line: a period is shaded, a moment is a line."""
+    """An event in a time line: a period is drawn as a shaded area, a moment as a line."""
 
     from_s: float
     text: str
     until_s: float | None = None
-    """None: a moment."""
+    """End of the period; None for a moment."""
 
 
 @dataclass(frozen=True)
@@ -272,13 +271,13 @@ class Choice:
     label: str
     tracks: tuple[Track, ...]
     absent: str | None = None
-    """Why there is none."""
+    """Why there are no tracks."""
     spells: tuple[Spell, ...] | None = None
-    """Events of the drive meanwhile."""
+    """Events of the drive during the tracks."""
     of: tuple[int, ...] | None = None
-    """Indexes of other choices whose tracks it shows together; the page holds each track once."""
+    """Indices of other choices whose tracks this one also shows; the page stores each track once."""
     beside: bool | None = None
-    """Each run has its own plot, all with the same axes."""
+    """Whether each run has its own plot, all with the same axes."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +287,8 @@ class SeriesChart:
     measures: tuple[Measure, ...]
     choices: tuple[Choice, ...]
     variants: int = 1
-    """Choices of each view where a second group of buttons selects one: by view, then by variant."""
+    """Number of variants of each view, chosen by a second group of buttons. Choices are ordered by view, then
+    by variant."""
     window_s: tuple[float, float] | None = None
     """Seconds shown, the same for every choice; None: from 0 to the end of the tracks."""
     kind: Literal["series"] = "series"
@@ -300,11 +300,11 @@ class SeriesChart:
 
 @dataclass(frozen=True)
 class TimelineView:
-    """One run on its time line; a button chooses among runs."""
+    """The time line of one run; a button chooses the run."""
 
     label: str
     tracks: tuple[Track, ...]
-    """One for each figure, in the panel with its column."""
+    """One track for each figure; a track is drawn in the panel with the key of its column."""
     spells: tuple[Spell, ...]
 
 
@@ -326,9 +326,9 @@ class HeatView:
     title: str
     quantity: Quantity
     values: tuple[tuple[float | None, ...], ...]
-    """By row, then by column; None where it was not measured."""
+    """Values by row, then by column; None if not measured."""
     range: tuple[float, float]
-    """Ends of the colour scale, the same in all views of one quantity, so that views compare."""
+    """Ends of the colour scale, the same in all views of one quantity, so that views can be compared."""
     better: Literal["higher", "lower"]
     absent: str | None = None
     """Why cells have no value."""
@@ -336,7 +336,7 @@ class HeatView:
 
 @dataclass(frozen=True)
 class HeatChart:
-    """Cells in rows and columns, each with its value; the colour follows the logarithm."""
+    """Cells in rows and columns, each with its value; the colour depends on the logarithm of the value."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -354,8 +354,8 @@ class HeadNote:
     """A note on a picture."""
 
     runs: tuple[int, ...]
-    """Runs that it is about: their names get its mark, and a view without them omits it. Empty: it is about
-    the whole picture."""
+    """Runs that the note is about: their names get its mark, and a view without these runs omits it. Empty:
+    the note is about the whole picture."""
     text: str
 
 
@@ -370,18 +370,18 @@ class HeadPart:
 
 @dataclass(frozen=True)
 class Head:
-    """The text that makes a picture self-contained."""
+    """The text that makes a picture understandable without its page."""
 
     title: str
     """A title that needs no context: what was measured, and what is shown."""
     facts: tuple[str, ...]
-    """Method, blocks, depth, and whether quick or simulated."""
+    """Method, block sizes and depth, and whether runs are quick or simulated."""
     footer: str
     """Version, dates and runs."""
     notes: tuple[HeadNote, ...] = ()
-    """The page's qualifiers of the drawn figures, and which runs are left out and why."""
+    """Qualifiers of the drawn figures, and which runs are left out and why."""
     parts: tuple[HeadPart, ...] = ()
-    """Own facts and footer of views that draw only some of the runs."""
+    """Facts and footer of views that draw only some of the runs."""
 
 
 @dataclass(frozen=True)
@@ -391,9 +391,9 @@ class Page:
     title: str
     runs: tuple[RunStyle, ...]
     heads: dict[str, Head]
-    """By the id of their figure."""
+    """Heads by the id of their figure."""
     charts: dict[str, Chart]
-    """By the id of their figure."""
+    """Charts by the id of their figure."""
     saved: tuple[int, int]
     """Width and height of a saved picture, in pixels."""
 
@@ -406,8 +406,8 @@ def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:
 
 
 def _without_none(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    # `dataclasses.asdict` copies every text and number, of which a page has ten thousands.
-    if value is None or isinstance(value, str | float | int):  # None: a cell that was not measured
+    # `dataclasses.asdict` copies every text and number; a page has tens of thousands.
+    if value is None or isinstance(value, str | float | int):  # None is a cell that was not measured
         return value
     if isinstance(value, list | tuple):
         return [_without_none(inner) for inner in value]
@@ -426,23 +426,23 @@ def _names(kind: type) -> tuple[str, ...]:
 
 # Columns of a time series inside the page: exact, and small enough for one row a second over 24 h.
 #
-# Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with
-# gzip, in base64. The planes of slowly varying values compress far better than whole integers.
-# `web/src/unpack.ts` is the way back.
+# Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with gzip
+# and encoded in base64. The planes of slowly varying values compress far better than whole integers.
+# `web/src/unpack.ts` decodes them.
 
 LARGEST = 2**32 - 1
 
 
 def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
-    """Pack values of 0 and above as whole multiples of a unit; return text and unit.
+    """Pack values of at least 0 as whole multiples of a unit; return the text and the unit.
 
-    The unit is `finest` times the smallest power of ten with which all values fit into 32 bits: latencies
-    keep 1 ns up to 4.29 s, and 10 ns beyond.
+    The unit is `finest` times the smallest power of ten for which all values fit into 32 bits. Latencies up
+    to 4.29 s are kept to 1 ns, and longer ones to 10 ns.
 
     Raises
     ------
     ValueError
-        When a value is negative or not a number.
+        A value is negative or not a number.
     """
     column = np.asarray(values, dtype=np.float64)
     if column.size and not (np.isfinite(column).all() and column.min() >= 0):
@@ -460,6 +460,6 @@ def packed(raw: bytes) -> str:
 
 
 def unpack(packed: str, unit: float) -> npt.NDArray[np.float64]:
-    """Return the values of `pack`, each to the nearest multiple of the unit."""
+    """Return the values packed by `pack`, each rounded to a multiple of the unit."""
     planes = np.frombuffer(gzip.decompress(base64.b64decode(packed)), dtype=np.uint8).reshape(4, -1)
     return np.ascontiguousarray(planes.T).view("<u4").reshape(-1) * unit

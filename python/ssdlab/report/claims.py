@@ -1,4 +1,4 @@
-"""A user's own sentences, each with its figure and bound: `claims.toml`."""
+"""Claims of a user (`claims.toml`): sentences, each with a figure and the bound it must keep."""
 
 from __future__ import annotations
 
@@ -27,21 +27,20 @@ _KINDS: tuple[dict[str, float], ...] = (
     {"W": 1.0, "mW": 1e-3},
     {"share": 1.0, "%": 1e-2},
 )
-"""Units of one kind: of time, of bytes a second, of I/Os a second, of power, of shares."""
+"""Units of each kind of quantity: time, throughput, IOPS, power and share, with factors to convert them."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound.
+    """A limit for a figure.
 
     Attributes
     ----------
     verb
-        at least, at most, under or over.
-    limit
-        The number.
+        "at least", "at most", "under" or "over".
     unit
-        As written, without blanks; empty, k or M: the unit of the figure, times 1, 1000 or 1,000,000.
+        Unit as written, without blanks. If empty, k or M, the limit is in the figure's own unit, times 1,
+        1000 or 1,000,000.
     """
 
     verb: str
@@ -49,7 +48,7 @@ class Bound:
     unit: str
 
     def keeps(self, value: float, unit: str) -> bool:
-        """Whether a figure keeps the bound.
+        """Return whether a figure keeps the bound.
 
         Raises
         ------
@@ -57,7 +56,7 @@ class Bound:
             The figure has a unit of another kind.
         """
         limit = self.limit * self._factor(unit)
-        if isclose(value, limit, rel_tol=1e-12):  # what a unit's factor makes of a number
+        if isclose(value, limit, rel_tol=1e-12):  # converting units may round the number
             value = limit
         return {
             "at least": value >= limit,
@@ -71,7 +70,7 @@ class Bound:
         return figure_text(value, unit, telling_digits(value, lambda shown: self.keeps(shown, unit)))
 
     def _factor(self, unit: str) -> float:
-        """Return how many of a figure's units one of the bound's is."""
+        """Return how many of a figure's units make one unit of the bound."""
         if self.unit in _TIMES:
             return _TIMES[self.unit]
         if self.unit == unit:
@@ -91,7 +90,7 @@ def parse_bound(text: str) -> Bound:
     Raises
     ------
     UsageError
-        It is not a bound.
+        The text is not a bound.
     """
     found = _BOUND.fullmatch(text.strip())
     if found is None:
@@ -125,12 +124,12 @@ class UserClaim(Frozen):
         return self
 
     def keeps(self, value: float, unit: str) -> bool:
-        """Whether a figure keeps the bound.
+        """Return whether a figure keeps the bound.
 
         Raises
         ------
         UsageError
-            The bound's unit does not measure the same as the figure's; the error names file and line.
+            The units of bound and figure are of different kinds; the error names file and line.
         """
         try:
             return parse_bound(self.bound).keeps(value, unit)
@@ -139,16 +138,15 @@ class UserClaim(Frozen):
             raise
 
     def beside(self, value: float, unit: str) -> str:
-        """Return a figure in words, with enough digits to show whether it keeps the bound."""
         return parse_bound(self.bound).beside(value, unit)
 
     @property
     def where(self) -> str:
-        """Its place, for errors; empty: it comes from no file."""
+        """File and line of the claim, for errors; empty if it does not come from a file."""
         return self._where
 
     def at(self, where: str) -> Self:
-        """Return the claim with its place, for errors."""
+        """Set the claim's file and line, for errors; return the claim."""
         self._where = where
         return self
 
@@ -162,7 +160,7 @@ def read_claims(path: Path) -> tuple[UserClaim, ...]:
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or is invalid; with its name and line.
+        The file cannot be read, or is invalid; the error names file and line.
     """
     text = read_document(path, "file of claims", "see docs/report.md")
     content = parse_toml(text, str(path))
@@ -176,7 +174,7 @@ def read_claims(path: Path) -> tuple[UserClaim, ...]:
     heads = [text.count("\n", 0, head.start()) + 1 for head in _HEAD.finditer(text)]
     claims = []
     for number, table in enumerate(tables):
-        # Written as a list of inline tables they have no line of their own.
+        # Claims in a list of inline tables have no line of their own.
         place = f"line {heads[number]}" if len(heads) == len(tables) else f"claim {number + 1}"
         if not isinstance(table, dict):
             raise UsageError(

@@ -1,8 +1,9 @@
-"""Draws pictures: the page's own charts in an embedded V8, without a browser or Node.
+"""Draws pictures: runs the page's own charts in an embedded V8, without a browser or Node.
 
-`engine` starts it as a separate process: V8 loads while the other process reads runs, and a crash does not
-end the report. It needs only the front end's file. A request is a line with the length in bytes, then the
-bytes. An answer is the same after `ok`, or after `wrong` with an error text. It ends with its input.
+`engine` starts this program as a separate process. V8 thus loads while the other process reads runs, and a
+crash does not end the report. The program needs only the front end's file. A request is a line with the
+length in bytes, then so many bytes of JSON. An answer is a line with `ok` and the length, then the picture;
+if drawing failed, `wrong`, the length and an error text. The program ends when its input ends.
 """
 
 from __future__ import annotations
@@ -22,20 +23,18 @@ _FLAGS = (
     "--no-opt",
     "--invocation-count-for-maglev=4000",
 )
-"""Of V8, whose own are for pages that stay open.
+"""Flags of V8, whose defaults suit pages that stay open.
 
-Megabytes of young objects before the first collection: all pictures of a run's page fit in. What the first
-call of a function teaches is kept. Of the compilers, which took a third of the time of such a page, the
-slowest never earns back what it costs, and the quick one does after some hundred pictures: it is asked ten
-times as late.
-"""
+* `--min-semi-space-size`: megabytes of young objects before the first garbage collection. All pictures of a
+  run's page fit in.
+* `--no-lazy-feedback-allocation`: type feedback is kept from the first call of a function.
+* `--no-opt`: the slowest compiler never saves as much time as it costs.
+* `--invocation-count-for-maglev`: the quick compiler pays off only after some hundred pictures, so it starts
+  ten times as late. Both compilers together took a third of the time of such a page."""
 
 
 class Charts(Protocol):
-    """The front end's functions."""
-
-    def call(self, name: str, given: object, /) -> object:
-        """Call a function."""
+    def call(self, name: str, given: object, /) -> object: ...
 
 
 def main(script: str) -> None:
@@ -75,6 +74,6 @@ def _answer(answers: IO[bytes], context: Charts, picture: str) -> None:
 
 
 if __name__ == "__main__":
-    with suppress(BrokenPipeError):  # who asked is gone
+    with suppress(BrokenPipeError):  # the process that asked has ended
         main(sys.argv[1])
-    os._exit(0)  # V8 waits for a thread of its own otherwise
+    os._exit(0)  # V8 would wait for a thread of its own

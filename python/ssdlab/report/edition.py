@@ -1,4 +1,4 @@
-"""What an editor adds to a page of finished runs: title, names, texts, claims, a declaration."""
+"""An editor's additions to a page of finished runs: title, names, texts, claims and a declaration."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _HEADING = re.compile(r"<(/?)h[1-6]>")
 
 @dataclass(frozen=True)
 class Edition:
-    """What an editor adds to a page.
+    """An editor's additions to a page.
 
     Attributes
     ----------
     title
-        Of the page; empty: its own.
+        Title of the page; empty: the page's own.
     names
-        Names of drives, by identifier or by the user's text.
+        Names of drives, by identifier or by the text that the user gave for the drive.
     texts
-        Markdown, by the title of a chapter, or the id of a section or a chart.
+        Markdown, by the title of a chapter, or the id of a section or chart.
     review
         The page part of a declaration, which replaces the runs' own.
     claims
@@ -46,7 +46,7 @@ class Edition:
     full
         Whether every chart is open.
     theme
-        House style; None: the page's own.
+        House style; None: the default one.
     """
 
     title: str = ""
@@ -58,7 +58,7 @@ class Edition:
     theme: Theme | None = None
 
     def set_texts(self, titles: Sequence[str], parts: Sequence[Section]) -> dict[str, Markup]:
-        """Return the texts as HTML, for a page with chapters of these titles, and these sections.
+        """Return the texts as HTML, for a page with these chapter titles and sections.
 
         Raises
         ------
@@ -82,12 +82,12 @@ PLAIN = Edition()
 
 
 def check_names(names: Mapping[str, str], drives: Iterable[DriveInfo]) -> None:
-    """Refuse a name for a drive that is not on the page.
+    """Refuse names for drives that are not on the page.
 
     Raises
     ------
     UsageError
-        There is one.
+        A name is for an unknown drive.
     """
     known = dict.fromkeys(key for drive in drives for key in (drive.id, drive.text))
     for key in names:
@@ -96,7 +96,7 @@ def check_names(names: Mapping[str, str], drives: Iterable[DriveInfo]) -> None:
 
 
 def html_of(text: str) -> Markup:
-    """Return Markdown as HTML: tags become text, pictures become links, headings are small."""
+    """Return Markdown as HTML: tags become text, pictures become links, and all headings become h4."""
     return Markup(_HEADING.sub(r"<\1h4>", _markdown().render(text)))
 
 
@@ -108,12 +108,12 @@ def _markdown() -> MarkdownIt:
 
 
 def names_of(given: Sequence[str]) -> dict[str, str]:
-    """Read names of drives, each as `ID=TEXT`.
+    """Read names of drives, each given as `ID=TEXT`.
 
     Raises
     ------
     UsageError
-        A name is not written so, a drive has two names, or two drives share one.
+        A name has another form, a drive has two names, or two drives share one.
     """
     names = _pairs(given, "--name", "sim:samsung-983-dct-960gb,scale=64=983 DCT")
     of: dict[str, str] = {}
@@ -124,24 +124,24 @@ def names_of(given: Sequence[str]) -> dict[str, str]:
 
 
 def texts_of(given: Sequence[str]) -> dict[str, str]:
-    """Read texts, each as `PART=FILE`.
+    """Read texts from files, each given as `PART=FILE`.
 
     Raises
     ------
     UsageError
-        A text is not written so, a part has two texts, or a file cannot be read.
+        An argument has another form, a part has two texts, or a file cannot be read.
     """
     files = _pairs(given, "--text", '"Mixed I/O performance=mixed.md"')
     return {part: read_document(user_path(file), "text", _MARKDOWN) for part, file in files.items()}
 
 
 def review_of(path: str) -> tuple[str, Document]:
-    """Return the title of a review's declaration, and what it says of the page.
+    """Return the title of a review's declaration, and the part of it that describes the page.
 
     Raises
     ------
     UsageError
-        It is invalid; with file and line.
+        The declaration is invalid; the error names file and line.
     """
     from ssdlab.host.documents import with_name
     from ssdlab.lab.suites.declaration import Declaration

@@ -1,6 +1,6 @@
 """Draws the page's charts as pictures, one at a time, in a separate process (`drawing`).
 
-Loading takes as long as reading a run, so `ready` starts it early, in parallel.
+The process takes as long to load as a run takes to read, so `ready` starts it early, in parallel.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 
 PACKAGE = "py_mini_racer"
 _ENDS_WITHIN_S = 2.0
-"""Its thread, once the process that it waits for is gone."""
+"""Time allowed for the thread to end after the process has ended."""
 _PROGRAM = Path(__file__).with_name("drawing.py")
 _ADDRESSES_BYTES = 2 << 40
-"""With so many V8 always begins: it reserves 1.4 TiB of addresses, which is no memory."""
+"""Address space with which V8 always starts. It reserves 1.4 TiB of addresses, but not of memory."""
 
 
 class Engine:
-    """An engine with the charts loaded, which draws one picture at a time.
+    """A process with the charts loaded, which draws one picture at a time.
 
     Raises
     ------
     HostError
-        The front end was not built, or no process can be started.
+        The front end is not built, or no process can be started.
     """
 
     def __init__(self) -> None:
         self._owner = os.getpid()
         script = _file("pictures.js")
-        # Not from the folder that one is in: files there may be called as what is imported.
+        # Keeps the current folder off the import path: files there may shadow imported modules.
         command = [sys.executable, "-P", str(_PROGRAM), str(script)]
         try:
-            # In a group of its own, which Ctrl-C does not reach: who asks decides when it is over.
+            # A process group of its own, so that Ctrl-C does not reach it: the caller decides when it ends.
             self._process = Popen(command, stdin=PIPE, stdout=PIPE, process_group=0)
         except OSError as error:
             raise HostError(
@@ -56,20 +56,20 @@ class Engine:
                 "check the process limits of this host",
             ) from error
         self._asked: SimpleQueue[tuple[str, str, Future[str]] | None] = SimpleQueue()
-        # A daemon: at the end nobody waits for pictures that were asked for.
+        # A daemon thread, since at exit nobody waits for the remaining pictures.
         self._thread = Thread(target=self._serve, name="pictures", daemon=True)
         self._thread.start()
         atexit.register(self.close)
 
     @property
     def ended(self) -> bool:
-        """Whether its process has ended, or belongs to another process since a fork."""
+        """Whether the process has ended, or this object was inherited by a fork."""
         return os.getpid() != self._owner or self._process.poll() is not None
 
     def draw(self, asked: str, title: str = "") -> Future[str]:
         """Start drawing a picture; `asked` is the JSON input of `web/src/stills.ts`, `title` is for errors.
 
-        The Future raises HostError where the process has ended.
+        The Future raises HostError if the process has ended, and RuntimeError if the chart cannot be drawn.
         """
         future: Future[str] = Future()
         self._asked.put((asked, title, future))
@@ -106,16 +106,16 @@ class Engine:
         return drawn
 
     def close(self) -> None:
-        """End it, without finishing pictures."""
+        """End the process and its thread; unfinished pictures are lost."""
         atexit.unregister(self.close)
         if os.getpid() != self._owner:
-            return  # the thread stayed behind, and may have held the locks of the pipes
+            return  # a fork has no copy of the thread, which may have held the locks of the pipes
         self._process.kill()
         self._process.wait()
         self._asked.put(None)
         self._thread.join(_ENDS_WITHIN_S)
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # what could not be sent any more
+            with suppress(OSError):  # the rest of a request may still be buffered
                 if pipe is not None:
                     pipe.close()
 
@@ -128,7 +128,7 @@ def engine() -> Engine:
     UsageError
         The extra `figures` is not installed.
     HostError
-        The front end was not built, or the address space limit is below what V8 reserves.
+        The front end is not built, or the address space limit is below the space that V8 reserves.
     """
     needed(PACKAGE)
     if _confined():
@@ -149,20 +149,20 @@ def _made() -> Engine:
 
 
 def available() -> bool:
-    """Whether pictures can be drawn: the engine is installed, can be started and has enough address space."""
+    """Return whether pictures can be drawn: the engine is installed and has enough address space."""
     return find_spec(PACKAGE) is not None and bool(sys.executable) and not _confined()
 
 
 def _confined() -> bool:
-    """Return whether V8 would end the process, as it does if the address space is limited too tightly."""
+    """Return whether the address space limit is so low that V8 would abort the process."""
     most = getrlimit(RLIMIT_AS)[0]
     return most != RLIM_INFINITY and most < _ADDRESSES_BYTES
 
 
 def ready() -> None:
-    """Start loading the engine, if there is one; it warms up with samples until the first request."""
+    """Start loading the engine, if installed; it warms up with samples until the first request."""
     if available():
-        with suppress(HostError):  # said by who needs it; a page is written without pictures
+        with suppress(HostError):  # reported when a picture is needed; a page is written without pictures
             engine()
 
 
@@ -172,7 +172,7 @@ def needed(package: str) -> None:
     Raises
     ------
     UsageError
-        A package is missing.
+        The package is missing.
     """
     if find_spec(package) is None:
         raise UsageError(
@@ -183,12 +183,12 @@ def needed(package: str) -> None:
 
 
 def static(name: str) -> str:
-    """Return a file of the front end.
+    """Return the text of a file of the front end.
 
     Raises
     ------
     HostError
-        It was not built.
+        The front end is not built.
     """
     return _file(name).read_text(encoding="utf-8")
 

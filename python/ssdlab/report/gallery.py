@@ -1,4 +1,4 @@
-"""Charts of runs as files: which ones, their names, and the formats SVG, PNG and PDF."""
+"""Charts of runs as files: selection, names, and the formats SVG, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Format = Literal["png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MARK = b"ssdlab"
-"""Near the start of every picture of ours."""
+"""Near the start of each picture that ssdlab writes, so that only its own files are overwritten."""
 _FONTS = (
     "DejaVu Sans",
     "Liberation Sans",
@@ -50,14 +50,14 @@ _HEADS: dict[Format, bytes] = {"png": _SIGNATURE, "svg": b"<svg ", "pdf": b"%PDF
 
 
 def encoded(svg: str, kind: Format, faces: Sequence[Face] = ()) -> bytes:
-    """Return a picture in a format; `faces` are fonts of its own.
+    """Return a picture in the given format; `faces` are fonts of the theme.
 
     Raises
     ------
     UsageError
         The extra `figures` is not installed.
     HostError
-        There is no font to write with.
+        No usable font is installed.
     """
     match kind:
         case "svg":
@@ -69,13 +69,12 @@ def encoded(svg: str, kind: Format, faces: Sequence[Face] = ()) -> bytes:
 
 
 def is_picture(kind: Format, head: bytes) -> bool:
-    """Whether the start of a file shows a picture of ours in that format."""
     return head.startswith(_HEADS[kind]) and MARK in head
 
 
 def _png(svg: str, faces: Sequence[Face]) -> bytes:
     picture = _drawn(svg, font(), [str(face.path) for face in faces])
-    # A text chunk behind the header (PNG, section 11.3.4.3) says whose picture it is.
+    # A text chunk after the header (PNG, section 11.3.4.3) marks the picture as ssdlab's.
     text = b"tEXtSoftware\0" + MARK
     chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
     header = len(_SIGNATURE) + 25
@@ -84,12 +83,12 @@ def _png(svg: str, faces: Sequence[Face]) -> bytes:
 
 @cache
 def font() -> str:
-    """Return the first font that is installed here.
+    """Return the first usable font that is installed.
 
     Raises
     ------
     HostError
-        There is none.
+        None is installed.
     """
     blank = _drawn(_LETTER.format(""), _FONTS[0])
     found = next((name for name in _FONTS if _drawn(_LETTER.format("M"), name) != blank), None)
@@ -111,7 +110,6 @@ def _drawn(svg: str, family: str, fonts: Sequence[str] = ()) -> bytes:
 
 
 def _of_pdf(weight: str) -> str:
-    """Return the nearer of the two weights that a PDF knows."""
     return "bold" if weight.isdigit() and int(weight) >= 600 else "normal"
 
 
@@ -128,14 +126,13 @@ def _pdf(svg: str, faces: Sequence[Face]) -> bytes:
     canvas.setCreator(MARK.decode())
     import_module("reportlab.graphics.renderPDF").draw(drawing, canvas, 0, 0)
     canvas.save()
-    # The comment behind the first line says whose picture it is; offsets are counted, so it keeps its length.
+    # The comment after the first line marks the file as ssdlab's. It keeps its length, as the PDF stores
+    # offsets.
     return _REMARK.sub(lambda found: (b"% " + MARK).ljust(len(found[0])), out.getvalue(), count=1)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A written picture."""
-
     name: str
     title: str
     path: Path
@@ -143,12 +140,12 @@ class Kept:
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Return width and height in pixels of `1200x675`.
+    """Read a size such as `1200x675`: width and height in pixels.
 
     Raises
     ------
     UsageError
-        It is not a size, or out of range.
+        The text is not a size, or the size is out of range.
     """
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None or not all(SMALLEST <= int(side) <= LARGEST for side in found.groups()):
@@ -171,17 +168,17 @@ def write_pictures(
     drive_names: Mapping[str, str] = NO_NAMES,
     theme: Theme | None = None,
 ) -> Iterator[Kept]:
-    """Write a page's charts (all, or those named) into a folder, and yield each when it is written.
+    """Write a page's charts (all, or those named) into a folder; yield each picture once it is written.
 
-    A chart keeps its name on the page; with `every_view`, further views add a number. Without a size, the
-    theme's applies.
+    A file is named after its chart; with `every_view`, further views add a number. Without a size, the
+    theme's size applies.
 
     Raises
     ------
     UsageError
         There is no such chart, or the extra `figures` is not installed.
     Refused, HostError
-        A file cannot be written, or is not ours.
+        A file cannot be written, or exists and is not ssdlab's.
     """
     theme = theme or default_theme()
     placed, sections = contents(runs, drive_names, theme.palette)
@@ -207,7 +204,7 @@ def write_pictures(
 
 
 def _corner(theme: Theme, kind: Format) -> str:
-    """Return the address of the logo in a picture; a PDF takes it as pixels on the paper's colour."""
+    """Return the address of the logo for a picture. A PDF gets it as pixels on the background colour."""
     if theme.logo is None:
         return ""
     address, look = (
@@ -224,5 +221,4 @@ def _corner(theme: Theme, kind: Format) -> str:
 
 
 def _pressed(figure: Figure, *, every_view: bool) -> Iterator[Pressed]:
-    """Yield the view that the page opens with, or all."""
     return pressings(figure.chart) if every_view else iter((as_opened(figure),))

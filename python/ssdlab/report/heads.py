@@ -1,4 +1,4 @@
-"""The text of a picture saved from its page: title, measurement, drives, and qualifiers."""
+"""The text of a picture saved from a page: title, measurement, drives and qualifiers."""
 
 from __future__ import annotations
 
@@ -39,26 +39,24 @@ _OF_QUANTITY: dict[str, tuple[str, ...]] = {
     "mb_s": ("IOPS", "MB/s"),
     "ns": ("ns",),
 }
-"""Units of the figures that an axis of a quantity shows."""
+"""Units of the figures that an axis may show, by the quantity of the axis."""
 _NAMED_FIGURES = 2
-"""So many figures of a run are named that something is the matter with; of more their count."""
+"""Maximum number of qualified figures of a run that are named; if there are more, they are counted."""
 
 
 def notes_of(
     chart: Chart, runs: Sequence[Shown], *, all_drawn: bool, steps: Sequence[tuple[int, int]] = ()
 ) -> tuple[HeadNote, ...]:
-    """Return the notes on the runs that a chart draws, each text once, then the runs it leaves out.
+    """Return notes on the runs that a chart draws, each text once, then on the runs that it leaves out.
 
     Parameters
     ----------
-    chart
-        What is drawn.
     runs
-        Those of its section.
+        Runs of the chart's section.
     all_drawn
         Whether the chart should have every run, so that a missing one is noted.
     steps
-        The steps that it draws, by run and ordinal; empty: all.
+        The steps that the chart draws, by run and ordinal; empty: all.
     """
     units = _units(chart)
     drawn = _drawn(chart)
@@ -94,13 +92,12 @@ def _units(chart: Chart) -> frozenset[str]:
 
 
 def _of_title(axis: Axis) -> tuple[str, ...]:
-    """Return the unit at the end of an axis's title, if it is a unit of power."""
     unit = axis.title.rpartition(", ")[2]
     return (unit,) if unit in OF_POWER else ()
 
 
 def _figures(one: Shown, units: frozenset[str], steps: Sequence[tuple[int, int]]) -> Sequence[Metric]:
-    """Return the figures of a run that a chart draws, as far as its axes and steps show."""
+    """Return the figures of a run that a chart draws, judged by its axes and steps; all if none match."""
     figures = one.run.result.scalars
     own = {ordinal for run, ordinal in steps if run == one.index}
     if own:
@@ -131,17 +128,17 @@ def _words(one: Shown, found: Qualifier, which: str = "") -> str:
 
 
 def _what_shows(shown: Shown, found: Sequence[Qualifier]) -> tuple[str, ...]:
-    """Return the failed checks of the drive's state to which these qualifiers refer."""
+    """Return the failed checks of the drive's state to which these qualifiers refer, as sentences."""
     steps = {ordinal for each in found for ordinal in each.steps}
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
     if not {each.code for each in found} & {each.code for each in moved(checks)}:
-        return ()  # they are the reason of no other code
+        return ()  # failed checks explain no other qualifier
     unheld = (each for each in checks if not each.held and steps.intersection(each.ordinals))
     return tuple(sentence(check_claim(each)) for each in unheld)
 
 
 def _without_figures(shown: Shown) -> tuple[Qualifier, ...]:
-    """Return the qualifiers that a figure of all the run's steps would have, for a run without figures."""
+    """Return the qualifiers of a run without figures: those of an imaginary figure of all its steps."""
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
     whole = Metric.more("", "", None, "", qualifiers=moved(checks))
     found = qualified(ResultBase(kind="", quick=False, scalars=(whole,)), shown.run.steps)
@@ -149,12 +146,10 @@ def _without_figures(shown: Shown) -> tuple[Qualifier, ...]:
 
 
 def _drawn(chart: Chart) -> set[int]:
-    """Return the runs that any view of a chart draws."""
     return set().union(*runs_of_views(chart))
 
 
 def runs_of_views(chart: Chart) -> list[set[int]]:
-    """Return the runs that each view of a chart draws."""
     match chart:
         case XyChart(views):
             return [{line.run for line in view.lines if line.points} for view in views]
@@ -171,14 +166,14 @@ def runs_of_views(chart: Chart) -> list[set[int]]:
 
 
 _NAMED_RUNS = 3
-"""So many runs are named in full in a footer; more by the end of their names, which finds them too."""
+"""Maximum number of runs whose ids a footer gives in full. With more, it gives the end of each id, by which
+the run can be found as well."""
 _FOOTER_RUNS = 16
-"""So many are named at all."""
+"""Maximum number of runs that a footer names."""
 _NAMED_SIZES = 3
 
 
 def heads_of(sections: Sequence[Section], placed: Sequence[Shown]) -> dict[str, Head]:
-    """Return the head of each figure, by its id."""
     found: dict[str, Head] = {}
     for section in sections:
         chosen = [placed[at] for at in section.runs] or list(placed)
@@ -187,7 +182,7 @@ def heads_of(sections: Sequence[Section], placed: Sequence[Shown]) -> dict[str, 
 
 
 def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
-    """Return the text of a picture for the runs that it draws; if it draws none, for those of its section."""
+    """Return the text of a picture for the runs that it draws; if it draws none, for the section's runs."""
     views = runs_of_views(figure.chart)
     drawn = set().union(*views)
     runs = [one for one in chosen if one.index in drawn] or chosen
@@ -206,7 +201,7 @@ def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
 
 
 def _title(section: Section, figure: Figure) -> str:
-    """Return the names of method and figure, without repeating words that both have."""
+    """Return the names of method and figure, without repeating the words that both have."""
     above, title = section.title, figure.title
     if above.lower() in title.lower():
         return title
@@ -233,7 +228,6 @@ def _facts(runs: Sequence[Shown]) -> tuple[str, ...]:
 
 
 def _asked(runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield block sizes and depths of the measured steps, if they are few."""
     sizes: set[int] = set()
     depths: set[int] = set()
     for stream in _streams(runs):

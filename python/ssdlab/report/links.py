@@ -1,6 +1,6 @@
-"""The links of drives: bars are grouped by link, and none can exceed its throughput.
+"""Links of drives: charts group bars by link, and no throughput can exceed it.
 
-A point near that throughput was limited by its link, not by the drive.
+A point near the link's throughput was limited by the link, not by the drive.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Attribution, DriveInfo, Point
 
 LIMIT_SHARE = 0.9
-"""Share of a link's throughput from which the link is the limit. Frames and handshakes take the rest: SATA
-leaves 93 % of its coded rate to data in frames of 8 KiB, less the commands."""
+"""Share of a link's throughput from which the link is taken as the limit. Frames and handshakes use the rest:
+SATA leaves 93 % of its coded rate to data in frames of 8 KiB, minus the commands."""
 
 _WORDS = {
     "pcie": "NVMe",
@@ -35,19 +35,19 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Link:
-    """Interface of a drive, in words, and its throughput in one direction; None: unknown."""
+    """Interface of a drive, in words, and its throughput in one direction; None if unknown."""
 
     interface: str | None = None
     mb_s: float | None = None
 
 
 def link_of(drive: DriveInfo) -> Link:
-    """Return the link of a drive; for a simulated one, from its profile."""
+    """Return the link of a drive; for a simulated drive, the link of its profile."""
     if drive.capabilities.made_to_order:
         try:
             link = profile_of(drive)["link"]
             protocol, mb_s = link["protocol"]["value"], float(link["bandwidth_mb_s"]["value"])
-        except (ValueError, KeyError, TypeError):  # a profile that is not there any more, or another
+        except (ValueError, KeyError, TypeError):  # the profile is gone, or has other keys
             return Link()
         return Link(_WORDS.get(protocol, str(protocol)), mb_s)
     transport = drive.identity.get("transport")
@@ -60,7 +60,7 @@ def link_of(drive: DriveInfo) -> Link:
 def attribution_of(point: Point, link_mb_s: float | None) -> Attribution | None:
     """Return what limited a point: its link if nearly saturated, else the stored cause.
 
-    A stored limit by the host stays: a tail it caused is independent of throughput.
+    A stored limit by the host stays, since the host can cause a tail at any throughput.
     """
     stored = point.attribution
     if stored is None or stored.limit == "host" or point.mb_s is None or link_mb_s is None:
@@ -72,7 +72,7 @@ def attribution_of(point: Point, link_mb_s: float | None) -> Attribution | None:
 
 
 def profile_of(drive: DriveInfo) -> Document:
-    """Return the profile of a simulated drive; empty for a real one, or if the profile is gone."""
+    """Return the profile of a simulated drive; empty for a real drive, or if the profile is gone."""
     return _profile(drive.text) if drive.capabilities.made_to_order else {}
 
 

@@ -1,7 +1,7 @@
-"""Colours and markers of a page's drives: any two differ in one, and similar colours differ in both.
+"""Colours and markers of a page's drives: any two drives differ in one of them, and similar colours in both.
 
-Differences of colours are CIEDE2000 (CIE 142-2001; Sharma, Wu and Dalal, 2005), colour vision deficiencies
-those of Machado, Oliveira and Fernandes (2009) at full strength, contrast that of WCAG 2.
+Colour differences are CIEDE2000 (CIE 142-2001; Sharma, Wu and Dalal, 2005). Colour vision deficiencies are
+those of Machado, Oliveira and Fernandes (2009) at full strength. Contrast is that of WCAG 2.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
 
 
 NEAR_BELOW = 20.0
-"""Of CIEDE2000."""
+"""CIEDE2000 difference below which two colours are similar."""
 NEAR = frozenset(
     {
         *((0, 2), (0, 3), (0, 4), (0, 7), (1, 2), (1, 5), (1, 6), (2, 3), (2, 4)),
@@ -37,7 +37,7 @@ NEAR = frozenset(
 
 @dataclass(frozen=True)
 class Palette:
-    """The number of colours, and the pairs that need different markers."""
+    """The number of colours, and the pairs of similar colours, which need different markers."""
 
     colours: int = COLOURS
     near: frozenset[tuple[int, int]] = NEAR
@@ -47,11 +47,11 @@ OURS = Palette()
 
 
 def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[int, int]]:
-    """Derive colour and marker of entries from separate bits of their ids, the same on every page.
+    """Return colour and marker of each entry, derived from its id, so that they are the same on every page.
 
-    A taken colour gives the next free one; if all are taken, the next free pair of colour and marker, for up
-    to four times as many drives as colours. With no more drives than colours, similar colours get different
-    markers, as far as four markers suffice.
+    If the colour is taken, the entry gets the next free one. If all colours are taken, it gets the next free
+    pair of colour and marker; there are four times as many pairs as colours. With no more drives than
+    colours, similar colours get different markers, as far as four markers suffice.
     """
     colours_there = range(palette.colours)
     colours: dict[str, int] = {}
@@ -63,7 +63,8 @@ def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[i
         while used[colour] > min(used[each] for each in colours_there):
             colour = (colour + 1) % palette.colours
         colours[name], drawn[name] = colour, (bits >> 8) % len(SHAPES)
-    # So many drives have a colour each; of more, near colours cannot all have markers of their own.
+    # The first drives have a colour each; with more drives, similar colours cannot all have different
+    # markers.
     first, rest = list(colours)[: palette.colours], list(colours)[palette.colours :]
     wanted = [(colours[name], drawn[name]) for name in first]
     shapes = _distinct(wanted, palette) or [at % len(SHAPES) for at in range(len(first))]
@@ -74,7 +75,7 @@ def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[i
 
 
 def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
-    """Return the markers of an entry's further runs, except those of other entries in its colour."""
+    """Return the markers for further runs of an entry, except those of other entries in its colour."""
     colour, first = looks[entry]
     taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
     turned = [(first + by) % len(SHAPES) for by in range(len(SHAPES))]
@@ -84,7 +85,10 @@ def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Sha
 def _distinct(
     wanted: Sequence[tuple[int, int]], palette: Palette, shapes: tuple[int, ...] = ()
 ) -> tuple[int, ...]:
-    """Return a marker for each colour, if possible the one drawn by lot; () if no marker is left."""
+    """Return a marker for each colour; () if two similar colours would need the same marker.
+
+    Each colour gets its preferred marker if possible.
+    """
     if len(shapes) == len(wanted):
         return shapes
     colour, drawn = wanted[len(shapes)]
@@ -99,7 +103,6 @@ def _distinct(
 
 
 def _free(colour: int, drawn: int, taken: Mapping[str, tuple[int, int]]) -> int:
-    """Return the next marker that no entry of a colour uses, or the one drawn if all are used."""
     turned = [(drawn + by) % len(SHAPES) for by in range(len(SHAPES))]
     return next((shape for shape in turned if (colour, shape) not in taken.values()), drawn)
 
@@ -112,7 +115,7 @@ _XYZ: Matrix = (
     (0.2126729, 0.7151522, 0.0721750),
     (0.0193339, 0.1191920, 0.9503041),
 )
-"""Of linear sRGB, D65."""
+"""Conversion of linear sRGB to CIE XYZ, white point D65."""
 VISIONS: dict[str, Matrix] = {
     "all colours": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": (
@@ -131,11 +134,11 @@ VISIONS: dict[str, Matrix] = {
         (0.004733, 0.691367, 0.303900),
     ),
 }
-"""What readers see of linear sRGB."""
+"""Linear sRGB as readers with each kind of colour vision see it."""
 
 
 def apart(one: str, other: str) -> float:
-    """Return the smallest difference of two colours, each `#rgb` or `#rrggbb`, to any reader."""
+    """Return the smallest difference that any reader sees between two colours, `#rgb` or `#rrggbb`."""
     return min(
         difference(*(_lab(_times(vision, _linear(each))) for each in (one, other)))
         for vision in VISIONS.values()
@@ -149,7 +152,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def difference(one: Vector, other: Vector) -> float:
-    """Return CIEDE2000 of two colours in CIELAB."""
+    """Return the CIEDE2000 difference of two colours in CIELAB."""
     (l1, a1, b1), (l2, a2, b2) = one, other
     chroma = (hypot(a1, b1) + hypot(a2, b2)) / 2
     stretch = 1 + 0.5 * (1 - sqrt(chroma**7 / (chroma**7 + 25.0**7)))
@@ -175,7 +178,6 @@ def difference(one: Vector, other: Vector) -> float:
 
 
 def _linear(colour: str) -> Vector:
-    """Return linear sRGB of `#rgb` or `#rrggbb`."""
     digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
     red, green, blue = (int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
     return _curved(red), _curved(green), _curved(blue)
@@ -191,7 +193,7 @@ def _times(matrix: Matrix, vector: Vector) -> Vector:
 
 
 def _lab(rgb: Vector) -> Vector:
-    """Return CIELAB, D65, of linear sRGB."""
+    """Convert linear sRGB to CIELAB, white point D65."""
     red, green, blue = (min(1.0, max(0.0, each)) for each in rgb)
     x, y, z = (
         _root(each / sum(row)) for each, row in zip(_times(_XYZ, (red, green, blue)), _XYZ, strict=True)

@@ -1,9 +1,9 @@
-"""Runs as records of OCP Test & Validation (output specification 2.0), by the package `ocptv`: JSON lines.
+"""Export of runs as records of OCP Test & Validation (output specification 2.0): JSON lines, by `ocptv`.
 
-A run becomes a test run; each finished step becomes a test step with its measurements, and the conclusion the
-last one: headline figures, ratings and bounds as validators, findings and qualifiers as logs, the method's
-verdict as the diagnosis. A missed rating is not a failure. Each line has the time of its event, not of the
-export.
+A run becomes a test run. Each finished step becomes a test step with its measurements, and the conclusion
+becomes the last test step. Its measurements are the headline figures, with ratings and bounds as validators.
+Findings and qualifiers are logs, and the method's verdict is the diagnosis. A missed rating is not a failure.
+Each line has the time of its event, not of the export.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 PACKAGE = "ocptv"
 CONCLUSION = "conclusion"
-"""Name of the last step."""
 _VERSION, _BEGINNING = b'{"schemaVersion": {"major": 2', b'"testRunStart": {"name": "ssdlab '
 _SENSES: dict[Sense, str] = {
     "at least": "GREATER_THAN_OR_EQUAL",
@@ -39,16 +38,18 @@ _SENSES: dict[Sense, str] = {
     "under": "LESS_THAN",
 }
 _RATING_DIGITS = 12
-"""A rating in the unit of a figure is worked out, and is no longer told than it was written."""
+"""Significant digits of a rating converted to a figure's unit, which removes rounding errors."""
 
 
 def is_record(known: bytes) -> bool:
-    """Whether the start of a file shows a record that ssdlab wrote."""
     return known.startswith(_VERSION) and _BEGINNING in known
 
 
 def records_of(runs: Iterable[Run]) -> str:
-    """Return the records of runs in sequence; each starts with the specification's version."""
+    """Return the records of all runs, one after the other, as JSON lines.
+
+    Each record starts with the specification's version.
+    """
     tv: Any = import_module(f"{PACKAGE}.output")
     lines = _Lines()
     tv.config(writer=lines)
@@ -61,7 +62,7 @@ def records_of(runs: Iterable[Run]) -> str:
 
 
 class _Lines:
-    """Receives the lines that `ocptv` writes, and gives each the time of what it describes."""
+    """Receives the lines that `ocptv` writes, and sets each line's time to that of its event."""
 
     def __init__(self) -> None:
         self.at = ""
@@ -72,7 +73,7 @@ class _Lines:
 
 
 class _Record:
-    """One run, being written; `tv` is the package's module."""
+    """Writes the record of one run; `tv` is the module of `ocptv`."""
 
     def __init__(self, tv: Any, lines: _Lines, run: Run) -> None:  # noqa: ANN401 - it exports no types
         self._tv, self._lines, self._run, self._manifest = tv, lines, run, run.manifest
@@ -82,7 +83,7 @@ class _Record:
         self._test = tv.TestRun(
             f"ssdlab {run.manifest.method.name}",
             self._version,
-            command_line="",  # no run keeps it
+            command_line="",  # not stored in a run
             parameters={**run.manifest.params, **({} if self._imported else own)},
         )
         self._dut = self._device()
@@ -120,7 +121,7 @@ class _Record:
             "capacity_bytes": drive.capacity_bytes,
             "logical_block_bytes": drive.logical_block_bytes,
         }
-        known = {name: fact for name, fact in facts.items() if fact}  # of an import no size is known
+        known = {name: fact for name, fact in facts.items() if fact}  # sizes are not known for an import
         dut = tv.Dut(drive.id, drive.name, tv.Metadata(known))
         kernel = self._manifest.environment.get("kernel")
         release = kernel.get("release") if isinstance(kernel, dict) else None
@@ -148,7 +149,6 @@ class _Record:
         )
 
     def _step(self, step: Step) -> None:
-        """Emit a finished step: rates and latencies of each direction, power, failed I/Os, warnings."""
         summary = step.summary
         self._lines.at, ended = self._run.times[step.ordinal]
         made = self._begun(step.label or step.verb)
@@ -172,7 +172,6 @@ class _Record:
         made.end(status=self._tv.TestStatus.COMPLETE)
 
     def _conclusion(self) -> None:
-        """Emit headline figures, findings, qualifiers, departures, and the verdict."""
         tv, result = self._tv, self._run.result
         made = self._begun(CONCLUSION)
         limits = self._ratings()
@@ -203,7 +202,7 @@ class _Record:
         made.end(status=tv.TestStatus.COMPLETE)
 
     def _ratings(self) -> dict[str, Any]:
-        """Return the rating of each figure for its drive state, in the figure's unit."""
+        """Return a validator for each figure that has a rating, in the figure's unit."""
         found: dict[str, Any] = {}
         for each in rated_shares(self._run.result.scalars, self._manifest.ratings):
             rated = float(f"{(each.figure.value or 0.0) / each.share:.{_RATING_DIGITS}g}")
@@ -213,7 +212,6 @@ class _Record:
         return found
 
     def _bound(self, claim: Claim) -> Any:  # noqa: ANN401
-        """Return the bound of a finding; None if it has none."""
         bound = claim.bound
         if bound is None or bound.amount.value is None or not math.isfinite(bound.amount.value):
             return None
@@ -238,7 +236,7 @@ class _Record:
         limit: Any = None,  # noqa: ANN401
         **about: object,
     ) -> bool:
-        """Emit a measurement of the drive, and return whether there was a value."""
+        """Emit a measurement of the drive; return whether there was a value."""
         if value is None or not math.isfinite(value):
             return False
         step.add_measurement(

@@ -20,33 +20,34 @@ if TYPE_CHECKING:
     from ssdlab.results.cells import Table
 
 FEW_RUNS = 4
-"""Up to so many runs, the steps are open on a screen and complete on paper."""
+"""Maximum number of runs for which steps are open on screen and complete on paper."""
 
 
 MAX_ROWS = 100
-"""Rows of a table on paper: two sheets, and two more for each of its parts."""
+"""Maximum rows of a table on paper: two sheets, or two for each part of a wide table."""
 
 
 MAX_ROWS_OF_MANY = 24
-"""For many runs: half a sheet. Three methods on five drives had 100 sheets of rows."""
+"""The same for many runs: half a sheet. Without it, three methods on five drives had 100 sheets of rows."""
 
 
 MAX_VIEWS_OF_MANY = 45
-"""Pictures of a chart's views, for many runs: three sheets."""
+"""Maximum pictures of a chart's views for many runs: three sheets."""
 
 
 _WHERE = "only in the page on screen"
 
 
 _SHARE = 0.5
-"""Of rows, beyond which two tables are one with differences; fewer in common are chance, as of two lists of
-steps."""
+"""Share of equal rows above which a table is printed as differences from an earlier one. Fewer equal rows can
+be chance, for example in two lists of steps."""
 
 
 def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
-    """Return the paper version, without long or repeated tables.
+    """Return the paper version of a page, without long or repeated tables.
 
-    On a page with closed charts, closed tables are left out too. Only `full` paper says what it leaves out.
+    If some charts are closed on the page, closed tables are left out too. Only the `full` version says what
+    it leaves out.
     """
     sections = _open if order.folded else partial(_section, runs=runs, full=full)
     chapters = tuple(
@@ -56,7 +57,7 @@ def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
 
 
 def _open(section: Section) -> Section:
-    """Return a section without long tables, and without headings that have lost all their tables."""
+    """Return a section without long tables, and without headings that lose all their tables."""
     exhibits = (
         replace(each, tables=tuple(table for table in each.tables if len(table.rows) <= OPEN_ROWS))
         for each in section.exhibits
@@ -73,7 +74,7 @@ def _section(section: Section, runs: int, *, full: bool) -> Section:
 
 
 def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figure:
-    """Return a figure with the tables that paper keeps, and add these to the tables before it."""
+    """Return a figure with the tables that are printed, and append those tables to `before`."""
     most = MAX_ROWS if runs <= FEW_RUNS else MAX_ROWS_OF_MANY
     kept: list[Table] = []
     left: list[str] = []
@@ -93,7 +94,7 @@ def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figur
 
 
 def shortened(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Return the steps and parameters of each of many runs."""
+    """Return panels with only steps and parameters if there are many runs; else the panels unchanged."""
     return tuple(_brief(panel) for panel in panels) if len(panels) > FEW_RUNS else tuple(panels)
 
 
@@ -105,7 +106,7 @@ def _brief(panel: Panel) -> Panel:
 
 
 def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Leave out prose and table rows that an earlier panel contains, and refer to that panel's run."""
+    """Replace prose and table rows that an earlier panel has by a reference to that panel's run."""
     kept: list[Panel] = []
     for panel in panels:
         tables: list[PanelTable] = []
@@ -131,7 +132,7 @@ def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
 
 
 def _like(table: Table, before: Sequence[Panel]) -> tuple[Panel, Table] | None:
-    """Return an earlier table with the same lines, most of them equal, and its panel."""
+    """Return an earlier table with the same row names and mostly equal rows, and its panel."""
     for panel in before:
         for other in panel.tables:
             if (other.caption, other.head) != (table.caption, table.head):
@@ -143,7 +144,7 @@ def _like(table: Table, before: Sequence[Panel]) -> tuple[Panel, Table] | None:
 
 
 def _lines(table: Table) -> list[str]:
-    """Return the names of a table's rows; rows can be left out only if the names agree."""
+    """Return the names of a table's rows; equal rows can be left out only if these names agree."""
     return [row[0].text for row in table.rows]
 
 

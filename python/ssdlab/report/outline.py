@@ -1,4 +1,4 @@
-"""The order of the page: head and top, the chapters of the review with their notes, and links to them."""
+"""The order of a page: head and top, the review's chapters with their notes, and links to them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Note
 
 LEADING = 12
-"""Charts open first on a page of several methods."""
+"""Number of charts that are open first on a page of several methods."""
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A heading with its sections; without a title the sections have no heading."""
+    """A heading with its sections; without a title, the sections have no heading."""
 
     id: str
     title: str
@@ -49,59 +49,51 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the contents."""
-
     id: str
     title: str
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How figures of several sections were measured."""
-
     titles: str
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Outline:
-    """The order of a page."""
-
     top: Top
     claims: tuple[Judged, ...]
     chapters: tuple[Chapter, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
     measured: tuple[Measured, ...] = ()
     leading: frozenset[str] = frozenset()
-    """Ids of the open charts; the others of their section are closed."""
+    """Ids of the charts that are open; the other charts of a section are closed."""
     texts: Mapping[str, Markup] = field(default_factory=dict)
-    """The editor's, by the title of a chapter, or the id of a section or a chart."""
+    """The editor's texts, by the title of a chapter, or the id of a section or chart."""
 
     @property
     def sections(self) -> list[Section]:
-        """Every section, in the order of the page."""
         return [section for chapter in self.chapters for section in chapter.sections]
 
     @property
     def folded(self) -> bool:
-        """Whether charts are closed, and with them the table of where the figures come from."""
+        """Whether some charts are closed; the table of where the figures come from is then closed too."""
         return any(each.id not in self.leading for section in self.sections for each in section.figures)
 
     def parts_of(self, section: Section) -> tuple[list[Figure], list[Figure]]:
-        """Return the open charts of a section, and the closed ones."""
+        """Return the open charts and the closed charts of a section."""
         leads = [each for each in section.figures if each.id in self.leading]
         return leads, [each for each in section.figures if each not in leads]
 
     @property
     def contents(self) -> tuple[Entry, ...]:
-        """Links to the parts of the page."""
         found = []
         if self.claims:
             found.append(Entry("claims", "Claims"))
         for chapter in self.chapters:
             lead = (Entry(section.id, section.title) for section in chapter.sections)
             found += [Entry(chapter.id, chapter.title)] if chapter.title else list(lead)
-        if self.folded:  # both are closed in one
+        if self.folded:  # one closed part of the page holds both
             return (*found, Entry("origin", "Where these numbers come from, and how they were measured"))
         return (
             *found,
@@ -120,24 +112,24 @@ def outline(
     *,
     full: bool = False,
 ) -> Outline:
-    """Put the page in order.
+    """Put the parts of the page in order.
 
     Parameters
     ----------
     found
         The section of each method, with its runs.
     behind
-        The sections after them.
+        The sections that follow those of the methods.
     runs
-        Of the page.
+        Runs of the page.
     review
         The page part of a declaration; empty: none.
     claims
-        The user's sentences, to judge.
+        The user's sentences, which are judged here.
     medians
         Medians over the runs of one drive in a suite.
     full
-        Every chart is open.
+        Whether every chart is open.
     """
     ranks = standings(runs)
     links = chart_links(found)
@@ -165,9 +157,9 @@ def _of(chapters: Sequence[Chapter]) -> list[Section]:
 def _leading(
     sections: Sequence[Section], behind: Sequence[Section], named: Sequence[str] = ()
 ) -> frozenset[str]:
-    """Return the charts that are open: those that the review names, then the first of each method in turn.
+    """Return the charts that are open: those that the review names, then each method's first, second, ...
 
-    A page of a standard is complete in itself.
+    Charts of a standard's report are always open, since such a page must be complete.
     """
     rows = [[each for each in section.figures if not each.sheets] for section in sections]
     every = {each.id for section in (*sections, *behind) for each in section.figures}
@@ -190,7 +182,8 @@ def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document
         own.sort(key=lambda one: _first(one[1], parts))
         if own:
             first, *others = (_ordered(section, each["charts"]) for section, _ in own)
-            # What the published text does not give; earlier versions have it in the chapter's own text.
+            # Details that the published text does not give; earlier versions have them in the chapter's own
+            # text.
             first = replace(first, measured=(*first.measured, *each.get("inferred", ())))
             sections = (first, *others)
             chapters.append(Chapter(f"chapter-{number + 1}", each["title"], each["text"], sections))
@@ -209,7 +202,7 @@ def _open(figure: Figure) -> bool:
 
 
 def _measured_once(order: Outline) -> Outline:
-    """Return an outline that states once how figures were measured: per figure, section or page."""
+    """Return an outline that states each detail of measurement once: by its figure, section or page."""
     titles: dict[str, dict[str, None]] = {}
     sections: dict[str, set[str]] = {}
     for section in order.sections:
@@ -254,7 +247,7 @@ def _first(runs: Sequence[Shown], parts: Sequence[str]) -> int:
 
 
 def _ordered(section: Section, charts: Sequence[str]) -> Section:
-    """Return a section with the charts that the review names first, in its order."""
+    """Return a section whose charts named by the review come first, in the review's order."""
     if not charts:
         return section
     place = {name: at for at, name in enumerate(charts)}
@@ -263,7 +256,6 @@ def _ordered(section: Section, charts: Sequence[str]) -> Section:
 
 
 def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> tuple[Header, Outline]:
-    """Return the head of a page and the order of its parts."""
     suites = [suite for each in runs for suite in _suites(each)]
     placed = body.placed
     head = header(placed)
@@ -295,12 +287,12 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
     order = replace(order, chapters=chapters)
     head = replace(head, banners=with_more(head.banners, notices))
     if suites and (review or not any(isinstance(each, Run) for each in runs)):
-        # A review has another title on drives that it is not of; a page has one title for each review.
+        # A review's title changes on drives that it is not made for; a page has one title per review.
         of_review: dict[str, str] = {}
         for each in [one for one in suites if one.manifest.review] or suites:
             of_review.setdefault(each.manifest.method.name, each.manifest.method.title)
         titles = ", ".join(dict.fromkeys(of_review.values()))
-        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
+        # A declared review has its own title; a suite of ssdlab is named after its drive.
         head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
     if edition.title:
         head = replace(head, title=edition.title, subtitle=head.subtitle or head.title)
@@ -308,7 +300,7 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
 
 
 def _filled(section: Section) -> Section:
-    """Return a section without tables that have no rows, as of a run that ended before it measured."""
+    """Return a section without empty tables, which occur if a run ended before it measured."""
     exhibits = (
         replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
     )
@@ -320,7 +312,7 @@ def _filled(section: Section) -> Section:
 
 
 def _review(runs: Sequence[Reported]) -> Document:
-    """Return the page part of a declaration: that of the first run, if all runs are of one review.
+    """Return the page part of the first run's declaration, if all runs belong to one review; else empty.
 
     Runs outside any review, such as those of an earlier drive, appear in the same chapters.
     """
@@ -336,17 +328,14 @@ def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
 
 @dataclass(frozen=True)
 class _Remark:
-    """A remark of a review, or of one drive's suite, on itself."""
-
     kind: Kind
     what: str
     advice: str
     chapter: str | None = None
     shown: Shown | None = None
-    """The first run of the drive; None: the whole page."""
+    """The first run of the drive; None: the remark is about the whole page."""
 
     def in_chapter(self) -> str:
-        """Return the remark as a sentence for its chapter."""
         drive = "" if self.shown is None else f", {self.shown.label}"
         return f"Note of {self.advice}{drive}: {self.what}."
 
@@ -354,16 +343,16 @@ class _Remark:
 def in_chapters(
     runs: Sequence[Reported], placed: Sequence[Shown], chapters: Sequence[Chapter]
 ) -> tuple[tuple[Chapter, ...], dict[Kind, list[Notice]]]:
-    """Return chapters with their notes, and all other notes as notices.
+    """Return the chapters with their notes, and the notes outside the chapters as notices.
 
     Parameters
     ----------
     runs
-        Runs of the page.
+        Runs of the page, including suites.
     placed
-        Its single runs.
+        The single runs with their looks.
     chapters
-        Of the page.
+        Chapters of the page.
     """
     titles = {chapter.title for chapter in chapters if chapter.title}
     here: dict[str, list[str]] = {}

@@ -1,7 +1,7 @@
-"""Many drives: one page of headline figures, each method as ranked bars, and a page for each drive.
+"""The overview of many drives: headline figures and each method as ranked bars, plus a page for each drive.
 
-The overview needs only manifests and results, so it is quick even for long runs. It links to the drives'
-pages for the rest.
+The overview reads only manifests and results, so it is quick even for long runs. All details are on the
+drives' pages, to which it links.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", 
 
 @dataclass(frozen=True)
 class Written:
-    """A written page, and how many runs it shows."""
+    """A written page; `runs` is the number of runs that it shows."""
 
     path: Path
     size_bytes: int
@@ -53,7 +53,7 @@ class Written:
 
 
 def write_overview(folders: Sequence[Path], path: Path, theme: Theme | None = None) -> Iterator[Written]:
-    """Write a folder with a page for each drive, then the overview next to it; yield each page when written.
+    """Write a folder with a page for each drive, then the overview beside it; yield each page once written.
 
     Raises
     ------
@@ -74,14 +74,14 @@ def write_overview(folders: Sequence[Path], path: Path, theme: Theme | None = No
 
 
 def overview_html(folders: Sequence[Path], path: Path) -> str:
-    """Return the overview alone, as it is written to `path`; raises as `write_overview` does."""
+    """Return the overview alone, as it is written to `path`. Raises as `write_overview` does."""
     found = _gathered(folders, path)
     return _overview(found.placed, found.links)
 
 
 @dataclass(frozen=True)
 class _Gathered:
-    """The runs of an overview, in brief, and where the pages of their drives go."""
+    """The runs of an overview, in brief, with the folder and file names of their drives' pages."""
 
     placed: tuple[Shown, ...]
     of_drive: dict[str, list[Path]]
@@ -108,7 +108,7 @@ def _gathered(folders: Sequence[Path], path: Path, theme: Theme | None = None) -
 
 
 def _make(folder: Path) -> None:
-    """Make the folder of the drives' pages, unless it exists; links are not followed, as for a page."""
+    """Make the folder for the drives' pages, unless it exists; symbolic links are not followed."""
     try:
         with suppress(FileExistsError):
             folder.mkdir()
@@ -134,12 +134,12 @@ def _single(folder: Path) -> list[Path]:
 
 
 def _brief(folder: Path) -> source.Run:
-    """Read a run's manifest and result only, checked against its seals."""
+    """Read only a run's manifest and result, and check both against their seals."""
     found = RunFolder(folder)
     found.verify()
     result = read_result(found)
     if result is None:
-        source.read_run(folder)  # refuses, and says why
+        source.read_run(folder)  # raises an error with the reason
         raise UsageError(f"run {found.manifest.run_id} has no result", "finish it: ssdlab resume")
     return source.Run(
         manifest=found.manifest,
@@ -156,7 +156,7 @@ def _brief(folder: Path) -> source.Run:
 
 
 def _file_names(names: Sequence[str]) -> list[str]:
-    """Return names as file names that any web server accepts; equal names get a number."""
+    """Convert names to file names that any web server accepts; equal names get a number."""
     found: list[str] = []
     for name in names:
         plain = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "drive"
@@ -186,7 +186,6 @@ def _overview(placed: Sequence[Shown], links: dict[str, str], theme: Theme | Non
 
 
 def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:
-    """Return the list of drives, each linked to its page."""
     of_drive: dict[str, list[Shown]] = {}
     for one in placed:
         of_drive.setdefault(one.drive.id, []).append(one)
@@ -234,7 +233,6 @@ def _nothing(one: Shown) -> str:
 
 
 def _lead(own: Mapping[str, Standing]) -> str:
-    """Return the order of the bars, and why some have no rank."""
     unlike = dict.fromkeys(each.unlike for each in own.values() if each.unlike)
     no_rank = f" Not ranked: {'; '.join(unlike)}." if unlike else ""
     return f"Ranked drives come first, the best on top. Each drive's page states its drive state.{no_rank}"
@@ -250,7 +248,6 @@ def _own(one: Shown, name: str) -> Metric | None:
 
 
 def _view(standing: Standing) -> BarsView:
-    """Return the bars of a figure in the order of its standing."""
     figure = standing.places[0].figure
     bars = tuple(
         _bar(each, ranked=each.rank is not None or bool(standing.unlike))
@@ -279,7 +276,7 @@ def _table(figures: Mapping[str, Standing], members: Sequence[Shown]) -> Table:
 
 
 def _cell(own: Metric | None) -> Cell:
-    """Return a figure with its state, which is shown even if there is no value."""
+    """Return a figure with its state, which is shown even without a value."""
     if own is None:
         return cells.plain(None)
     plain = cells.plain(None) if own.value is None else Cell(of_unit(own.value, own.unit), str(own.value))

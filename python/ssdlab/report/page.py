@@ -1,4 +1,4 @@
-"""Assembles the page: sections into one self-contained HTML file that makes no request."""
+"""Assembles the page: sections become one self-contained HTML file that makes no request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from ssdlab.report.theme import Theme, default_theme
 from ssdlab.report.view import OPEN_ROWS
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
-"""What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
+"""Closed parts that are opened on paper. The workload and the notices of each step stay closed: they would
+take hundreds of sheets."""
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
@@ -40,35 +41,34 @@ if TYPE_CHECKING:
 
 
 def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool = False) -> str:
-    """Return the page of these finished runs as HTML; a suite or comparison includes all its runs.
+    """Return the page of these runs as HTML; a suite or comparison includes all its runs.
 
     Parameters
     ----------
-    runs
-        The runs to show.
     edition
         The editor's additions.
     printed
-        For paper: pictures of the views replace buttons, in the first unit, without scripts. A page with
-        closed charts omits all that is closed; another omits only the workload of each step.
+        Whether the page is for paper. Pictures of the views, in the first unit, then replace buttons, and
+        there are no scripts. A page with closed charts omits all closed parts; another page omits only the
+        workload of each step.
 
     Raises
     ------
     UsageError
-        There is no run, the same run twice, or an addition to a part that the page does not have.
+        There is no run, a run is given twice, or an addition is for a part that the page does not have.
     HostError
-        When the front end was not built.
+        The front end is not built.
     """
     theme = edition.theme or default_theme()
     placed = placed_of(runs, edition.names, theme.palette)
     check_names(edition.names, (one.run.manifest.drive for one in placed))
     pictures = Stills(placed, theme)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
-    from ssdlab.report.outline import arranged  # what is loaded from here on is while they are drawn
+    from ssdlab.report.outline import arranged  # imported late, so that it loads while pictures are drawn
 
     head, order = arranged(runs, body, edition)
     html = assembled(head, placed, order, pictures, theme, complete=True, printed=printed, full=edition.full)
-    if printed and order.folded:  # what the labels of figures mean has no other place on paper
+    if printed and order.folded:  # paper has no other place for the meaning of figures' labels
         return html.replace('<details class="tests">', '<details class="tests" open>')
     return _CLOSED.sub(r"<details open\1", html) if printed else html
 
@@ -84,12 +84,14 @@ def assembled(
     printed: bool = False,
     full: bool = False,
 ) -> str:
-    """Assemble a page: head and sections, and if `complete` how each run was measured and the whole run.
+    """Assemble a page from its head and sections.
 
-    On paper `full` prints a picture for every button, else only for those that add something.
+    `complete` adds how each run was measured, and each run's data. On paper, `full` prints a picture for
+    every button; otherwise only for buttons that add something.
     """
     from ssdlab.report.on_paper import (
         FEW_RUNS,
+        MAX_ROWS,
         MAX_VIEWS_OF_MANY,
         on_paper,
         shortened,
@@ -126,6 +128,7 @@ def assembled(
         panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
         open_rows=OPEN_ROWS,
+        paper_rows=MAX_ROWS,
         few_panels=FEW_RUNS,
         brief=brief,
         runs=placed,
@@ -143,7 +146,7 @@ def assembled(
 def contents(
     runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[tuple[Shown, ...], list[Section]]:
-    """Return the runs of a page with their looks, and its sections; raises as `render` does."""
+    """Return the runs of a page with their looks, and its sections. Raises as `render` does."""
     from ssdlab.report.outline import arranged
 
     placed = placed_of(runs, names, palette)
@@ -158,7 +161,7 @@ def _static(name: str) -> str:
 
 
 def _policy(script: str, *, fonts: bool) -> str:
-    """Return a content policy: nothing is fetched, and only ssdlab's own script runs."""
+    """Return a content security policy: nothing is fetched, and only ssdlab's own script runs."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     parts = (
         "default-src 'none'",
@@ -173,7 +176,7 @@ def _policy(script: str, *, fonts: bool) -> str:
 
 
 def _whole(one: Shown) -> str:
-    """Return the whole run for download, packed to a sixth: its manifest and result."""
+    """Return a run's manifest and result for download, compressed to a sixth."""
     return packed(one.run.manifest.model_dump_json(by_alias=True).encode())
 
 
@@ -183,7 +186,7 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
     Raises
     ------
     UsageError
-        A claim names a figure that no method has, or its bound has another unit.
+        A claim names a figure that no method has, or its bound has a unit of another kind.
     """
     from ssdlab.report.sections.claims import judged
 
@@ -191,12 +194,12 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
 
 
 def write(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int:
-    """Write the page to `path` atomically, and return its size in bytes; arguments as of `render`.
+    """Write the page to `path` atomically; return its size in bytes. Arguments are those of `render`.
 
     Raises
     ------
     UsageError, Refused, HostError
-        See `place`; or the file cannot be written.
+        As by `place`, or the file cannot be written.
     """
     with place(path) as file:
         html = render(runs, edition).encode("utf-8")
@@ -205,7 +208,7 @@ def write(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int
 
 
 def write_text(html: str, path: Path) -> int:
-    """Write an assembled page, as `write` does."""
+    """Write an assembled page, as `write` does; return its size in bytes."""
     with place(path) as file:
         content = html.encode("utf-8")
         file.replace(content)
@@ -213,7 +216,7 @@ def write_text(html: str, path: Path) -> int:
 
 
 def place(path: Path) -> OutputFile:
-    """Reserve the name of a page, where there is nothing or an older page of ours.
+    """Reserve the file name of a page; only an older page by ssdlab may be replaced.
 
     Raises
     ------
@@ -224,5 +227,4 @@ def place(path: Path) -> OutputFile:
 
 
 def is_page(head: bytes) -> bool:
-    """Whether the start of a file shows a page of ours."""
     return head.lstrip().lower().startswith(b"<!doctype html>") and _GENERATOR in head

@@ -1,4 +1,4 @@
-"""The page as PDF, printed by Chromium, including what buttons and closed parts hide on a screen."""
+"""The page as PDF, printed by Chromium, including content that buttons and closed parts hide on screen."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE_S = 600
-"""A page of a whole suite takes a minute to print on a busy machine."""
+"""Time limit for Chromium. A page of a whole suite takes a minute to print on a busy machine."""
 _HEAD = b"%PDF-"
 _MARK = b"/Creator (ssdlab"
 _CREATOR = re.compile(rb"/Creator \((?:[^()\\]|\\.)*\)")
 
 
 def browser() -> str:
-    """Return the Chromium that is installed here.
+    """Return the path of the installed Chromium.
 
     Raises
     ------
     Unsupported
-        There is none.
+        None is installed.
     """
     found = next((path for name in BROWSERS if (path := find_program(name)) is not None), None)
     if found is None:
@@ -46,7 +46,7 @@ def browser() -> str:
 
 
 def place(path: Path) -> OutputFile:
-    """Reserve the name of a PDF; an older one of ours is replaced.
+    """Reserve the file name of a PDF; only an older PDF by ssdlab may be replaced.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def place(path: Path) -> OutputFile:
 
 
 def write_pdf(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int:
-    """Print the page of these runs into a file, and return its size in bytes.
+    """Print the page of these runs into a file; return its size in bytes.
 
     Raises
     ------
     Unsupported
-        There is no Chromium.
+        Chromium is not installed.
     UsageError
-        The extra `figures` is not installed, or as of `place`.
+        The extra `figures` is not installed, or as by `place`.
     HostError
         Chromium fails, or the file cannot be written.
     """
@@ -90,7 +90,7 @@ def _printed(program: str, html: str) -> bytes:
             "--no-pdf-header-footer",
             f"--user-data-dir={folder / 'profile'}",
             f"--print-to-pdf={out}",
-            # Root has no sandbox to be put in; the page is ours, runs no script and asks for nothing.
+            # Chromium has no sandbox for root. The page is ssdlab's own, runs no script and loads nothing.
             *(["--no-sandbox"] if os.geteuid() == 0 else []),
             page.as_uri(),
         ]
@@ -114,5 +114,5 @@ def _printed(program: str, html: str) -> bytes:
             raise HostError(
                 f"Chromium did not print the page: {last[:200]}", "print the page from a browser by hand"
             )
-        # Whose it is, so that it may be replaced; what is counted by offsets keeps its length.
+        # The mark lets ssdlab replace the file later. It keeps its length, as the PDF stores offsets.
         return _CREATOR.sub(lambda found: _MARK.ljust(len(found[0]) - 1) + b")", out.read_bytes(), count=1)

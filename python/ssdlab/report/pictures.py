@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from ssdlab.report.view import Figure, Section
 
 _MANY_BARS = 8
-"""More bars than these are a column as high as the screen."""
+"""With more bars, a chart is as high as the screen and takes the full width."""
 _LONG_NAME = 20
-"""Letters of a name that leaves too little of half a sheet of paper to the bar beside it."""
+"""Letters of a row's name above which half a sheet of paper leaves too little space for its bar."""
 _RATES = ("iops", "mb_s")
 _EQUAL = 1e-6
-"""Share by which factors between two units differ that are one, rounded."""
+"""Relative difference up to which ratios between values of two units count as equal, because of rounding."""
 _MANY_VIEWS = 8
-"""More views than these stand three abreast on paper."""
+"""With more views, three of them share a row on paper."""
 
 
 def full_width(figures: Sequence[Figure]) -> frozenset[str]:
-    """Return the ids of the figures of a section that take both columns.
+    """Return the ids of a section's figures that take both columns.
 
-    Wide ones, high ones, and those without a neighbour.
+    They are wide figures, high figures, and figures without a neighbour.
     """
     found: set[str] = set()
     left = ""
@@ -90,7 +90,6 @@ def _high(chart: Chart) -> bool:
 
 
 def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:
-    """Yield the names of a chart's rows, as short as possible."""
     if isinstance(chart, BarsChart):
         groups = [group for view in chart.views for group in view.groups]
         several = any(len(group.bars) > 1 for group in groups)
@@ -106,13 +105,14 @@ def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:
 STILL = (900, 480)
 """Size of a picture in the page."""
 PRINTED = (560, 330)
-"""Size of one of several on paper, two or three in a row."""
+"""Size on paper of a picture that shares its row with one or two others."""
 PRINTED_ROWS = (900, 240)
-"""The same, if names need the full width."""
+"""Size on paper of one of several pictures if its names need the full width."""
 PRINTED_SERIES = (900, 330)
-"""The same, for a time series."""
+"""Size on paper of one of several pictures of a time series."""
 _ESCAPES = {"'": "&#39;", '"': "'", "%": "%25", "#": "%23", "&": "&amp;", "\n": " "}
-"""Of an image in an address within an attribute: of what an escape is made of is escaped behind it."""
+"""Escapes for an image in a URL within an attribute. Order matters: the escapes contain characters that later
+entries escape again."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Painter:
     UsageError
         The extra `figures` is not installed.
     HostError
-        The front end was not built.
+        The front end is not built.
     """
 
     def __init__(self, runs: Sequence[RunStyle], theme: Mapping[str, object] | None = None) -> None:
@@ -147,7 +147,7 @@ class Painter:
         pressed: Pressed = Pressed(),
         size: tuple[int, int] = SIZE,
     ) -> str:
-        """Return a picture of a chart, higher than `size` only if it would be illegible."""
+        """Return a picture of a chart; it is higher than `size` only if it would be illegible otherwise."""
         return self.begun(chart, head, pressed, size).result()
 
     def begun(
@@ -157,7 +157,6 @@ class Painter:
         pressed: Pressed = Pressed(),
         size: tuple[int, int] = SIZE,
     ) -> Future[str]:
-        """Start drawing a picture that is needed later."""
         columns: dict[str, list[float]] = {}
         given = {
             "chart": plain(_opened(chart, pressed, columns)),
@@ -174,7 +173,7 @@ class Painter:
 
 
 def pressings(chart: Chart) -> Iterator[Pressed]:
-    """Yield every combination of buttons of a chart, the initial one first."""
+    """Yield every combination of a chart's buttons, the initial one first."""
     if isinstance(chart, SeriesChart):
         for measure in range(len(chart.measures)):
             for choice in range(len(chart.choices)):
@@ -187,7 +186,8 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
 def telling(chart: Chart) -> Iterator[Pressed]:
     """Yield the combinations of buttons that show something new.
 
-    The first of two views that differ only in unit, and all drives of a series together.
+    Of two views that differ only in unit, the first is kept; of a series, the choices that show all drives
+    together.
     """
     if isinstance(chart, BarsChart | XyChart):
         rates: list[tuple[Quantity, dict[object, float]]] = []
@@ -219,7 +219,7 @@ def _rates(view: BarsView | XyView) -> tuple[Quantity, dict[object, float]] | No
 
 
 def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict[object, float]]) -> bool:
-    """Return whether two views show the same I/Os, all of one size, in two units."""
+    """Return whether two views show the same I/Os, all of one block size, in two units."""
     (unit, values), (other_unit, others) = one, other
     if unit == other_unit or values.keys() != others.keys():
         return False
@@ -229,9 +229,9 @@ def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict
 
 
 class Stills(Mapping[str, Markup]):
-    """Pictures of figures as the page opens, as data URLs; asking for one waits until it is drawn.
+    """Pictures of figures as the page opens, as data URLs; access waits until the picture is drawn.
 
-    Without the extra `figures` there are none, only the page's tables.
+    Without the extra `figures` the mapping is empty, and the page has only its tables.
     """
 
     def __init__(self, placed: Sequence[Shown], theme: Theme | None = None) -> None:
@@ -254,7 +254,7 @@ class Stills(Mapping[str, Markup]):
             theme = self._theme or default_theme()
             drawn = theme.drawn(theme.scheme)
             return Painter([one.style for one in self._placed], drawn) if available() else None
-        except HostError:  # no process is to be had
+        except HostError:  # no process can be started
             return None
 
     def __getitem__(self, name: str) -> Markup:
@@ -263,7 +263,7 @@ class Stills(Mapping[str, Markup]):
         Raises
         ------
         KeyError
-            The picture could not be drawn; the process that draws has ended, and has reported why.
+            The picture could not be drawn: the drawing process has ended, and has reported why.
         """
         try:
             return _address(self._begun[name].result())
@@ -271,16 +271,13 @@ class Stills(Mapping[str, Markup]):
             raise KeyError(name) from error
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of figures."""
         return iter(self._begun)
 
     def __len__(self) -> int:
-        """Return how many figures there are."""
         return len(self._begun)
 
 
 def as_opened(figure: Figure) -> Pressed:
-    """Return the buttons that are pressed when the page opens."""
     pressed = {buttons.group: buttons.pressed for buttons in figure.buttons}
     view = pressed.get("view", 0)
     variants = figure.chart.variants if isinstance(figure.chart, SeriesChart) else 1
@@ -289,7 +286,7 @@ def as_opened(figure: Figure) -> Pressed:
 
 @dataclass(frozen=True)
 class Printed:
-    """The pictures of a figure on paper, and how many share a row."""
+    """The pictures of a figure on paper; `abreast` of them share a row."""
 
     pictures: tuple[Markup, ...]
     abreast: int
@@ -303,9 +300,9 @@ def views(
     *,
     full: bool = True,
 ) -> dict[str, Printed]:
-    """Return pictures of each figure's views for paper, up to a number if one is given.
+    """Return pictures of each figure's views for paper, at most `most` per figure.
 
-    `full` draws every view, else only the `telling` ones.
+    `full` draws every view; otherwise only the `telling` ones are drawn.
 
     Raises
     ------
@@ -326,15 +323,15 @@ def views(
 
 
 def _address(svg: str) -> Markup:
-    """Return an image as an address for an attribute in double quotes, as short as possible."""
-    # One after the other, which is 30 times as fast as a table of all.
+    """Return an image as a data URL for an attribute in double quotes, as short as possible."""
+    # Separate calls are 30 times as fast as `str.translate` with a table.
     for character, escape in _ESCAPES.items():
         svg = svg.replace(character, escape)
     return Markup("data:image/svg+xml;charset=utf-8," + svg)
 
 
 def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> Chart:
-    """Return a chart whose shown columns are names; `columns` receives their values."""
+    """Return a chart in which names replace the shown columns; `columns` receives the values by name."""
     if isinstance(chart, SeriesChart):
         keys = {"end_s", chart.measures[pressed.measure].key}
         needed = {pressed.choice, *(chart.choices[pressed.choice].of or ())}

@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
 
-# Short names of what is compared: what all have in common is left out, what differs never is.
+# Short names of compared runs: parts that all labels share are left out, parts that differ never are.
 #
-# A label is a drive, then behind commas and dots what makes it a variant (scale, spare, power) or another run
-# of it (engine, date). Two labels that differ have short forms that differ.
+# A label starts with a drive. After commas and dots follow what makes it a variant (scale, spare, power), or
+# what makes it another run (engine, date). Labels that differ have short forms that differ.
 
 LONGEST = 26
-"""Letters beyond which a short name loses a common prefix of its words: half the width of a phone."""
+"""Letters beyond which short names lose a common beginning: half the width of a phone."""
 _ENDS = 6
-"""Fewer letters behind an ellipsis say nothing."""
+"""Minimum letters after an ellipsis; fewer identify nothing."""
 _PARTS = re.compile(r", | · ")
 _WORDS = re.compile(r"[^\s\-_/]+")
 
 
 def short_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """Abbreviate labels to what distinguishes them; a single label stays as it is."""
+    """Abbreviate labels to the parts that distinguish them; a single label stays as it is."""
     different = list(dict.fromkeys(labels))
     if len(different) < 2:
         return tuple(labels)
@@ -62,7 +62,7 @@ def short_names(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names(drives: Sequence[str]) -> list[str]:
-    """Remove the words that all names contain; for a single drive, all words."""
+    """Remove the words that all names share. If all names are equal, return empty names."""
     words = [_WORDS.findall(drive) for drive in drives]
     if len(set(drives)) == 1:
         return [""] * len(drives)
@@ -71,7 +71,7 @@ def _names(drives: Sequence[str]) -> list[str]:
 
 
 def _without(name: str, common: set[str]) -> str:
-    """Return a name without some words; neighbours that stay keep the separator between them."""
+    """Return a name without these words; neighbouring words that stay keep their separator."""
     kept = ""
     gap = ""
     for match in re.finditer(r"([^\s\-_/]+)([\s\-_/]*)", name):
@@ -85,7 +85,7 @@ def _without(name: str, common: set[str]) -> str:
 
 
 def _cut(names: list[str]) -> list[str]:
-    """Shorten long names that begin alike, with an ellipsis for their common beginning."""
+    """Shorten long names that begin alike: an ellipsis replaces the common beginning."""
     if max(map(len, names)) <= LONGEST:
         return names
     shared = 0
@@ -97,27 +97,26 @@ def _cut(names: list[str]) -> list[str]:
     return [f"…{name[shared:]}" for name in names] if shared > 2 else names
 
 
-# Which runs of a page are one column of it, and what a reader knows each column by.
+# Which runs form one column of a page, and the label of each column.
 #
-# The parts of a review of one drive are one column, whenever each of them began. A run that was not part of
-# a review is a column of its own; those of one drive in several methods have one name and one look all the
-# same.
+# The parts of one review on one drive form one column, whenever each part began. A run outside any review is
+# a column of its own. Such runs of one drive in several methods still share a name and a look.
 
 _RUN_ID = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})-(.+)-[0-9a-z]{6}")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a run.
+    """The drive that a run measured, and how it is named.
 
     Attributes
     ----------
     entry
-        A drive in one variant, which has one look throughout the page.
+        Key of a drive in one variant, which has one look throughout the page.
     drive
-        Its identifier.
+        Identifier of the drive.
     words
-        Start of its label: the drive, and how I/O was issued if that differs.
+        Start of the run's label: the drive, and the I/O engine if engines differ.
     """
 
     entry: str
@@ -127,16 +126,16 @@ class Subject:
 
 @dataclass
 class Column:
-    """Runs in one column.
+    """Runs that share a column.
 
     Attributes
     ----------
     review
         Run id of their review or suite; empty: none.
     repeat
-        Number of earlier runs of their method on that drive in the review.
+        Number of earlier runs with the same method and drive in the review.
     runs
-        Indexes of its runs.
+        Indices of the runs on the page.
     """
 
     review: str
@@ -146,7 +145,7 @@ class Column:
 
 
 def columns_of(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Column]:
-    """Gather runs into columns, in the order of their first runs."""
+    """Group runs into columns, in the order of their first runs."""
     found: dict[tuple[object, ...], Column] = {}
     seen: Counter[tuple[object, ...]] = Counter()
     for at, (run, subject) in enumerate(zip(runs, subjects, strict=True)):
@@ -159,12 +158,12 @@ def columns_of(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Column]
 
 
 def review_of(run: Run) -> str:
-    """Return the run id of the outermost review or suite of a run; empty: none."""
+    """Return the run id of the outermost review or suite of a run; empty if none."""
     return run.review or ("" if run.manifest.member is None else run.manifest.member.suite)
 
 
 def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
-    """Name columns; equal names get what distinguishes their drives or runs."""
+    """Return a label for each column; to equal labels, add what distinguishes their drives or runs."""
     parts = [list(column.subject.words) for column in columns]
     firsts = [runs[column.runs[0]] for column in columns]
     methods = [{runs[at].manifest.method.name for at in column.runs} for column in columns]
@@ -174,7 +173,7 @@ def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
             alike.setdefault(tuple(words), []).append(at)
         for own in alike.values():
             counts = Counter(method for at in own for method in methods[at])
-            # Two drives are two whatever their methods; of one drive its runs of several methods are one.
+            # Different drives always need different labels; runs of one drive only if they share a method.
             clashing = [
                 at for at in own if number < _OF_DRIVES or any(counts[method] > 1 for method in methods[at])
             ]
@@ -186,7 +185,7 @@ def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
 
 
 def _repeat(column: Column, first: Run) -> str:
-    """Return the repeat that a column shows, or the part of a review that has its method several times."""
+    """Return the repeat that a column shows, or the part's name if a review has its method several times."""
     member = first.manifest.member
     if member is None or not column.review:
         return ""
@@ -201,7 +200,7 @@ def _firmware(column: Column, first: Run) -> str:
 
 
 def _system(column: Column, first: Run, *, of: str) -> str:
-    """Return the kernel that a run was measured under, or (`of` is empty) the operating system."""
+    """Return the kernel that a run was measured under, or the operating system if `of` is empty."""
     del column
     parts = software_of(first.manifest).split(", ")
     known = ("ssdlab ", "Python ", "Linux ")
@@ -209,14 +208,12 @@ def _system(column: Column, first: Run, *, of: str) -> str:
 
 
 def _name(column: Column, first: Run) -> str:
-    """Return the name of the review."""
     del first
     found = _RUN_ID.fullmatch(column.review)
     return found[6] if found else column.review
 
 
 def _begun(column: Column, first: Run) -> tuple[str, str]:
-    """Return the date and time at which the review, or else the run, began."""
     found = _RUN_ID.fullmatch(column.review)
     if found is None:
         return first.manifest.created[:10], first.manifest.created[11:16]
@@ -240,37 +237,37 @@ _FURTHER: tuple[Callable[[Column, Run], str], ...] = (
     lambda column, first: short_id(_id(column, first)),
     _id,
 )
-"""What tells columns apart, the more telling first; what is the same of all of them is not said."""
+"""Texts that distinguish columns, the most telling first; a text is used only if columns differ in it."""
 _OF_DRIVES = 2
-"""So many of them, the first, tell drives apart."""
+"""The first so many of these texts distinguish drives; the others distinguish runs."""
 
 
 R = TypeVar("R", bound=ResultBase)
 _SIMULATED = "simulated "
 _SCALE = re.compile(r", 1/\d+ of its size")
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
-"""The editor renames no drive."""
 _ENGINES = {"sync": "threads", "uring": "io_uring", "sim": "simulated"}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A run with its place and its appearance on this page."""
+    """A run with its index and its look on this page."""
 
     index: int
     run: Run
     style: RunStyle
     drive: DriveInfo
-    """The drive that it counts as; for a part of a suite, the suite's drive at any size."""
+    """The drive to which the run is assigned; for parts of a suite in several sizes, the drive in full
+    size."""
 
     @property
     def label(self) -> str:
-        """Its label on this page, unique among the runs."""
+        """The run's label on this page; runs of one column share it."""
         return self.style.label
 
 
 def with_result(runs: Sequence[Shown], model: type[R]) -> list[tuple[Shown, R]]:
-    """Return the runs with Results of one kind, for its section."""
+    """Return the runs whose Results are of one kind."""
     return [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, model)]
 
 
@@ -283,7 +280,7 @@ class Entry:
 
 
 def entries(runs: Sequence[Shown]) -> tuple[Entry, ...]:
-    """Gather runs into entries, in the order of their first runs."""
+    """Group runs into entries, in the order of their first runs."""
     found: dict[RunStyle, list[Shown]] = {}
     for one in runs:
         found.setdefault(one.style, []).append(one)
@@ -291,28 +288,28 @@ def entries(runs: Sequence[Shown]) -> tuple[Entry, ...]:
 
 
 def engine_words(engine: str) -> str:
-    """How I/O was issued, as a label after a drive: `threads`, `io_uring` or `simulated`."""
+    """Return how I/O was issued, for a label: `threads`, `io_uring` or `simulated`."""
     return _ENGINES.get(engine, engine)
 
 
 def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
-    """Return the name of a drive, followed by its variant.
+    """Return a drive with its name for the page, followed by its variant.
 
-    The scale of simulated drives is left out: a page states it once.
+    The scale of simulated drives is left out, as the page states it once.
 
     Parameters
     ----------
     drive
-        As its run stored it.
+        The drive as stored in its run.
     names
-        The editor's names, by identifier or by the user's text; other drives are named by profile or record,
-        else by their run.
+        The editor's names, by the drive's identifier or the text that the user gave. Other drives are named
+        by their profile or drive record, or else by their run.
     """
     words = drive.variant.words if drive.variant is not None else ()
     name = drive.name
     if drive.capabilities.made_to_order:
         name, *own = _SCALE.sub("", name).removeprefix(_SIMULATED).split(", ")
-        # It is made in another size by its spare area: the page has the size that was asked for.
+        # The spare area changes the size that is made; the page shows the size that was requested.
         if drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"}:
             words = (*words, *(each for each in own if not each.endswith(" spare")))
         else:
@@ -327,7 +324,7 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
 
 
 def record_of(drive: DriveInfo) -> DriveRecord | None:
-    """Return the user's current record of a drive."""
+    """Return the user's current drive record of a drive, or None."""
     from ssdlab.drives.drive_record import find_record
 
     model, serial = (drive.identity.get(key) for key in ("model", "serial"))
@@ -339,9 +336,9 @@ def record_of(drive: DriveInfo) -> DriveRecord | None:
 def shown(
     runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[Shown, ...]:
-    """Give every run its look, in the given order; for `names` see `called`.
+    """Return every run with its look, in the given order; for `names` see `called`.
 
-    The first column of a drive in a method is filled. Its further columns (from another engine, day or
+    The first column of a drive in a method has filled markers. Further columns (another engine, day or
     review) are hollow and dotted.
     """
     drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
@@ -368,7 +365,7 @@ def shown(
 
 
 def _subjects(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[Subject]:
-    """Return the subject of each run, with the engine in its name where engines differ."""
+    """Return the subject of each run; if engines differ, its name includes the engine."""
     several = len({run.manifest.engine for run in runs}) > 1
     return [
         Subject(
@@ -381,7 +378,7 @@ def _subjects(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[Subject]
 
 
 def _columns_before(runs: Sequence[Run], columns: Sequence[Column]) -> dict[int, int]:
-    """Return, for each column, how many earlier columns show the same drive in the same methods."""
+    """Return for each column how many earlier columns show the same drive in the same methods."""
     seen: Counter[tuple[str, str]] = Counter()
     found = {}
     for column in columns:
@@ -393,7 +390,7 @@ def _columns_before(runs: Sequence[Run], columns: Sequence[Column]) -> dict[int,
 
 
 def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
-    """Return the drive of each run; parts of a suite that use it in several sizes share one drive."""
+    """Return the drive of each run; parts of a suite that use a drive in several sizes share one drive."""
     in_sizes: dict[tuple[str, str], list[DriveInfo]] = {}
     for manifest in manifests:
         in_sizes.setdefault(_of_any_size(manifest), []).append(manifest.drive)
@@ -402,7 +399,7 @@ def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
 
 
 def _of_any_size(manifest: Manifest) -> tuple[str, str]:
-    """Return a key that a suite's parts share if they use one drive in one variant, in any size."""
+    """Return a key that parts of a suite share if they use one drive in one variant, in any size."""
     suite = manifest.run_id if manifest.member is None else manifest.member.suite
     if not manifest.drive.capabilities.made_to_order:
         return suite, manifest.drive.id
@@ -410,7 +407,7 @@ def _of_any_size(manifest: Manifest) -> tuple[str, str]:
 
     try:
         return suite, str(replace(SimulatedText.parse(manifest.drive.text), scale=1))
-    except LabError:  # of an ssdlab whose drives say something else
+    except LabError:  # written by an ssdlab with another syntax for drives
         return suite, manifest.drive.id
 
 
@@ -423,15 +420,15 @@ def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
     try:
         text = replace(SimulatedText.parse(drives[0].text), scale=1)
         found = identity_of(text)
-    except LabError:  # a profile that is not there any more
+    except LabError:  # the profile is gone
         return None
     name = found.model or found.name
     return drives[0].model_copy(update={"id": found.consent_id, "name": name, "text": str(text)})
 
 
 def _entry(drive: DriveInfo) -> str:
-    """Return the key of what has one look throughout the page: a drive in one variant."""
+    """Return the key of a drive in one variant, which has one look throughout the page."""
     variant = drive.variant
-    if variant is None or variant.made:  # a simulated drive that was made so has an id of its own
+    if variant is None or variant.made:  # a simulated drive made in a variant has an id of its own
         return drive.id
     return ", ".join((drive.id, *variant.words))

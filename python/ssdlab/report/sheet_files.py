@@ -31,25 +31,25 @@ _EXTRAS: dict[Format, tuple[str, str, str]] = {
     "xlsx": (PACKAGE, "xlsx", "a workbook"),
     "jsonl": (ocp.PACKAGE, "ocp", "a record of OCP Test & Validation"),
 }
-"""Formats that need a package: that, our extra which brings it, and what they are."""
+"""Formats that need a package: the package, the extra that installs it, and words for the file."""
 SHEET_ROWS = 1 << 20
-"""Rows of a sheet with its headings, and characters of a cell: Excel's limits, beyond which it truncates
-(support.microsoft.com, "Excel specifications and limits")."""
+"""Maximum rows of a sheet, including headings. This and `CELL_CHARACTERS` are Excel's limits, beyond which it
+truncates (support.microsoft.com, "Excel specifications and limits")."""
 CELL_CHARACTERS = 32_767
 _SCHEMA = "ssdlab.export/1"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CREATOR = b">ssdlab</dc:creator>"
 _PROPERTIES = "docProps/core.xml"
 _FORMULA = re.compile(r"[=+\-@\t\r\n]")
-"""What a spreadsheet takes a cell of CSV for a formula by (OWASP, "CSV Injection")."""
+"""First characters by which a spreadsheet takes a cell of CSV for a formula (OWASP, "CSV Injection")."""
 _SPECIAL = re.compile(r"[=+\-@#]")
-"""The same of a workbook; with a cross begin the names of errors."""
+"""The same for a cell of a workbook; the names of errors begin with a hash sign."""
 _WIDEST, _NARROWEST, _ROWS_ASKED = 60, 8, 100
-"""Characters that a column is wide, by the longest of its first rows."""
+"""Maximum and minimum width of a column in characters, and the number of rows that decide its width."""
 
 
 class Written(NamedTuple):
-    """A written file: its size, and the tables too long for a sheet."""
+    """Size of a written file, and the tables that were too long for a sheet."""
 
     size_bytes: int
     left_out: tuple[Sheet, ...]
@@ -81,7 +81,7 @@ def format_of(path: Path) -> Format:
 
 
 def place(path: Path) -> OutputFile:
-    """Reserve the name of a file, where there is nothing or an older export in its format.
+    """Reserve the file name of an export; only an older export in the same format may be replaced.
 
     Raises
     ------
@@ -93,9 +93,9 @@ def place(path: Path) -> OutputFile:
 
 
 def is_export(kind: Format, known: bytes) -> bool:
-    """Whether the start of a file, and the end for Parquet, shows an export of ours.
+    """Return whether the start of a file (for Parquet, also its end) shows an export by ssdlab.
 
-    A workbook that a spreadsheet has saved is the user's.
+    A workbook that was saved by a spreadsheet belongs to the user.
     """
     match kind:
         case "xlsx":
@@ -110,14 +110,14 @@ def is_export(kind: Format, known: bytes) -> bool:
 
 
 def write(sheets: Sequence[Sheet], file: OutputFile, records: str = "") -> Written:
-    """Write a workbook with all tables, a file with its one table, or a .jsonl with `records`, atomically.
+    """Write an export atomically: all tables (workbook), the one table, or the `records` (.jsonl).
 
     Raises
     ------
     UsageError
         A text does not fit into a workbook's cell.
     Refused, HostError
-        The file cannot be written, or is not ours.
+        The file cannot be written, or exists and is not ssdlab's.
     """
     kind = format_of(file.given)
     left_out = tuple(each for each in sheets if kind == "xlsx" and each.length >= SHEET_ROWS)
@@ -138,7 +138,7 @@ def write(sheets: Sequence[Sheet], file: OutputFile, records: str = "") -> Writt
 
 
 def _write_csv(sheet: Sheet, descriptor: int) -> None:
-    # The mark at the beginning is what Excel knows UTF-8 by.
+    # Excel recognises UTF-8 by the byte order mark.
     with open(descriptor, "w", encoding="utf-8-sig", newline="", closefd=False) as out:
         lines = csv.writer(out)
         lines.writerow([*map(_no_formula, (column.heading for column in sheet.columns))])
@@ -156,7 +156,7 @@ def _csv_cells(column: Column) -> list[Any]:
 
 
 def _no_formula(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula, as an apostrophe precedes it."""
+    """Return a text that no spreadsheet takes for a formula: an apostrophe precedes it if needed."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
@@ -178,7 +178,7 @@ def _quoted(name: str) -> str:
 
 
 class _Archive(ZipFile):
-    """A workbook's archive, in which the creator stands unpacked at the beginning."""
+    """A workbook's archive with the creator uncompressed at its beginning, where `is_export` finds it."""
 
     def writestr(
         self,
@@ -205,14 +205,13 @@ def _write_workbook(sheets: Sequence[Sheet], left_out: Sequence[Sheet], descript
                 _fill(made, sheet)
     except BaseException:
         for made in book.worksheets:
-            made.close()  # it would be told on stderr that they are not
+            made.close()  # otherwise openpyxl complains on stderr
         raise
     with open(descriptor, "wb", closefd=False) as out, _Archive(out, "w", ZIP_DEFLATED) as archive:
         import_module("openpyxl.writer.excel").ExcelWriter(book, archive).save()
 
 
 def _check_texts(sheet: Sheet) -> None:
-    """Refuse a text that is too long for a cell."""
     texts = (column.values.tolist() for column in sheet.columns if column.kind == "VARCHAR")
     longest = max((len(each) for each in chain.from_iterable(texts)), default=0)
     if longest > CELL_CHARACTERS:
@@ -236,7 +235,7 @@ def _fill(made: Any, sheet: Sheet) -> None:  # noqa: ANN401 - of openpyxl
 
 
 class _Cells:
-    """Makes cells of a sheet: words whatever they begin with, numbers with every digit."""
+    """Makes cells of a sheet: texts that are never taken for formulas, and numbers with all their digits."""
 
     def __init__(self, sheet: Any) -> None:  # noqa: ANN401 - of openpyxl
         self._sheet = sheet
@@ -252,11 +251,11 @@ class _Cells:
         if not _SPECIAL.match(text):
             return text or None
         made = self._of(text, "s")
-        made.quotePrefix = True  # it stays words when somebody edits it
+        made.quotePrefix = True  # stays text when a user edits it
         return made
 
     def number(self, value: float | None) -> Any:  # noqa: ANN401
-        # openpyxl writes 16 digits, which is one less than some numbers need.
+        # openpyxl writes 16 digits, but some numbers need 17.
         if value is None or float(f"{value:.16g}") == value:
             return value
         return self._of(repr(value), "n")
@@ -273,7 +272,6 @@ def _width(column: Column) -> int:
 
 
 def left_out_words(sheet: Sheet) -> str:
-    """Return that a table is longer than a sheet, and how to export it."""
     return (
         f"{sheet.name} has {sheet.length:,} rows, more than a sheet holds ({SHEET_ROWS - 1:,}): "
         f"write it with --table {sheet.name} into a file that ends in .parquet or .csv"

@@ -1,6 +1,6 @@
 """The tables of an export: figures by drive, runs, steps, interval rows, histograms, power.
 
-Values are as stored, in base units; the unit is a column, or the end of the heading.
+Values are as stored, in base units. The unit is in a column of its own, or at the end of the heading.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ FIRST: dict[SheetName, dict[str, str]] = {
     "power": _RUN | _in_seconds(_POWER),
     "telemetry": _RUN | _in_seconds(_TELEMETRY),
 }
-"""Headings of each table, with their SQL types; the drives' columns follow."""
+"""Headings of each table with their SQL types; in `figures`, columns for the drives follow."""
 
 
 class Column(NamedTuple):
-    """A column of a table: its heading, its SQL type and its values; NaN is an empty cell."""
+    """A column of a table: its heading, SQL type and values. In a DOUBLE column NaN is an empty cell."""
 
     heading: str
     kind: str
@@ -95,35 +95,31 @@ class Column(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table to write."""
-
     name: SheetName
     columns: tuple[Column, ...]
 
     @property
     def length(self) -> int:
-        """Number of rows below the headings."""
         return len(self.columns[0].values)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows below the headings."""
         return zip(*(column.cells() for column in self.columns), strict=True)
 
 
 def sheets_of(runs: Sequence[Reported], names: Sequence[SheetName] = NAMES) -> tuple[Sheet, ...]:
-    """Return the tables of runs; a suite or comparison includes all its runs.
+    """Return the tables of these runs; a suite or comparison includes all its runs.
 
     Raises
     ------
     UsageError
-        When there is no run, or the same run twice.
+        There is no run, or a run is given twice.
     """
     placed = placed_of(runs)
     return tuple(Sheet(name, tuple(_MAKERS[name](placed))) for name in names)
 
 
 def _figures(placed: Sequence[Shown]) -> Iterator[Column]:
-    """Yield the headline figures, with a column for each drive and another for its qualifiers."""
+    """Yield the headline figures, with a column for each drive and another one for its qualifiers."""
     methods: dict[str, dict[tuple[str, ...], dict[str, Metric]]] = defaultdict(dict)
     for one in placed:
         for each in one.run.result.scalars:
@@ -174,7 +170,7 @@ def _runs(placed: Sequence[Shown]) -> Iterator[Column]:
 
 
 def _qualifiers(placed: Sequence[Shown]) -> Iterator[Column]:
-    """Yield the meaning of these figures' qualifiers, the gravest first."""
+    """Yield the meaning of the qualifiers that these figures have, the gravest first."""
     whys: dict[str, dict[str, None]] = {code: {} for code in CATALOGUE}
     having = set()
     for one in placed:
@@ -193,7 +189,7 @@ def _qualifiers(placed: Sequence[Shown]) -> Iterator[Column]:
 
 
 def _steps(placed: Sequence[Shown]) -> Iterator[Column]:
-    """Yield what each step measured, with a line for each direction; power covers both together."""
+    """Yield the results of each step, with a line per direction; power is for both directions together."""
     return _columns(
         "steps",
         [
@@ -229,7 +225,7 @@ def _number(value: float | None) -> float:
 
 
 def _table(of: Callable[[Run], tables.Columns], columns: Mapping[str, str]) -> _Maker:
-    """Return a maker of a table of the run folder, its times in seconds."""
+    """Return a function that makes a table of the run folder, with times in seconds."""
 
     def made(placed: Sequence[Shown]) -> Iterator[Column]:
         found = [of(one.run) for one in placed]
@@ -257,7 +253,7 @@ _MAKERS: dict[SheetName, _Maker] = {
 
 
 def _of_steps(placed: Sequence[Shown], found: Sequence[tables.Columns]) -> Iterator[Column]:
-    """Yield run, drive and step number (from 1) for each line."""
+    """Yield run, drive, step number (from 1) and step label for each line."""
     lengths = [len(each["ordinal"]) for each in found]
     for name, texts in (
         ("run", [one.run.manifest.run_id for one in placed]),
@@ -274,7 +270,7 @@ def _of_steps(placed: Sequence[Shown], found: Sequence[tables.Columns]) -> Itera
 
 
 def _columns(name: SheetName, lines: Sequence[tuple[Any, ...]]) -> Iterator[Column]:
-    """Yield the first columns of a table from its lines."""
+    """Yield the columns of `FIRST` for a table, from its lines."""
     for at, (heading, kind) in enumerate(FIRST[name].items()):
         values = [line[at] for line in lines]
         yield (
@@ -293,5 +289,5 @@ def _words(heading: str, values: Iterable[Any]) -> Column:
 
 
 def _texts(values: Iterable[Any]) -> npt.NDArray[Any]:
-    """Return texts as an array, without the characters that files cannot hold."""
+    """Return texts as an array, without characters that files cannot hold."""
     return np.array([styled(str(each)) for each in values], dtype=np.object_)

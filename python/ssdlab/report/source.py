@@ -1,4 +1,4 @@
-"""Reads the data of a page: run folders, their Results, rows and histograms."""
+"""Reads the data of a page from run folders: manifests, Results, rows and histograms."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ _POWER_SHOWN = ("ordinal", "attempt", "end_ns", "mean_w")
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """A finished suite with all its runs."""
-
     manifest: Manifest
     result: SuiteResult
     runs: tuple[Run, ...]
@@ -40,7 +38,7 @@ class SuiteRun:
 
 @dataclass(frozen=True)
 class SeveralDrives:
-    """A finished review of several drives: the suite of each."""
+    """A finished review of several drives, with the suite of each drive."""
 
     manifest: Manifest
     suites: tuple[SuiteRun, ...]
@@ -48,13 +46,12 @@ class SeveralDrives:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The runs of all its drives."""
         return tuple(run for suite in self.suites for run in suite.runs)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run, read in full; `series` and `hist` hold only the attempts that count."""
+    """One finished run, read in full; `series` and `hist` have only attempts that count."""
 
     manifest: Manifest
     result: ResultBase
@@ -63,44 +60,44 @@ class Run:
     hist: tables.Columns
     telemetry: tables.Columns
     power: tables.Columns
-    """Mean W by second of a metered run; see `tables.power_by_second`."""
+    """Mean power in W for each second; see `tables.power_by_second`."""
     warnings: tuple[Warned, ...]
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
     """Attempts that do not count, one sentence each."""
     times: Mapping[int, tuple[str, str]] = field(default_factory=dict)
-    """When each step began and ended, by its ordinal."""
+    """Start and end of each step, by its ordinal."""
     review: str = ""
-    """Run id of the outermost review or suite that it was read with; empty: none."""
+    """Run id of the outermost review or suite through which the run was read; empty: none."""
 
     def step(self, ordinal: int | None) -> Step | None:
-        """Return the step of that ordinal, if it counts."""
         return next((step for step in self.steps if step.ordinal == ordinal), None)
 
     def rows(self, ordinal: int | None) -> tables.Columns:
-        """Interval rows of one step, in order."""
+        """Return the interval rows of one step, in order."""
         return _lines(self.series, ordinal)
 
     def samples(self, ordinal: int | None) -> tables.Columns:
-        """Return the drive's telemetry samples of one step, in order."""
+        """Return the drive's telemetry samples during one step, in order."""
         return _lines(self.telemetry, ordinal)
 
     def watts(self, ordinal: int | None) -> tables.Columns:
-        """Return mean W by second of one step, in order."""
+        """Return the mean power in W for each second of one step, in order."""
         return _lines(self.power, ordinal)
 
     def buckets(self, ordinal: int | None) -> tables.Columns:
-        """Histogram buckets of one step as a whole."""
+        """Return the histogram buckets of one step as a whole."""
         return _lines(self.hist, ordinal)
 
 
 def read_run(folder: Path) -> Run:
-    """Read a finished run, or the finished steps of one that failed or was stopped.
+    """Read a finished run, or the finished steps of a run that failed or was stopped.
 
     Raises
     ------
     Refused
-        It is no run folder, damaged, from a newer ssdlab, still running, empty, or without tables.
+        The folder is no run folder, is damaged or from a newer ssdlab; or the run is still running, has no
+        finished step, or has no tables.
     """
     return _read_run(RunFolder(folder))
 
@@ -120,13 +117,13 @@ def _read_run(found: RunFolder) -> Run:
 
 
 def _read_unfinished(found: RunFolder) -> Run:
-    """Read what a run without an end has kept; its rows are still in the logs of its steps."""
+    """Read the finished steps of an unfinished run; its rows are still in the step logs."""
     from ssdlab.lab.job import finished_steps
     from ssdlab.results.compaction import buckets_of_logs, rows_fault, rows_of_logs
 
     measured = [step for step in found.steps() if step.result.measurement is not None]
     if not measured or not step_logs(found.path):
-        _result(found)  # refuses: there is nothing to show
+        _result(found)  # raises an error, as there is nothing to show
     path = found.path
     try:
         series = tables.concatenate([rows_of_logs(path, step) for step in measured], tables.SERIES_COLUMNS)
@@ -155,7 +152,7 @@ def _unended(manifest: Manifest) -> Departure:
 
 
 def is_unended(manifest: Manifest) -> bool:
-    """Return whether the run that was read did not reach its end."""
+    """Return whether a run was read that did not reach its end."""
     return any(each.code == _UNENDED for each in manifest.departures)
 
 
@@ -185,7 +182,7 @@ def _run(
 
 
 def _times(found: RunFolder) -> dict[int, tuple[str, str]]:
-    """Return when steps began and ended; a step with several attempts begins with the first that counts."""
+    """Return start and end of each step; a step of several attempts starts with the first that counts."""
     records = found.journal()
     begun = {(each.ordinal, each.attempt): each.at for each in records if isinstance(each, BeginRecord)}
     ended = {(each.ordinal, each.attempt): each.at for each in records if isinstance(each, EndRecord)}
@@ -199,7 +196,6 @@ def _times(found: RunFolder) -> dict[int, tuple[str, str]]:
 
 
 Reported = Run | SuiteRun | SeveralDrives
-"""The data of a page."""
 
 
 def read(folder: Path) -> Reported:
@@ -208,7 +204,7 @@ def read(folder: Path) -> Reported:
     Raises
     ------
     Refused
-        As of `read_run`.
+        As by `read_run`.
     """
     found = RunFolder(folder)
     if not found.manifest.children:
@@ -217,7 +213,7 @@ def read(folder: Path) -> Reported:
 
     found.verify()
     if found.manifest.several_drives:
-        _result(found)  # refuses one that is not finished
+        _result(found)  # raises an error if it is unfinished
         suites = [read(folder.parent / child.run_id) for child in found.manifest.children]
         return SeveralDrives(
             found.manifest,
@@ -229,7 +225,7 @@ def read(folder: Path) -> Reported:
             tuple(found.notes()),
         )
     result = _result(found)
-    assert isinstance(result, SuiteResult)  # of a suite
+    assert isinstance(result, SuiteResult)  # a run with children has this result
     done = [folder.parent / each.run_id for each in result.outcomes if each.left_out is None]
     parts = _of_review(map(read_run, done), found.manifest)
     return SuiteRun(found.manifest, result, parts, tuple(found.notes()))
@@ -284,7 +280,7 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
 
 
 def _samples(found: RunFolder) -> tables.Columns:
-    """Return the drive's telemetry; for an unfinished run, as it was kept so far."""
+    """Return the drive's telemetry; for an unfinished run, the samples logged so far."""
     if any(each.name == tables.TELEMETRY for each in found.manifest.tables):
         return found.read_table(tables.TELEMETRY, tables.TELEMETRY_COLUMNS, "true", "ordinal, attempt, at_ns")
     if found.manifest.tables or not step_logs(found.path):
@@ -295,7 +291,7 @@ def _samples(found: RunFolder) -> tables.Columns:
 
 
 def _power(found: RunFolder) -> tables.Columns:
-    """Return the meters' readings by the second; none for an unfinished run."""
+    """Return the mean power for each second; empty for an unfinished run."""
     if all(each.name != tables.POWER for each in found.manifest.tables):
         return tables.empty({name: tables.POWER_COLUMNS[name] for name in _POWER_SHOWN})
     return found.power_by_second()
@@ -306,7 +302,6 @@ def _attempts(found: RunFolder) -> dict[int, tuple[int, ...]]:
 
 
 def _counting(lines: tables.Columns, attempts: dict[int, tuple[int, ...]]) -> tables.Columns:
-    """Keep the lines of attempts that count."""
     pairs = zip(lines["ordinal"].tolist(), lines["attempt"].tolist(), strict=True)
     kept = np.fromiter((attempt in attempts.get(ordinal, ()) for ordinal, attempt in pairs), dtype=bool)
     return {name: column[kept] for name, column in lines.items()}

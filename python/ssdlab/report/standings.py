@@ -1,8 +1,8 @@
 """The ranking of drives by a figure, with margins: the basis of tiles, verdict and conclusion.
 
-Only comparable figures (`results.kin`) without a forbidding qualifier are ranked; other figures state why
-they are not. If an entry has several runs, the first usable run counts, and the spread of the others decides
-what counts as a tie.
+Only comparable figures (`results.kin`) without a forbidding qualifier are ranked. Other figures say why they
+are not. If a drive has several runs, the first usable run counts. The spread of the others decides what
+counts as a tie.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ EXAMPLE = CATALOGUE["example"].label
 UNLIKE = "the runs are not comparable"
 _DEPARTURES = "departures"
 _NO_WALL = (*OF_AN_ENTRY, UNFIT)
-"""What does not keep figures of a page apart."""
+"""Differences that do not make figures of a page incomparable."""
 
 
 def figure_text(figure: Metric) -> str:
-    """Return a figure in words, or a bound, with the load it was taken at."""
+    """Return a figure, or a bound for it, in words with the load at which it was measured."""
     return figure_words(figure) + ("" if figure.load is None else f" at {figure.load.words}")
 
 
@@ -49,62 +49,59 @@ class Place:
     Attributes
     ----------
     shown
-        Its run.
+        The run that is ranked.
     figure
-        As in the result, with the variation by meter and between runs added.
+        The figure as in the result, with the variation by meter and between runs added.
     rank
-        From 1; tied ones share it. None: it is not ranked.
+        Rank from 1, shared by tied drives; None if not ranked.
     """
 
     shown: Shown
     figure: Metric
     rank: int | None = None
     instead: str = ""
-    """The run of the same drive that counts instead; empty: this one counts."""
+    """The run of the same drive that counts instead; empty: this run counts."""
     unlike: str = ""
     """How its measurement differs from the ranked ones; empty: it does not."""
 
     @property
     def value(self) -> float:
-        """The figure's value."""
         assert self.figure.value is not None
         return self.figure.value
 
     @property
     def text(self) -> str:
-        """The figure in words."""
         return figure_text(self.figure)
 
     @property
     def marked(self) -> str:
-        """The same with the labels of the figure."""
         return labelled(self.text, self.figure.state)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is not ranked: labels of the figure, else how its measurement differs."""
+        """Why it is not ranked: the figure's labels, or else how its measurement differs."""
         own = tuple(each.label for each in self.figure.unfit("ranking"))
         return own or tuple(filter(None, (self.unlike,)))
 
     @property
     def unfit(self) -> str:
-        """The same in words; empty if ranked."""
+        """The reasons in words; empty if ranked."""
         return ", ".join(dict.fromkeys(self.reasons))
 
     @property
     def rated(self) -> RatedShare | None:
-        """The figure as a share of the rating for its state; None: no rating, or not comparable."""
+        """The figure as a share of the rating for its state; None without a comparable rating."""
         return next(iter(rated_shares((self.figure,), self.shown.run.manifest.ratings)), None)
 
     @property
     def other(self) -> OtherRating | None:
-        """A rating for another state, if there is none for its own."""
+        """A rating for another state, if there is none for the figure's own state."""
         return next(iter(other_ratings((self.figure,), self.shown.run.manifest.ratings)), None)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One figure of a method, over the drives that have it; best first, then the unranked as given."""
+    """One figure of a method, over the drives that have it: best first, then unranked drives as given."""
 
     name: str
     label: str
@@ -112,27 +109,25 @@ class Standing:
     better: Literal["higher", "lower"]
     places: tuple[Place, ...]
     unlike: str = ""
-    """Why none is ranked; empty: they can be."""
+    """Why no drive is ranked; empty: drives can be ranked."""
     example: bool = False
     """Whether a made-up example was measured."""
     further: tuple[Place, ...] = ()
     """Further runs of the same drives, which are not ranked."""
     withheld: tuple[tuple[Shown, Metric], ...] = ()
-    """Withheld figures of drives without a place, for the reasons."""
+    """Withheld figures of drives without a place, which give the reasons."""
 
     @property
     def words(self) -> str:
-        """Method and label, if the page has several methods; a single figure's label suffices."""
         several = self.example and len(self.places) > 1
         return f"{self.method}{f', {EXAMPLE}' if several else ''} ({self.label})"
 
     @property
     def ranked(self) -> tuple[Place, ...]:
-        """The places that count."""
         return tuple(place for place in self.places if place.rank is not None)
 
     def of(self, run: int) -> Place | None:
-        """Return the place of a run, also of a drive's further run."""
+        """Return the place of a run, including further runs of a drive; None if it has none."""
         return next((place for place in (*self.places, *self.further) if place.shown.index == run), None)
 
     @property
@@ -143,21 +138,20 @@ class Standing:
         return self.why_not(self.places)
 
     def why_not(self, places: Sequence[Place]) -> str:
-        """Return all reasons why places are not ranked."""
         return self.unlike or ", ".join(dict.fromkeys(each for place in places for each in place.reasons))
 
     def sharing(self, place: Place) -> tuple[Place, ...]:
-        """Return the places tied with one, including itself."""
+        """Return the places that share a place's rank, including itself."""
         return tuple(each for each in self.ranked if each.rank == place.rank)
 
     def how_level(self, place: Place) -> str:
-        """Say whether places that share a rank are tied, or vary too much to be distinguished."""
+        """Say whether places with one rank are tied, or vary too much to be distinguished."""
         own = self.sharing(place)
         close = spread_of([each.value for each in own]) < LEVEL * abs(own[0].value) or not own[0].value
         return "tied" if close else "indistinguishable"
 
     def why_level(self, place: Place) -> str:
-        """Say why places share a rank: their distance, and their variation."""
+        """Say why places share a rank: their distance and their variation."""
         own = self.sharing(place)
         best, spread = abs(own[0].value), spread_of([each.value for each in own])
         if not spread:
@@ -172,7 +166,7 @@ class Standing:
 
 
 def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
-    """Return every headline figure of the page by its name, in the order of the runs."""
+    """Return the standing of every headline figure by its name, in the order of the runs."""
     found: dict[str, list[tuple[Shown, Metric]]] = {}
     for shown in runs:
         for figure in shown.run.result.scalars:
@@ -186,7 +180,7 @@ def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
 
 
 def withheld(runs: Sequence[Shown]) -> dict[str, tuple[tuple[Shown, Metric], ...]]:
-    """Return every withheld headline figure by its name, for the reasons."""
+    """Return every withheld headline figure by its name, with its runs."""
     found: dict[str, list[tuple[Shown, Metric]]] = {}
     for shown in runs:
         for figure in shown.run.result.scalars:
@@ -196,13 +190,13 @@ def withheld(runs: Sequence[Shown]) -> dict[str, tuple[tuple[Shown, Metric], ...
 
 
 def _placeless(standing: Standing, found: Sequence[tuple[Shown, Metric]]) -> tuple[tuple[Shown, Metric], ...]:
-    """Return the figures without a value whose drives have no other run with a place."""
+    """Return the withheld figures of drives that have no other run with a place."""
     placed = {_entry(place.shown) for place in standing.places}
     return tuple(each for each in found if _entry(each[0]) not in placed)
 
 
 def _entry(shown: Shown) -> tuple[str, str]:
-    """Return the key of what is ranked: a drive in one variant."""
+    """Return the key of a drive in one variant, which is ranked as one entry."""
     return shown.drive.id, shown.drive.name
 
 
@@ -210,7 +204,7 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
     of_entry: dict[object, list[tuple[Shown, Metric]]] = {}
     for shown, figure in found:
         of_entry.setdefault(_entry(shown), []).append((shown, figure))
-    for own in of_entry.values():  # a fit one stands for its drive, wherever it stands on the page
+    for own in of_entry.values():  # a run fit for a ranking represents its drive
         own.sort(key=lambda each: bool(each[1].unfit("ranking")))
     weighed, unlike = _together([_place(runs) for runs in of_entry.values()])
     first = weighed[0]
@@ -229,7 +223,7 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
 
 
 def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
-    """Return an entry's place, not yet ranked, from its first run and others like it."""
+    """Return an entry's place, not yet ranked, from its first run and comparable repeats."""
     shown, figure = runs[0]
     first = _kin(shown, figure)
     repeats = [own.value or 0.0 for each, own in runs if not apart(_kin(each, own), first)]
@@ -237,9 +231,10 @@ def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
 
 
 def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
-    """Return places, each with how it differs from most others; or why none can be compared.
+    """Return the places, each with how it differs from the ranked group; or why none can be compared.
 
-    Where several were taken alike, and more of them fit for a rank than in any other way, these are compared.
+    Places are grouped by comparable measurements. The group with the most figures fit for a ranking is
+    compared, unless it has a single member or another group equals it.
     """
     kins = [_kin(place.shown, place.figure) for place in places]
     groups: list[list[int]] = []
@@ -256,7 +251,7 @@ def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
     first, *others = sorted(groups, key=weight, reverse=True)
     if others and (len(first) == 1 or weight(first) == weight(others[0])):
         return list(places), UNLIKE
-    if loads := taken_apart(kins[at][LOAD] or "" for at in first):  # of one load none is ranked by another
+    if loads := taken_apart(kins[at][LOAD] or "" for at in first):  # no ranking across different loads
         return list(places), loads
     unlike = [apart(kins[group[0]], kins[first[0]], but=(*_NO_WALL, LOAD)) for group in others]
     why = {at: _otherwise(found) for group, found in zip(others, unlike, strict=True) for at in group}
@@ -264,20 +259,20 @@ def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
 
 
 def _otherwise(found: Sequence[Incomparable]) -> str:
-    # A setting that is none of the method's is a departure too: the setting says it.
+    # A setting unlike the method's is listed as a departure too; naming the setting suffices.
     named = [each for each in found if each.code != _DEPARTURES] or found
     return f"measured differently: {'; '.join(each.words for each in named)}"
 
 
 def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
-    """Return what figures must share to be comparable."""
+    """Return the properties that figures must share to be comparable."""
     manifest = shown.run.manifest
     own = figure_of(figure, meter_of(manifest))
     return {**kinship(manifest), **{name: getattr(own, name) for name in OF_FIGURES}}
 
 
 def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
-    """Yield the runs of an entry that are in another column than the one that represents it."""
+    """Yield the runs of an entry that are in another column than the run that represents it."""
     first, _ = runs[0]
     for shown, figure in runs[1:]:
         if shown.label == first.label:
@@ -288,9 +283,9 @@ def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
 
 
 def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) -> tuple[Place, ...]:
-    """Return the unranked figures better (or worse) than a place, which qualify its rank.
+    """Return the unranked figures that are better (or worse) than a place, since they qualify its rank.
 
-    Further runs of a drive ranked there or beyond do not count.
+    Further runs of a drive that is ranked at that place or beyond do not count.
     """
     sign = 1.0 if (standing.better == "higher") != worse else -1.0
     ranked = {_entry(each.shown) for each in standing.ranked if sign * each.value >= sign * place.value}
@@ -298,14 +293,14 @@ def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) ->
         each
         for each in (*standing.places, *standing.further)
         if each.rank is None
-        and not each.unlike  # of it nothing is known beside them
+        and not each.unlike  # not comparable with the ranked figures
         and sign * each.value > sign * place.value
         and not (each.instead and _entry(each.shown) in ranked)
     )
 
 
 def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
-    """Return the figures of unranked drives, and why; empty: none."""
+    """Return the figures of unranked drives, and why they are not ranked; empty if none."""
     reasons: dict[str, list[str]] = {}
     for each in places:
         own = f"{each.shown.style.short} with {each.text}"
@@ -315,7 +310,7 @@ def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
 
 
 def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
-    """Return which drives have no value, and why; empty: none."""
+    """Return which drives have no value, and why; empty if none."""
     reasons: dict[str, dict[str, None]] = {}
     for shown, figure in held:
         reasons.setdefault(labels(figure.unfit("ranking")), {})[shown.style.short] = None

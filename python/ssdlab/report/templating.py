@@ -1,4 +1,4 @@
-"""Templates of the page, and tables on paper; template values are escaped."""
+"""Templates of the page, and tables on paper; values in templates are escaped."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "templates"
 _FIGURE = re.compile(r"(?<=\d)([kMG]?) (?=[%°µA-Za-z])")
-"""The space between a figure and its unit or noun."""
+"""The space between a number and its unit or noun."""
 _TIED = "\\1\N{NO-BREAK SPACE}"
 _CODE = re.compile(r"(`+)([^`]+)\1")
-"""Words of a command, as our prose and Markdown mark them."""
+"""Code in texts and Markdown, marked by backticks."""
 
 
 class Compiled(FileSystemBytecodeCache):
-    """Templates compiled next to their sources, as Python caches modules.
+    """Cache of compiled templates beside their sources, as Python caches modules.
 
     Compiling takes a tenth of the time of a page. The cache is valid for one source, Python and Jinja.
     """
@@ -40,12 +40,11 @@ class Compiled(FileSystemBytecodeCache):
         super().__init__(str(FOLDER / "__pycache__"))
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Load a template from the cache, if readable."""
         with suppress(OSError):
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Cache a template, unless the folder belongs to another user."""
+        """Cache a template, unless the folder cannot be written or Python writes no bytecode."""
         if sys.dont_write_bytecode:
             return
         with suppress(OSError):
@@ -54,19 +53,18 @@ class Compiled(FileSystemBytecodeCache):
 
 
 def template(name: str = "page.html.j2") -> Template:
-    """Return a template of the page's folder."""
     return _environment().get_template(name)
 
 
 def compile_all() -> None:
-    """Compile all templates; `make setup` does so for users who may not write there."""
+    """Compile all templates; `make setup` does so for users who may not write to the folder."""
     environment = _environment()
     for name in environment.list_templates(extensions=["j2"]):
         environment.get_template(name)
 
 
 def tied(prose: str) -> Markup:
-    """Keep numbers and units on one line, and mark up code. Code itself stays as it is, for copying."""
+    """Keep numbers and units on one line, and mark up code. Code stays as it is, so that it can be copied."""
     return _with_code(prose, lambda words: _FIGURE.sub(_TIED, words))
 
 
@@ -76,7 +74,7 @@ def coded(prose: str) -> Markup:
 
 
 def _with_code(prose: str, others: Callable[[str], str]) -> Markup:
-    # Words, backticks and code by turns.
+    # The split alternates between text, backticks and code.
     words, *rest = _CODE.split(prose)
     found = [escape(others(words))]
     for code, after in zip(rest[1::3], rest[2::3], strict=True):
@@ -108,18 +106,18 @@ def _environment() -> Environment:
 
 
 SHEET = 96
-"""Letters across a sheet of A4, in the size of its tables and a wide typeface."""
+"""Letters across a sheet of A4, in the font size of tables and a wide typeface."""
 SHEET_SMALL = 116
-"""In the smaller size of chart tables and of how runs were measured."""
+"""Letters in the smaller font size of chart tables and of the part on how runs were measured."""
 LONG_WORD = 24
-"""Letters from which a word may be broken: digests are longer, names hardly."""
+"""Letters above which a word may be broken. Digests are longer; names rarely are."""
 _EASY = 20
-"""Letters of a text that a column has room for: in less, each of its lines is a word."""
+"""Letters of a text that fit into a column. In a narrower one, each line would be a single word."""
 _MARKER = 4
-"""Letters in whose place the marker of a run stands."""
+"""Width of a run's marker, in letters."""
 _BETWEEN = 1
 _OF_KEYS = 2 / 3
-"""Share of a sheet that the columns may take that name its rows."""
+"""Maximum share of a sheet for the columns that name the rows."""
 
 
 def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table, ...]:
@@ -128,9 +126,9 @@ def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table
     Parameters
     ----------
     table
-        As on the page.
+        Table as on the page.
     names
-        Names of runs in cells on paper.
+        Names of runs, as printed in cells.
     sheet
         Letters across a sheet.
     """
@@ -153,12 +151,11 @@ def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table
 
 
 def long_word(text: str) -> bool:
-    """Return whether a text has a word that is broken on paper."""
     return max(map(len, text.split()), default=0) > LONG_WORD
 
 
 def _spread(row: Sequence[Cell], columns: int) -> list[Cell]:
-    """Return a row with a cell for each column; a cell that spans several is repeated in each."""
+    """Return a row with one cell per column; a cell that spans columns is repeated in each."""
     cells = [cell for cell in row for _ in range(cell.span)]
     return cells[:columns]
 
@@ -177,7 +174,6 @@ def _gathered(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def _width(title: str, cells: Sequence[Cell], names: Sequence[str]) -> int:
-    """Return the width in letters that a column needs to be easy to read."""
     own = [_MARKER + len(names[cell.run]) for cell in cells if cell.run is not None]
     texts = [cell.text for cell in cells if cell.run is None and cell.span == 1]
     whole = [len(cell.text) for cell in cells if cell.numeric and cell.span == 1]
@@ -187,7 +183,7 @@ def _width(title: str, cells: Sequence[Cell], names: Sequence[str]) -> int:
 
 
 def _keys(rows: Sequence[Sequence[Cell]], widths: Sequence[int], sheet: int) -> int:
-    """Return how many leading columns identify each row; 1 if those columns would leave no room."""
+    """Return how many leading columns identify each row; 1 if they would take too much of the sheet."""
     for count in range(1, len(widths)):
         if sum(widths[:count]) > sheet * _OF_KEYS:
             break
@@ -197,7 +193,7 @@ def _keys(rows: Sequence[Sequence[Cell]], widths: Sequence[int], sheet: int) -> 
 
 
 def _groups(widths: Sequence[int], keys: int, sheet: int) -> Iterator[tuple[int, ...]]:
-    """Yield the other columns in groups that fit, about alike in width."""
+    """Yield the other columns in groups that fit on a sheet, of about equal width."""
     room = max(1, sheet - sum(widths[:keys]))
     even = sum(widths[keys:]) / ceil(sum(widths[keys:]) / room)
     group: list[int] = []

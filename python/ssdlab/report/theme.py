@@ -1,6 +1,6 @@
-"""A theme of pages and pictures: the variables of the style sheet, fonts and a logo.
+"""A theme of pages and pictures: variables of the style sheet, fonts and a logo.
 
-The style sheet defines the default; `theme_file` reads what differs.
+The style sheet defines the default theme; `theme_file` reads a file that changes parts of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 SIZE = (1200, 675)
 """Width and height of a saved picture, in pixels."""
 SMALLEST, LARGEST = 320, 8000
-"""Pixels of a side: smaller pictures are all title, larger ones take too much memory."""
+"""Limits of a picture's sides in pixels. A smaller picture is all title; a larger one takes too much
+memory."""
 _BLOCK = re.compile(r":root[^{]*\{([^}]*)\}")
 
 Mode = Literal["auto", "light", "dark"]
@@ -32,24 +33,22 @@ Scheme = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class Face:
-    """An embedded font."""
-
     family: str
     weight: str
-    """As in a style sheet: `400`, or `1 1000` for a variable font."""
+    """Weight as in a style sheet: `400`, or `1 1000` for a variable font."""
     path: Path
     content: bytes
 
     @property
     def rule(self) -> str:
-        """The style sheet's rule for it, with the font embedded."""
+        """The style sheet's rule for the font, with the font embedded."""
         address = f"data:font/sfnt;base64,{base64.b64encode(self.content).decode()}"
         return f"@font-face{{font-family:'{self.family}';font-weight:{self.weight};src:url({address})}}"
 
 
 @dataclass(frozen=True)
 class Logo:
-    """A logo as data URLs."""
+    """A logo as data URLs, for light and dark paper."""
 
     light: str
     dark: str
@@ -60,12 +59,12 @@ class Logo:
 
 @dataclass(frozen=True)
 class Theme:
-    """A theme, complete.
+    """A complete theme.
 
     Attributes
     ----------
     mode
-        Which colours a page has.
+        Colours of a page: light, dark, or those that the reader's system prefers.
     light, dark
         Every variable of the page's style sheet, by name.
     size
@@ -73,7 +72,7 @@ class Theme:
     faces
         Fonts to embed.
     remarks
-        Remarks for its author: colours with too little contrast.
+        Remarks for the theme's author: colours with too little contrast.
     """
 
     mode: Mode
@@ -87,7 +86,7 @@ class Theme:
 
     @property
     def scheme(self) -> Scheme:
-        """Colours of its pictures; on paper the light ones."""
+        """Colours of the theme's pictures; paper always has the light ones."""
         return "dark" if self.mode == "dark" else "light"
 
     @property
@@ -96,18 +95,18 @@ class Theme:
         return ("light",) if self.mode == "light" else ("light", "dark")
 
     def look(self, scheme: Scheme) -> Mapping[str, str]:
-        """Return the colours on light or on dark paper."""
         return self.light if scheme == "light" else self.dark
 
     def style(self) -> Markup:
-        """Return the additions to the page's style sheet; none for the default theme."""
+        """Return the additions to the page's style sheet; empty for the default theme."""
         if self == default_theme():
             return Markup()
         light, dark = (
             f"{{color-scheme:{scheme};{';'.join(f'{name}:{value}' for name, value in _declared(own))}}}"
             for scheme, own in (("light", self.light), ("dark", self.dark))
         )
-        # The style sheet's own dark colours have the second selector, and print takes the light ones by it.
+        # The style sheet has its dark colours under this selector; printing excludes them by
+        # `data-theme="light"`.
         unprinted = ':root:not([data-theme="light"])'
         rules = {
             "auto": f":root{light}@media (prefers-color-scheme:dark){{{unprinted}{dark}}}",
@@ -117,16 +116,16 @@ class Theme:
         return Markup("".join(face.rule for face in self.faces) + rules[self.mode])
 
     def drawn(self, scheme: Scheme = "light", *, fonts: bool = False, logo: str = "") -> dict[str, object]:
-        """Return the theme for the front end, to draw pictures.
+        """Return the theme as the front end needs it to draw pictures.
 
         Parameters
         ----------
         scheme
-            Its colours.
+            Colours of the picture.
         fonts
-            Whether the fonts are put into each picture.
+            Whether to embed the fonts in each picture.
         logo
-            Address of the image in the corner; empty: none.
+            URL of the image in the corner; empty: none.
         """
         own = self.look(scheme)
         return {
@@ -142,12 +141,12 @@ class Theme:
 
 @cache
 def default_theme() -> Theme:
-    """Return the look of pages without a theme.
+    """Return the theme of pages for which none is given.
 
     Raises
     ------
     HostError
-        The front end was not built.
+        The front end is not built.
     """
     light, dark, *_ = (
         dict(re.findall(r"--([\w-]+):\s*([^;]+)", block)) for block in _BLOCK.findall(static("report.css"))

@@ -1,4 +1,4 @@
-"""The file of a theme: TOML that sets fonts, a logo, colours and sizes."""
+"""Theme files: TOML that sets fonts, a logo, colours and sizes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 CONTRAST = 3.0
-"""WCAG 2, 1.4.3 and 1.4.11: minimum contrast of large text and graphics."""
+"""Minimum contrast of large text and graphics (WCAG 2, 1.4.3 and 1.4.11)."""
 _HARDLY = 10.0
-"""Of CIEDE2000: any two of our own colours differ by more, to all readers."""
+"""CIEDE2000 difference below which two drive colours get a remark. Any two of the default colours differ by
+more to all readers."""
 _TEXT_ON = {"paper": ("text", "muted", "link", "alert"), "shade": ("text",), "alert-paper": ("text", "alert")}
 _ADVICE = "print an example: ssdlab theme"
 _GENERIC = ("serif", "sans-serif", "monospace", "system-ui")
@@ -37,10 +38,10 @@ _TABLE = re.compile(r"^\s*\[\s*([\w-]+)")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)""")
 _LENGTH = re.compile(r"[\d.]+(?:[eE]\+?\d+)?")
 _PIXELS = 8192
-"""A logo has at most so many a side: what draws it holds all of them."""
+"""Maximum side of a logo; programs that draw it hold all its pixels in memory."""
 _WORDS = re.compile(rb"<(?:\w+:)?text\b")
 _FAMILY = r"^\w[\w .+-]{0,63}$"
-"""It stands between quotes in style sheets and attributes, so it has none."""
+"""Pattern of a font's family name. It has no quotes, as style sheets and attributes put it in quotes."""
 
 
 def _colour(text: str) -> str:
@@ -57,7 +58,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 
 
 class FontText(Frozen):
-    """`[font]` or `[heading_font]`."""
+    """A font: `[font]` for text and charts, or `[heading_font]` for headings and titles."""
 
     noun: ClassVar[str] = "entry of a font"
 
@@ -74,7 +75,7 @@ class FontText(Frozen):
 
 
 class LogoText(Frozen):
-    """`[logo]`."""
+    """The logo: `[logo]`."""
 
     noun: ClassVar[str] = "entry of a logo"
 
@@ -86,7 +87,7 @@ class LogoText(Frozen):
 
 
 class ColoursText(NamedOptions):
-    """`[light]` or `[dark]`."""
+    """Colours on light paper (`[light]`) or on dark paper (`[dark]`)."""
 
     noun: ClassVar[str] = "colour of a theme"
 
@@ -105,7 +106,7 @@ class ColoursText(NamedOptions):
 
 
 class ThemeText(Frozen):
-    """The file."""
+    """A theme file."""
 
     noun: ClassVar[str] = "entry of a theme"
 
@@ -133,7 +134,7 @@ class ThemeText(Frozen):
 
 
 def default_text() -> str:
-    """Return the default theme as a file to change; other options are in comments."""
+    """Return the default theme as a file that can be changed; options without a default are in comments."""
     look = default_theme()
     lines = ["# The theme of pages and pictures. Files are named from the folder of this one."]
     tables = []
@@ -162,30 +163,29 @@ def default_text() -> str:
 
 
 def _sample(entry: FieldInfo) -> object:
-    """Return a value that shows how to write a field."""
     if isinstance(entry.default, int):
         return entry.default
     return ["..."] if get_origin(entry.annotation) is tuple else "..."
 
 
 def read_theme(path: Path) -> Theme:
-    """Read a theme, with the fonts and the logo that it names.
+    """Read a theme with the fonts and the logo that it names.
 
     Parameters
     ----------
     path
-        As `user_path` returned it.
+        Path as returned by `user_path`.
 
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or is invalid; with file and line.
+        The theme cannot be read, or is invalid; the error names file and line.
     """
     return _Reading(path, read_document(path, "theme", _ADVICE)).theme()
 
 
 class _Reading:
-    """A theme's file while it is read: errors about it name the line."""
+    """Reads a theme file; errors name the line."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
@@ -223,7 +223,7 @@ class _Reading:
         return self._judged(theme, count)
 
     def _count(self) -> int:
-        """Return the number of drive colours, which is the same on light and dark paper."""
+        """Return the number of drive colours, which must be the same on light and dark paper."""
         light, dark = self._given.light.drives, self._given.dark.drives
         if light and dark and len(light) != len(dark):
             with self._at("dark", "drives"):
@@ -236,16 +236,16 @@ class _Reading:
     def _colours(self, given: ColoursText, default: Mapping[str, str], count: int) -> dict[str, str]:
         own = given.model_dump(exclude_none=True, exclude={"drives"})
         drives = given.drives or [default[f"drive-{at}"] for at in range(count)]
-        # A variable that is `initial` has no value: of fewer colours there are no more.
+        # With fewer colours, the remaining variables are `initial`, which means that they have no value.
         every = [*drives, *["initial"] * (COLOURS - count)]
         return {_css(name): value for name, value in own.items()} | {
             f"drive-{at}": value for at, value in enumerate(every)
         }
 
     def _judged(self, theme: Theme, count: int) -> Theme:
-        """Refuse text that cannot be read, and remark on drive colours that hardly stand out.
+        """Refuse unreadable text, and remark on drive colours that hardly stand out.
 
-        A pale bar still has its name, its value and its place; a pale word has nothing.
+        A pale bar can still be identified by its name, value and position; pale text cannot be read.
         """
         near: set[tuple[int, int]] = set()
         for scheme in theme.schemes:
@@ -282,7 +282,7 @@ class _Reading:
                         )
 
     def _family(self, table: str, given: FontText | None, faces: dict[Face, None]) -> tuple[str, ...]:
-        """Return a font's name as style sheets use it; () for none."""
+        """Return the family names of a font for a style sheet; () if none. Its files are added to `faces`."""
         if given is None:
             return ()
         if given.family is not None:
@@ -326,7 +326,7 @@ class _Reading:
 
     @contextmanager
     def _at(self, table: str, key: str, given: str = "") -> Iterator[None]:
-        """Name file and line in an error about a key, or about what stands in its list."""
+        """Add file and line to an error about a key, or about an item of its list."""
         try:
             yield
         except LabError as error:
@@ -340,7 +340,7 @@ class _Reading:
         return f"{self._path}: line {line}: " if line else f"{self._path}: "
 
     def _line(self, table: str, key: str, given: str = "") -> int:
-        """Return the line of a key, or of its table if the key has no line of its own; 0: neither."""
+        """Return the line of a key, or of its table if the key has no line; 0 if neither is found."""
         lines = self._text.splitlines()
         within, found = "", 0
         for number, line in enumerate(lines, 1):
@@ -352,13 +352,13 @@ class _Reading:
                     found = number
                     break
                 found = found or (number if not within and name[1] == table else 0)
-        # One of a list that takes several lines.
+        # The item may be on a later line of a list.
         rest = lines[found - 1 : found + 2 * COLOURS] if found and given else []
         return next((found + at for at, line in enumerate(rest) if given in line), found)
 
 
 def image_kind(content: bytes) -> str | None:
-    """Return a picture's kind by its bytes, as the end of its media type; None: unknown."""
+    """Return the subtype of an image's media type, recognised by its bytes; None if unknown."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         sides = (int.from_bytes(content[at : at + 4]) for at in (16, 20))
         whole = b"IEND\xae\x42\x60\x82" in content[-64:]
@@ -367,7 +367,7 @@ def image_kind(content: bytes) -> str | None:
         return "jpeg" if b"\xff\xd9" in content[-64:] else None
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp" if len(content) >= 8 + int.from_bytes(content[4:8], "little") else None
-    if b"<!ENTITY" in content:  # which may be of any length once they are put in
+    if b"<!ENTITY" in content:  # entities can expand to any length
         return None
     from xml.etree import ElementTree
 
@@ -381,7 +381,6 @@ def image_kind(content: bytes) -> str | None:
 
 
 def _content(path: Path, noun: str) -> bytes:
-    """Return what is embedded."""
     try:
         with open_regular(path, noun) as file:
             content = file.read(EMBEDDED_BYTES + 1)
@@ -404,7 +403,7 @@ def face_of(path: Path, content: bytes) -> Face:
     Raises
     ------
     UsageError
-        It is not a font, or has no usable family name.
+        The file is not a font, or has no usable family name.
     """
     try:
         tables = _tables(content)
@@ -422,7 +421,7 @@ def face_of(path: Path, content: bytes) -> Face:
 
 
 def _tables(content: bytes) -> dict[bytes, int]:
-    """Return where the tables of a font begin, by their tags."""
+    """Return the offset of each table of a font, by its tag."""
     if content[:4] not in (b"\0\1\0\0", b"OTTO", b"true"):
         raise LookupError
     (count,) = struct.unpack_from(">H", content, 4)
@@ -430,7 +429,7 @@ def _tables(content: bytes) -> dict[bytes, int]:
 
 
 def _names(content: bytes, start: int) -> Iterator[tuple[int, str]]:
-    """Yield the names of a font that are in Unicode, the English ones last."""
+    """Yield the Unicode names of a font with their ids, English names last."""
     count, strings = struct.unpack_from(">HH", content, start + 2)
     entries = [struct.unpack_from(">6H", content, start + 6 + 12 * at) for at in range(count)]
     for platform, _, _, name, length, offset in sorted(entries, key=lambda each: each[2] == 0x409):
@@ -448,6 +447,5 @@ def _is_table(kind: object) -> bool:
 
 
 def _written(key: str, value: object, description: str | None) -> str:
-    """Return a line of TOML with what it means."""
     quoted = f'"{value}"' if isinstance(value, str) else str(value).replace("'", '"')
     return f"{key} = {quoted}  # {description}"

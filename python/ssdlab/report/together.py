@@ -1,4 +1,4 @@
-"""Combines findings and tables of single runs for a page."""
+"""Combines findings and tables of several runs for a page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"(?<![\w.,/-])(\d+(?:\.\d+)?)(?![\w/-]|\.\d)")
 _LISTED = 4
-"""So many numbers are listed in which wordings differ; of more the range."""
+"""Maximum count of different numbers that are listed; with more, only their range is given."""
 
 
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
-    """Return the findings of a run in one line after its label, marked like its figures."""
+    """Return the findings of a run in one line after its label, with the labels of its figures."""
     figures = () if shown.run.result is None else shown.run.result.scalars
     found = marked(claims, figures)
     return Finding(shown.index, shown.label, " ".join(map(sentence, found)), found)
@@ -38,7 +38,7 @@ def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Clai
 
 
 def texts_of(found: Sequence[tuple[Shown, str]]) -> tuple[str, ...]:
-    """Return each text of the runs once, after the runs that have it unless all do."""
+    """Return each text once, after the labels of the runs that have it, unless all runs have it."""
     of: dict[str, list[str]] = {}
     for shown, text in found:
         if text:
@@ -50,24 +50,24 @@ def texts_of(found: Sequence[tuple[Shown, str]]) -> tuple[str, ...]:
 
 
 def together(kept: Sequence[tuple[Shown, R]], table: Callable[[R], Table]) -> Table:
-    """Return the tables of several runs as one, each row with its run."""
+    """Return the tables of several runs as one table; the first column is the run."""
     return joined([(shown, table(result)) for shown, result in kept])
 
 
 def joined(found: Sequence[tuple[Shown, Table]]) -> Table:
-    """Return tables with the same columns as one, each row with its run."""
+    """Return tables with the same columns as one table; the first column is the run."""
     first = max((table for _, table in found), key=lambda table: len(table.head))
     rows = tuple((of_run(shown.label, shown.index), *row) for shown, table in found for row in table.rows)
     return Table(first.caption, ("Run", *first.head), rows)
 
 
 def each_of(kept: Sequence[tuple[Shown, R]], table: Callable[[R], Table]) -> tuple[Table, ...]:
-    """Return a table for each run, named after it."""
+    """Return a table for each run, with the run in its caption."""
     return tuple(named(shown, table(result)) for shown, result in kept)
 
 
 def named(shown: Shown, table: Table) -> Table:
-    """Return a table with its run in the caption."""
+    """Return a table with the run in its caption."""
     return replace(table, caption=f"{shown.label}: {table.caption}")
 
 
@@ -77,7 +77,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def alike(texts: Iterable[str]) -> dict[tuple[str, ...], list[list[str]]]:
-    """Group the numbers of texts by the words between them."""
+    """Group texts by the words between their numbers; return the numbers of each text."""
     found: dict[tuple[str, ...], list[list[str]]] = {}
     for text in texts:
         parts = _NUMBER.split(text)
@@ -86,9 +86,9 @@ def alike(texts: Iterable[str]) -> dict[tuple[str, ...], list[list[str]]]:
 
 
 def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each_own: bool = False) -> str:
-    """Put numbers between words: a list of several, or the range of many.
+    """Put numbers between words: a list of a few different numbers, or the range of many.
 
-    `each_own`: one for each text, in their order, unless they are the same.
+    With `each_own` the list has one number for each text, in their order, unless all are equal.
 
     >>> with_numbers(["", " of ", ""], [["2", "9"], ["1", "9"]])
     '1 and 2 of 9'
@@ -107,13 +107,13 @@ def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each
 
 _CAPTION = "What was found"
 _MARKS = "labels"
-"""Under which a claim has the labels of its figures."""
+"""Key under which a claim has the labels of its figures."""
 
 
 def tabled(section: Section, placed: Sequence[Shown]) -> Section:
     """Return a section whose claims with columns become a table with a row per run.
 
-    A sentence of several runs appears once, after their names unless all have it.
+    A sentence that several runs share appears once. The runs' names precede it unless all have it.
     """
     found = [each for each in section.lead if isinstance(each, Finding) and each.claims]
     runs = [each.run for each in found]
@@ -125,7 +125,7 @@ def tabled(section: Section, placed: Sequence[Shown]) -> Section:
         for claim in each.claims:
             marks = str(claim.others.get(_MARKS, ""))
             for at, (heading, text) in enumerate(row(claim).items()):
-                # Labels are said once of a claim.
+                # Labels are shown once per claim.
                 columns.setdefault(heading, {}).setdefault(each.run, []).append((text, "" if at else marks))
             if not claim.columns:
                 sentences.setdefault(sentence(claim), []).append(each.run)
@@ -152,7 +152,7 @@ def _of_columns(
 ) -> Table:
     """Return a table of labelled cells; a label that a whole column shares moves to its heading.
 
-    If there are more findings than runs, they become rows, so that the table is as narrow as possible.
+    If there are more findings than runs, the findings become rows, which makes the table narrower.
     """
     head, rows = ["Run"], {run: [of_run(placed[run].label, run)] for run in runs}
     for heading, of in columns.items():

@@ -1,4 +1,4 @@
-"""The parts of a page's section: figures with buttons, tables; and a check that it can be drawn."""
+"""The parts of a page's section: figures with buttons, and tables; and a check of sections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Buttons:
-    """A group of buttons of which one is pressed; `group` is `view`, `variant` or `measure`."""
+    """A group of buttons, one of them pressed; `group` is `view`, `variant` or `measure`."""
 
     group: str
     label: str
@@ -28,19 +28,18 @@ class Buttons:
 
     @property
     def several(self) -> bool:
-        """Whether there is a choice: a single one gets no button."""
+        """Whether there is more than one choice; otherwise there are no buttons."""
         return len(self.choices) > 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their texts, all different."""
         counts = [self.choices[: at + 1].count(choice) for at, choice in enumerate(self.choices)]
         return tuple(f"{each} ({n})" if n > 1 else each for each, n in zip(self.choices, counts, strict=True))
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The header that a standard prints on each page, of one run."""
+    """The header that a standard prints on each page, for one run."""
 
     run: int
     line: tuple[str, ...]
@@ -48,19 +47,30 @@ class Sheet:
     columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     """Heading of each column, and its rows of name and value."""
     departures: tuple[tuple[str, str], ...]
-    """Code and sentence of each."""
     left_open: tuple[str, ...] = ()
-    """What the standard leaves open, and what was done."""
+    """Points that the standard leaves open, and the choice made."""
 
 
 @dataclass(frozen=True)
 class Figure:
     """A chart, its explanation and the same numbers as tables.
 
-    `described` is read out by screen readers: one sentence with the finding. `measured` are the short
-    lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
-    of a standard, one for each run. `beside` is the extra text of a saved picture. `steps` are the drawn
-    steps, by run and ordinal, whose qualifiers apply. `left` are tables printed elsewhere on paper.
+    Attributes
+    ----------
+    described
+        One sentence with the finding, for screen readers.
+    measured
+        Short lines for the part "How it was measured".
+    wide
+        Whether the figure takes both columns.
+    sheets
+        Headers of a page of a standard, one for each run.
+    beside
+        Extra texts of a saved picture.
+    steps
+        Drawn steps, by run and ordinal, whose qualifiers apply; empty: all.
+    left
+        Sentences on what paper leaves out, such as tables that are printed elsewhere.
     """
 
     id: str
@@ -80,12 +90,12 @@ class Figure:
 
 
 OPEN_ROWS = 16
-"""A table of its own is open up to so many rows."""
+"""Maximum rows with which a table outside a figure is open."""
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Tables of their own, with a heading and a sentence on how to read them."""
+    """Tables outside a figure, with a heading and a sentence on how to read them."""
 
     title: str
     lead: str
@@ -93,16 +103,15 @@ class Exhibit:
 
 
 class Finding(str):
-    """The findings of one run, in a line after its label."""
+    """The findings of one run, in one line after its label."""
 
     __slots__ = ("claims", "run", "sentences")
     run: int
     sentences: str
     claims: tuple[Claim, ...]
-    """Claims of the sentences; empty: none."""
+    """The claims that the sentences state; empty: none."""
 
     def __new__(cls, run: int, label: str, sentences: str, claims: Sequence[Claim] = ()) -> Self:
-        """Put label and sentences together."""
         made = super().__new__(cls, f"{label}: {sentences}")
         made.run, made.sentences, made.claims = run, sentences, tuple(claims)
         return made
@@ -115,19 +124,19 @@ class Section:
     id: str
     title: str
     lead: tuple[str, ...]
-    """The findings: of each run, best as a `Finding`, or of all."""
+    """The findings: one line per run, preferably a `Finding`, or lines on all runs."""
     runs: tuple[int, ...]
-    """The runs shown, for the legend."""
+    """Indices of the runs shown, for the legend."""
     figures: tuple[Figure, ...]
     exhibits: tuple[Exhibit, ...] = ()
     measured: tuple[str, ...] = ()
-    """How it was measured, as far as several figures share it."""
+    """How it was measured, where several figures share the details."""
     common: tuple[Table, ...] = ()
-    """Findings of several runs in the same words, a row for each."""
+    """Findings of several runs in the same words, with a row for each run."""
 
 
 def section_fault(section: object) -> str | None:
-    """Return why a section cannot be drawn; None: it can."""
+    """Return why a section cannot be drawn; None if it can."""
     fault = misfit(section, Section)
     if fault is not None or not isinstance(section, Section):
         return fault
@@ -152,7 +161,7 @@ def _figure_faults(figure: Figure, runs: set[int]) -> Iterator[str]:
 
 
 def _runs_of(chart: Chart) -> set[int]:
-    """Return the runs that a chart of lines or bars has figures of."""
+    """Return the runs that a chart of lines or bars draws; empty for other charts."""
     if isinstance(chart, XyChart):
         lines = {line.run for view in chart.views for line in view.lines}
         return lines | {rule.run for view in chart.views for rule in view.rules}

@@ -1,10 +1,10 @@
 """Enters runs into the library's catalogue, removes them, and rebuilds the catalogue.
 
-Everything in it comes from the run folders, so it can be rebuilt at any time (`ssdlab library rebuild`). A
-run is checked against its seals before it is entered, and queries (`ssdlab.library`) trust that. Entering
-writes one small file, a *row*, and renames it into place: the cost is constant, and any number of processes
-may do it. `catalogue_files` merges rows from time to time. An unfinished run has only an empty file in
-`open`, as its state changes.
+Everything in the catalogue comes from the run folders, so it can be rebuilt at any time (`ssdlab library
+rebuild`). A run is checked against its seals before it is entered, and queries (`ssdlab.library`) rely on
+that. Entering a run writes one small file, a *row*, and renames it into place. The cost is constant, and any
+number of processes may do it at once. `catalogue_files` merges rows from time to time. An unfinished run has
+only an empty file in the folder `open`, because its state changes.
 """
 
 from __future__ import annotations
@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# --- putting rows together ---
-
-
 @dataclass(frozen=True)
 class Rebuilt:
-    """The result of a rebuild."""
+    """Result of a rebuild: numbers of runs and figures, and names of run folders that cannot be read."""
 
     runs: int
     figures: int
@@ -52,19 +49,14 @@ class Rebuilt:
 
 
 def add(library: Path | HeldFolder, folder: Path) -> None:
-    """Enter a finished run, checked against its seals, in place of its old entry.
-
-    Parameters
-    ----------
-    library, folder
-        Where it is.
+    """Check a finished run against its seals, and enter it in place of its old row.
 
     Raises
     ------
     Refused
         The run is damaged.
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     run = RunFolder(folder)
     row = row_of(run, run.verify())
@@ -80,7 +72,7 @@ def remove(library: Path, name: str) -> None:
     Raises
     ------
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     with _written(library) as catalogue:
         _put(catalogue, Row(folder=name, entered=time.time_ns(), gone=True))
@@ -89,26 +81,25 @@ def remove(library: Path, name: str) -> None:
 
 
 def begun(library: Path, name: str) -> None:
-    """Mark a run as started; ignores a library that cannot be written, as the run will report that."""
+    """Mark a run as unfinished. A library that cannot be written is ignored: the run itself reports it."""
     with suppress(LabError, OSError), _written(library) as catalogue:
         mark_open(catalogue, name)
 
 
 def mark_open(catalogue: HeldFolder, name: str) -> None:
-    """Mark a run folder as unfinished."""
     with catalogue.folder(OPEN, make=True) as unfinished:
         unfinished.replace(name, b"", durable=False)
 
 
 def enter(folder: Path) -> None:
-    """Enter a run into its library in its present state, finished or not.
+    """Enter a run into its library's catalogue in its present state, finished or not.
 
     Raises
     ------
     Refused
-        It is damaged.
+        The run is damaged.
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     if _is_whole(RunFolder(folder)):
         add(folder.parent, folder)
@@ -117,10 +108,10 @@ def enter(folder: Path) -> None:
 
 
 def verified(folder: Path, *, damaged: bool) -> None:
-    """Keep a damaged run out of rankings until it is intact again, and enter it then.
+    """Update the catalogue after a run was verified.
 
-    Until then it is listed from its folder, like an unfinished run. A library that cannot be written, or has
-    no catalogue yet, stays as it is.
+    A damaged run is marked as unfinished: it is listed from its folder, and not ranked. A run that is intact
+    again is entered. If the library cannot be written, or has no catalogue yet, nothing changes.
     """
     library = folder.parent
     if not (library / FOLDER).is_dir():
@@ -134,14 +125,14 @@ def verified(folder: Path, *, damaged: bool) -> None:
 
 
 def rebuild(library: Path) -> Rebuilt:
-    """Rebuild the catalogue from all runs, each checked against its seals; damaged ones are left out.
+    """Rebuild the catalogue from all runs, each checked against its seals; damaged runs are left out.
 
-    Runs entered meanwhile stay.
+    Runs that other processes enter meanwhile stay.
 
     Raises
     ------
     HostError
-        The library cannot be written, or resources for reading a run are missing; the old catalogue then
+        The library cannot be written, or resources for reading a run are missing. The old catalogue then
         stays.
     """
     found: list[Document] = []
@@ -169,7 +160,7 @@ def rebuild(library: Path) -> Rebuilt:
 
 
 def _is_whole(run: RunFolder) -> bool:
-    """Whether a run is one for the catalogue: finished, with its tables."""
+    """Whether a run gets a row in the catalogue: it is finished and has its tables."""
     return run.manifest.status == "finished" and not run.lacks_tables
 
 
@@ -190,7 +181,7 @@ def _put(catalogue: HeldFolder, row: Row) -> None:
 
 @contextmanager
 def _written(library: Path | HeldFolder) -> Iterator[HeldFolder]:
-    """Give the catalogue of a library, made if there is none."""
+    """Open the catalogue of a library for writing; create it if there is none."""
     with library_errors((library if isinstance(library, Path) else library.path) / FOLDER):
         if isinstance(library, Path):
             library = HeldFolder(library, make=FOLDER_MODE)

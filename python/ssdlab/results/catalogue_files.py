@@ -2,19 +2,21 @@
 
     rows/STAMP-TOKEN.json    one run each, under a unique name; entering a run renames it into place
     SEGMENT.parquet          many rows; never changed, only replaced by larger ones
-    current.json             which segments count, oldest first, and their digests; replaced by a rename
+    current.json             the valid segments, oldest first, and their digests; replaced by a rename
     open/FOLDER              an empty file for each run that is not finished
     changes/TOKEN            an unfinished change of several runs (`settling`)
-    lock                     held, opened for writing, by the process that merges rows (on NFS a lock on a
-    folder does not exclude another client, but one on such a file does)
+    lock                     locked, opened for writing, by the process that merges rows
 
-Of several rows of a folder the last one counts. A reader takes the rows first and then `current`, so that a
-row that vanished meanwhile is in a segment. A segment has a folder once, and marks rows that replace older
-ones in earlier segments with `again`, so that queries need not look for duplicates. Rows and `current` are
-sealed like documents (`seal`), and `current` has the digest of each segment; every reader checks them.
+The lock is on a file, because on NFS a lock on a folder does not exclude another client.
 
-Segments grow in tiers, as in a log-structured merge tree (O'Neil et al., 1996): `FAN` of about one size
-become one of the next, so a row is written again only log(n) times.
+If a run folder has several rows, the last one counts. A reader reads the rows first and then `current`: a row
+that has vanished in between is in a segment. A segment has one row for each run folder. The column `again`
+marks rows that replace rows of earlier segments, so that queries need not look for duplicates. Rows and
+`current` are sealed like documents (`seal`), and `current` has the digest of each segment. Every reader
+checks them.
+
+Segments grow in tiers, as in a log-structured merge tree (O'Neil et al., 1996): `FAN` segments of about one
+size are merged into one of the next tier. A row is therefore rewritten only log(n) times.
 """
 
 from __future__ import annotations
@@ -48,19 +50,18 @@ if TYPE_CHECKING:
     import duckdb
 
 FOLDER = ".catalogue"
-"""Its name in a library."""
 ROWS = "rows"
 OPEN = "open"
 CURRENT = "current.json"
 CURRENT_SCHEMA = "ssdlab.catalogue/11"
-"""1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
-not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at.
-7 is sealed. 8 has the workload of a measurement that was saved. 9 has codes of what was not shown.
-10 has by how much figures vary, 11 host, rack, firmware and profile."""
+"""1 had two tables that each run rewrote. 2 and 3 had the figures of a run as records; 3 added what was not
+proven. 4 has figures as columns. Later versions added: 5 the meter of a figure, 6 its load, 7 seals, 8 the
+workload of a saved measurement, 9 codes of qualifiers, 10 the variation of figures, 11 host, rack, firmware
+and profile."""
 CURRENT_SEALED_SINCE = 7
 LOCK = "lock"
 COMPACT_AT = 256
-"""Rows before they are merged: reading so many takes about 10 ms, and so does merging."""
+"""Number of rows above which they are merged: reading so many takes about 10 ms, and so does merging."""
 FAN = 8
 ANEW = "rebuild it from the runs: ssdlab library rebuild"
 _TRIES = 20
@@ -74,7 +75,7 @@ class OlderCatalogue(Refused):
 
 @dataclass(frozen=True)
 class Segment:
-    """A Parquet file of rows, as `current` names it."""
+    """A Parquet file of rows, as listed in `current`."""
 
     name: str
     rows: int
@@ -83,24 +84,22 @@ class Segment:
 
     @property
     def tier(self) -> int:
-        """How often its rows have multiplied by `FAN`."""
+        """Tier by size: how often the number of rows, from `COMPACT_AT`, has multiplied by `FAN`."""
         return max(0, int(math.log(max(self.rows, 1) / COMPACT_AT, FAN) + 1e-9))
 
 
 class Snapshot(Closing):
-    """The catalogue at one moment: rows as JSON, segments open for reading.
+    """The catalogue at one moment: rows as JSON, and segments open for reading.
 
     Parameters
     ----------
-    catalogue
-        Where it is.
     checked
-        Digests of already checked segments, which never change.
+        Digests of segments that were checked before; a segment never changes.
 
     Attributes
     ----------
     rows
-        A JSON object for each row outside segments, oldest first, one for each folder.
+        The rows outside segments as JSON objects, oldest first, one for each run folder.
     paths
         Paths for reading the segments, oldest first.
     mark
@@ -119,7 +118,7 @@ class Snapshot(Closing):
                     self._stack.enter_context(_readable(catalogue, each, checked)) for each in segments
                 ]
                 break
-            except FileNotFoundError as error:  # put into a larger one meanwhile
+            except FileNotFoundError as error:  # merged into a larger segment meanwhile
                 self._stack.close()
                 if not left:
                     raise damaged(catalogue, f"{error.filename} is missing") from error
@@ -128,24 +127,22 @@ class Snapshot(Closing):
 
     @property
     def digests(self) -> frozenset[str]:
-        """Those of its segments."""
         return frozenset(each.digest for each in self.segments)
 
     def close(self) -> None:
-        """Close the segments."""
         self._stack.close()
 
 
 @contextmanager
 def _readable(catalogue: HeldFolder, segment: Segment, checked: Collection[str] = ()) -> Iterator[str]:
-    """Give the path by which DuckDB reads a segment, checked against its digest.
+    """Yield the path by which DuckDB reads a segment, after checking its digest.
 
     Raises
     ------
     FileNotFoundError
-        It is gone.
+        The segment is gone.
     Refused
-        It is damaged.
+        The segment is damaged.
     """
     with catalogue.readable(segment.name) as path:
         if segment.digest not in checked and digest_of(path) != segment.digest:
@@ -154,7 +151,6 @@ def _readable(catalogue: HeldFolder, segment: Segment, checked: Collection[str] 
 
 
 def damaged(catalogue: HeldFolder, why: str) -> Refused:
-    """Return the error for a catalogue that cannot be read."""
     return Refused(f"the catalogue {catalogue.path} is damaged: {why}", ANEW, path=str(catalogue.path))
 
 
@@ -169,7 +165,7 @@ def current(catalogue: HeldFolder) -> list[Segment]:
     Raises
     ------
     OlderCatalogue
-        An older ssdlab wrote it.
+        An older ssdlab wrote the catalogue.
     Refused
         The file is damaged, or a newer ssdlab wrote it.
     """
@@ -195,9 +191,9 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
     Raises
     ------
     OlderCatalogue
-        An older ssdlab wrote one.
+        An older ssdlab wrote a row.
     Refused
-        One is damaged, or a newer ssdlab wrote it.
+        A row is damaged, or a newer ssdlab wrote it.
     """
     try:
         folder = catalogue.folder(ROWS)
@@ -210,7 +206,7 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
                 continue
             try:
                 data = folder.read_bytes(name)
-            except FileNotFoundError:  # put into a segment meanwhile
+            except FileNotFoundError:  # merged into a segment meanwhile
                 continue
             try:
                 stored, _ = read_document(data, ROW_SCHEMA, sealed_since=ROW_SEALED_SINCE)
@@ -226,21 +222,23 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
 
 
 def newest(rows: dict[str, Document]) -> dict[str, Document]:
-    """Return the last entered row of each folder."""
+    """Return the last entered row of each run folder."""
     return {row["folder"]: row for row in sorted(rows.values(), key=lambda row: row["entered"])}
 
 
 def table_of(
     connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Document], types: str = ""
 ) -> None:
-    """Create a temporary table of rows; `types` are further columns, as SQL."""
+    """Create a temporary table of rows.
+
+    `types` declares further columns in SQL, with a comma before each.
+    """
     listed = ", ".join(f'"{column}" {kind}' for column, kind in COLUMNS.items())
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({listed}{types})")
     insert(connection, name, rows)
 
 
 def insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Document]) -> None:
-    """Insert rows into a table."""
     names = ", ".join(f'"{column}"' for column in COLUMNS)
     for start in range(0, len(rows), _CHUNK):
         text = json.dumps([columns_of(row) for row in rows[start : start + _CHUNK]])
@@ -252,7 +250,7 @@ def insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Docu
 
 
 def compact_if_due(catalogue: HeldFolder) -> None:
-    """Merge rows if there are many, unless another process does; raises as `compact`."""
+    """Merge rows if there are more than `COMPACT_AT` and no other process is merging."""
     try:
         with catalogue.folder(ROWS) as rows:
             due = len(rows.names()) > COMPACT_AT
@@ -261,13 +259,13 @@ def compact_if_due(catalogue: HeldFolder) -> None:
     if due:
         with locked(catalogue, wait=False) as held:
             if held:
-                with suppress(OlderCatalogue):  # whoever asks next makes it anew
+                with suppress(OlderCatalogue):  # the next query rebuilds the catalogue
                     compact(catalogue)
 
 
 @contextmanager
 def locked(catalogue: HeldFolder, *, wait: bool) -> Iterator[bool]:
-    """Lock the catalogue for merging; yield whether the lock was taken."""
+    """Lock the catalogue for merging; yield whether the lock was obtained."""
     descriptor = catalogue.lock_file(LOCK)
     try:
         try:
@@ -281,7 +279,10 @@ def locked(catalogue: HeldFolder, *, wait: bool) -> Iterator[bool]:
 
 
 def compact(catalogue: HeldFolder) -> None:
-    """Merge the pending rows into a segment, and segments of one size into a larger one, under the lock."""
+    """Merge the pending rows into a segment, and full tiers into larger segments.
+
+    The caller holds the lock.
+    """
     import duckdb
 
     pending = pending_rows(catalogue)
@@ -306,14 +307,14 @@ def compact(catalogue: HeldFolder) -> None:
 
 
 def replace_all(catalogue: HeldFolder, rows: Sequence[Document], superseded: Sequence[str]) -> None:
-    """Replace the catalogue by these rows, under the lock; rows entered meanwhile stay.
+    """Replace the content of the catalogue; rows entered meanwhile stay.
+
+    The caller holds the lock.
 
     Parameters
     ----------
-    catalogue, rows
-        The catalogue, and its new rows.
     superseded
-        Files of rows that these replace.
+        Names of the row files that the new rows replace.
     """
     import duckdb
 
@@ -330,7 +331,10 @@ def replace_all(catalogue: HeldFolder, rows: Sequence[Document], superseded: Seq
 
 
 def _first_to_merge(parts: Sequence[Segment]) -> int:
-    """Return from where on segments become one with the last: tiers before it that are full go with it."""
+    """Return the index of the first segment to merge: all segments from there to the last become one.
+
+    Each full tier before the last segment is merged with it.
+    """
     first = len(parts) - 1
     while True:
         rows = sum(each.rows for each in parts[first:])
@@ -346,7 +350,10 @@ def _first_to_merge(parts: Sequence[Segment]) -> int:
 def _write_segment(
     connection: duckdb.DuckDBPyConnection, catalogue: HeldFolder, query: str, older: Sequence[str]
 ) -> list[Segment]:
-    """Write the newest row of each folder; what is gone stays as long as an older segment may have it."""
+    """Write a segment with the newest row of each run folder.
+
+    A row that marks a removed folder stays as long as an older segment may have that folder.
+    """
     before = f"SELECT folder FROM read_parquet({list(older)})" if older else "SELECT '' WHERE false"
     name = f"{secrets.token_hex(8)}.parquet"
     columns = ", ".join(f'"{column}"' for column in COLUMNS)

@@ -28,22 +28,18 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
 
-# What the catalogue holds of a run, by name and type: all that a query has to know of it.
-#
-# Queries import no more than this. Models check what is written (`catalogue_row.Row`), and to build those
-# takes longer than a query.
+# Queries use these tables of columns and types, not the model `Row`, which checks what is written: building
+# a model takes longer than a query.
 
 ROW_SCHEMA = "ssdlab.row/10"
-"""2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
-says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
-6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
-with it. 8: and by how much it varies; a run says which
-part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
-replaced; points that stand for themselves are no settings. 10: a run says host, rack,
-firmware and a user's profile."""
+"""2 adds what is not proven of a figure, 3 the meter of a power figure, 4 the depth of a latency if each run
+chooses it. 5 seals rows as documents. 6 has the workload of a saved measurement as its settings. 7 has codes
+of qualifiers. 8 adds the variation of figures, and the part of the drive that a run was limited to. 9 adds
+the simulator's version, the software, and whether a run was replaced; independent points are no longer
+settings. 10 adds host, rack, firmware and a user's profile."""
 ROW_SEALED_SINCE = 5
 REPLACED, WAITING = "replaced", "waiting"
-"""Status of a finished run that its suite has repeated: it no longer counts."""
+"""Status of a finished run that its suite has repeated, or is repeating: it no longer counts."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",
@@ -56,7 +52,6 @@ FIGURE_COLUMNS = {
     "marks": "VARCHAR",
     "varies": "DOUBLE",
 }
-"""Columns of each headline figure."""
 COLUMNS = {
     "folder": "VARCHAR",
     "entered": "BIGINT",
@@ -92,8 +87,8 @@ COLUMNS = {
     "tags": "VARCHAR[]",
     **{f"figure_{name}": f"{kind}[]" for name, kind in FIGURE_COLUMNS.items()},
 }
-"""The fields of `catalogue_row.Row` as SQL types. Each figure column is a list: with a list of records, a
-query would read all to find one."""
+"""The fields of `Row` as SQL types. Each figure column is a list: with a list of records, a query would read
+all fields to find one."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "VARCHAR": str,
     "BIGINT": int,
@@ -104,7 +99,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def is_row(stored: Document) -> bool:
-    """Whether all columns are present with the right types."""
+    """Whether a stored row has all columns, with values of the right types."""
     plain = all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in COLUMNS.items()
@@ -129,13 +124,13 @@ def _is_figure(stored: object) -> bool:
 
 
 def columns_of(row: Document) -> Document:
-    """Return a row with its figures column by column."""
+    """Return a row with its figures as one list for each column."""
     figures = row["figures"]
     return dict(row) | {f"figure_{name}": [each.get(name) for each in figures] for name in FIGURE_COLUMNS}
 
 
 class RowFigure(Stored):
-    """A headline figure, with what ranked figures must have in common."""
+    """A headline figure in a row, with the properties that ranked figures must share."""
 
     name: str
     label: str
@@ -156,7 +151,7 @@ class RowFigure(Stored):
 
 
 class Row(Stored):
-    """One finished run in the catalogue; with `gone`, the folder has none."""
+    """The catalogue's row for a run folder; `gone` marks a folder that was removed."""
 
     schema_version: str = Field(default=ROW_SCHEMA, alias="schema")
     folder: str = Field(description="name of the run folder in the library")
@@ -204,7 +199,7 @@ def row_of(run: RunFolder, seal: SealState) -> Row:
     Raises
     ------
     Refused
-        Its manifest matches its seal, but its result is invalid.
+        The manifest matches its seal, but its result is invalid.
     """
     try:
         return _row_of(run, seal)
@@ -249,7 +244,7 @@ def _place(manifest: Manifest, name: str) -> str:
 
 
 def _status(run: RunFolder) -> str:
-    """Return what a run is: of two that its suite has of one part, one does not count."""
+    """Return a run's status; `REPLACED` or `WAITING` if its suite has another run for that part."""
     manifest = run.manifest
     if manifest.status == "finished" and manifest.member is not None:
         folder = run.path.parent / manifest.member.suite
@@ -264,7 +259,6 @@ def _status(run: RunFolder) -> str:
 
 
 def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
-    """Return a headline figure for the catalogue; `meter` is its run's."""
     varies = varies_by(figure)
     return RowFigure(
         name=figure.name,
@@ -281,7 +275,7 @@ def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
 
 
 def kinship(manifest: Manifest) -> dict[str, Any]:
-    """Return what runs must have in common to be ranked together; see `kin`."""
+    """Return the properties that runs must share to be ranked together, by column; see `kin`."""
     scale, spare = size_of(manifest)
     variant = manifest.drive.variant
     simulator, _, profile = simulator_of(manifest).partition(", profile ")
@@ -303,7 +297,7 @@ def kinship(manifest: Manifest) -> dict[str, Any]:
 
 
 def _settings(manifest: Manifest) -> str:
-    """Return the parameters whose value is not the preset's; of a measurement the options of its load."""
+    """Return the parameters that differ from the preset; for a measurement, the options of its load."""
     if manifest.method.name == MEASURE:
         return " ".join(f"{name}={text}" for name, text in load_options(manifest.params).items())
     presets = {p.name: p.quick if manifest.quick else p.default for p in manifest.method.parameters}
@@ -317,7 +311,7 @@ def _settings(manifest: Manifest) -> str:
 
 
 def simulator_of(manifest: Manifest) -> str:
-    """Return the simulation model, with a user's profile; empty: a real drive, or not recorded."""
+    """Return the simulator's version, with a user's profile; empty: a real drive, or not recorded."""
     return str(manifest.tool.get("simulator") or "")
 
 
@@ -352,19 +346,18 @@ def _table(found: object) -> dict[str, Any]:
 
 
 def _series(version: object) -> str:
-    """Return the first two numbers of a version."""
     return ".".join(re.findall(r"\d+", str(version or ""))[:2])
 
 
 def size_of(manifest: Manifest) -> tuple[int, float | None]:
-    """Return the scale of a simulated drive, and the requested spare share."""
+    """Return the scale of a simulated drive, else 1, and the requested spare share; None: the drive's own."""
     drive = manifest.drive
     if drive.text.startswith(SIMULATED_PREFIX):
         from ssdlab.drives.simulated.text import SimulatedText
 
         try:
             text = SimulatedText.parse(drive.text)
-        except UsageError:  # of an ssdlab whose drives say something else
+        except UsageError:  # another version of ssdlab wrote the text
             return 1, None
         return text.scale, text.spare
     usable = None if drive.variant is None else drive.variant.usable

@@ -1,7 +1,7 @@
 """A claim of a result: the figure, its bound and its evidence.
 
-Findings of methods are `Claim` objects, as are reasons of verdicts, whose words results store. Only `clause`
-turns a claim into words.
+Methods return their findings and the reasons of their verdicts as `Claim` objects. Only `clause` turns a
+claim into words. Results store the words of the reasons.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _SECTOR = 512
 _DIGITS = 3
 _DIGITS_MAX = 13
 _BLOCK_MAX = 1 << 20
-"""Whole sectors up to this are a block: binary, as everywhere. Anything else is a capacity: decimal."""
+"""Whole sectors up to this size are shown as a block, in binary units; any other size as a capacity, in
+decimal units."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Amount:
     unit: str = ""
 
     def __str__(self) -> str:
-        """Three digits and the unit, as on cards; bytes as a size of blocks, if they are one."""
+        """Return three digits and the unit, as on cards; bytes as a block size or a capacity."""
         if self.unit == "bytes" and self.value is not None:
             size = int(self.value)
             return block_text(size) if size <= _BLOCK_MAX and size % _SECTOR == 0 else capacity_text(size)
@@ -52,11 +53,11 @@ class Bound:
     amount: Amount
 
     def __str__(self) -> str:
-        """Return the words of both: `under 1 ms`."""
+        """Return the bound in words: ``under 1 ms``."""
         return f"{self.sense} {self.amount}"
 
     def kept_by(self, figure: Amount) -> bool | None:
-        """Whether a figure of the same unit keeps it; None without a value."""
+        """Whether a figure of the same unit keeps the bound; None: a value is missing."""
         if figure.value is None or self.amount.value is None:
             return None
         match self.sense:
@@ -72,7 +73,7 @@ class Bound:
 class Evidence:
     """Evidence of a claim: ordinals of steps, and rows of the result's own list (records, rounds).
 
-    `rows` are the first and the last, counted from 0; None: all.
+    `rows` is the first and the last row, counted from 0; None: all rows.
     """
 
     steps: tuple[int, ...] = ()
@@ -86,17 +87,16 @@ class Claim:
     Attributes
     ----------
     says
-        The sentence without its full stop, with `{figure}`, `{bound}` and the names of `others` as
-        placeholders.
+        The sentence without its full stop. Placeholders are `{figure}`, `{bound}` and the names of `others`.
     figure, bound
-        The result, and its limit.
+        The amount that was found, and its limit.
     evidence
         Steps and rows that show it.
     others
         Further amounts and words for the sentence.
     columns
-        Columns for a table of several runs: each heading with its text, with placeholders as in `says`.
-        Empty: a sentence there too.
+        Cells for a table of several runs, by heading, with placeholders as in `says`. Empty: such a table is
+        replaced by the sentence.
     """
 
     says: str
@@ -107,12 +107,12 @@ class Claim:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a sentence with a placeholder that has no value.
+        """Check that each placeholder has a value.
 
         Raises
         ------
         ValueError
-            With the name.
+            A placeholder has no value; the error names it.
         """
         missing = [name for name in self.named() if name not in self.amounts()]
         if missing:
@@ -120,19 +120,17 @@ class Claim:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the figure keeps the bound; None if either is missing."""
+        """Whether the figure keeps the bound; None: the figure or the bound is missing."""
         if self.figure is None or self.bound is None:
             return None
         return self.bound.kept_by(self.figure)
 
     def named(self) -> tuple[str, ...]:
-        """Return the placeholders of the sentence and the columns."""
         texts = (self.says, *self.columns.values())
         parsed = (part for text in texts for part in string.Formatter().parse(text))
         return tuple(name for _, name, _, _ in parsed if name is not None)
 
     def amounts(self) -> dict[str, Amount | Bound | str]:
-        """Return the values of the placeholders."""
         found: dict[str, Amount | Bound | str] = dict(self.others)
         if self.figure is not None:
             found["figure"] = self.figure
@@ -142,12 +140,12 @@ class Claim:
 
 
 def clause(claim: Claim) -> str:
-    """Return a claim in words, without a capital or a full stop, as reasons are stored."""
+    """Return a claim as words without a capital or a full stop, the form in which reasons are stored."""
     return _with_amounts(claim, claim.says)
 
 
 def row(claim: Claim) -> dict[str, str]:
-    """Return a claim's cells by the headings of their columns."""
+    """Return a claim's cells, by column heading."""
     return {heading: _with_amounts(claim, text) for heading, text in claim.columns.items()}
 
 
@@ -159,7 +157,7 @@ def _with_amounts(claim: Claim, text: str) -> str:
 
 
 def telling_digits(value: float, keeps: Callable[[float], bool], upper: int = _DIGITS_MAX) -> int:
-    """Return how many digits show on which side of a bound a value is: at least three.
+    """Return how many digits, at least three, show on which side of a bound a value is.
 
     >>> telling_digits(489.975, lambda value: value >= 490), telling_digits(600.0, lambda value: value >= 490)
     (5, 3)
@@ -170,7 +168,7 @@ def telling_digits(value: float, keeps: Callable[[float], bool], upper: int = _D
 
 
 def _beside(figure: Amount, bound: Bound) -> str:
-    """Return a figure in words; a share of as many digits as show whether it keeps its bound."""
+    """Return a figure in words; a share with enough digits to show whether it keeps the bound."""
     value, limit = figure.value, bound.amount.value
     if figure.unit != "%" or value is None or limit is None or isclose(value, limit, rel_tol=1e-12):
         return str(figure)
@@ -187,5 +185,5 @@ def sentence(claim: Claim) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return words with a capital and a full stop; empty for empty."""
+    """Return words with a capital and a full stop; empty words stay empty."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -1,8 +1,8 @@
 """Turns the step logs of a finished run into its tables, and makes the run immutable.
 
 `finishing` starts this module as a separate process, because duckdb and whole tables would more than double
-the runner's memory. The logs are deleted only after the tables were read back and counted, and the manifest
-names them. Until then no reader uses a table (`unwritten_tables`), and a crash costs only another compaction.
+the runner's memory. The logs are deleted only when the tables were read back and counted, and the manifest
+lists them. Until then no reader uses a table (`unwritten_tables`), and a crash costs only another compaction.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ if TYPE_CHECKING:
 _CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
 _READ_ONLY = 0o444
 _SUB_BUCKET_BITS = 6
-"""64 buckets an octave, as `metrics::histogram` cuts them; a test compares every bucket."""
+"""64 buckets an octave, as in `metrics::histogram`; a test compares every bucket."""
 
 
 def compact(folder: Path | HeldFolder) -> list[TableInfo]:
-    """Write the tables from the step logs and return what is in them.
+    """Write the tables of a run from its step logs, and return their descriptions.
 
     Raises
     ------
     HostError
         A table could not be written, or does not match the logs.
     Refused
-        The logs are gone: it is already compacted, or damaged.
+        The logs are gone: the run is already compacted, or damaged.
     """
     held = hold(folder, writing=True)
     path = held.path
@@ -100,7 +100,7 @@ def write_table(
     Raises
     ------
     HostError
-        It could not be written, or its content is wrong.
+        The table cannot be written, or has a wrong number of lines.
     """
     path = folder.path / name
     with library_errors(path):
@@ -118,7 +118,7 @@ def rows_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     Raises
     ------
     LabError
-        A log of the step is missing or damaged; also for the two below.
+        A log of the step is missing or damaged.
     """
     parts = [part for attempt in _attempts_of(folder, step) for part in _series(attempt)]
     found = tables.concatenate(parts, tables.SERIES_COLUMNS)
@@ -127,16 +127,16 @@ def rows_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
 
 
 def buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
-    """Return the histogram buckets of a step as a whole, likewise."""
+    """Return the histogram buckets of a whole step from its logs; errors are those of `rows_of_logs`."""
     parts = [part for attempt in _attempts_of(folder, step) for part in _hist(attempt)]
     return tables.concatenate(parts, tables.HIST_COLUMNS)
 
 
 def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
-    """Return the histogram buckets of each interval row of a step, likewise.
+    """Return the histogram buckets of each interval row of a step, from its logs.
 
-    With an extra column `sum_ns`: a histogram's sum in its first bucket, 0 in the others, so that adding up
-    all lines gives the sum of all samples.
+    The extra column `sum_ns` has a histogram's sum in its first bucket and 0 in the others, so that adding up
+    all lines gives the sum of all samples. Errors are those of `rows_of_logs`.
     """
     attempts = _attempts_of(folder, step, histograms=True)
     columns = {**tables.HIST_COLUMNS, "sum_ns": "DOUBLE"}
@@ -144,7 +144,7 @@ def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns
 
 
 def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
-    """Return the single I/Os of a step, in order of submission, likewise."""
+    """Return the logged single I/Os of a step, in order of submission."""
     parts = [part for attempt in _attempts_of(folder, step) for part in _ios(attempt)]
     found = tables.concatenate(parts, tables.IO_COLUMNS)
     order = np.lexsort((found["submit_ns"], found["attempt"]))
@@ -152,7 +152,7 @@ def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
 
 
 def telemetry_of_logs(folder: Path | HeldFolder) -> tables.Columns:
-    """Return the samples of all attempts, as in the telemetry table."""
+    """Return the telemetry samples of all attempts, as in the telemetry table."""
     steps = hold(folder).folder(STEPS)
     found: list[tuple[int, int, Sample]] = [
         (ordinal, attempt, sample)
@@ -173,14 +173,13 @@ def telemetry_of_logs(folder: Path | HeldFolder) -> tables.Columns:
 
 @dataclass(frozen=True)
 class LogTables:
-    """The tables of finished steps in a run under way."""
+    """Functions that read tables of a finished step while its run is unfinished."""
 
     rows: Callable[[Step], tables.Columns]
     row_buckets: Callable[[Step], tables.Columns]
 
 
 def tables_of_logs(folder: Path | HeldFolder) -> LogTables:
-    """Return a reader of finished steps' tables, before these are written."""
     return LogTables(partial(rows_of_logs, folder), partial(row_buckets_of_logs, folder))
 
 
@@ -196,7 +195,7 @@ def _attempts_of(folder: Path | HeldFolder, step: Step, *, histograms: bool = Fa
 
 
 class _Attempt:
-    """One step log, read whole."""
+    """The log of one attempt at a step, read whole."""
 
     def __init__(self, steps: HeldFolder, name: str, *, histograms: bool = True) -> None:
         import ssdlab._core as _core
@@ -204,7 +203,7 @@ class _Attempt:
         ordinal, _, attempt = name.removesuffix(".log").partition("-")
         self.ordinal, self.attempt = int(ordinal), int(attempt)
         self.path = steps.path / name
-        self._steps = steps  # single I/Os are read when they are asked for
+        self._steps = steps  # kept open: single I/Os are read on demand
         with steps.by_name():
             self.log = _core.read_log(steps.existing_path(name), keep_interval_histograms=histograms)
         self.measured: _core.Measurement = self.log.measurement
@@ -212,12 +211,12 @@ class _Attempt:
         """Pauses of ssdlab; unknown for an attempt that was cut short."""
 
     def check_whole(self) -> None:
-        """Check that the log is complete, as an attempt syncs it before recording the step's end.
+        """Check that the log of a finished step is complete: it was synced before the end was recorded.
 
         Raises
         ------
         HostError
-            It is truncated or damaged.
+            The log is truncated.
         """
         if self.log.torn:
             raise HostError(
@@ -229,7 +228,7 @@ class _Attempt:
             )
 
     def paused(self, start_ns: Any, end_ns: Any) -> Any:  # noqa: ANN401 - arrays, one entry a row
-        """Return for each row whether ssdlab was paused in it."""
+        """Return for each row whether ssdlab was paused during it."""
         if not self.pauses:
             return np.zeros(len(start_ns), dtype=np.bool_)
         zero_ns = self.measured.summary()["started"]["monotonic_ns"]
@@ -250,9 +249,9 @@ class _Attempt:
 
 
 def _attempts(folder: HeldFolder, pauses: Mapping[tuple[int, int], tuple[Pause, ...]]) -> list[_Attempt]:
-    """Read the logs; one that was cut off before its header says nothing and is left out.
+    """Read the step logs, except logs that were cut off before the end of their header.
 
-    `pauses` are those of each ordinal and attempt.
+    `pauses` has the pauses of each attempt, by ordinal and attempt.
     """
     found = []
     steps = folder.folder(STEPS)
@@ -371,7 +370,7 @@ def bucket_width(low_ns: Any) -> Any:  # noqa: ANN401 - an array of integers in,
 
 
 def rows_fault(step: Step, series: tables.Columns) -> str | None:
-    """Return how the rows of a finished step contradict its record; None: they do not."""
+    """Return how the rows of a finished step contradict its record; None: they match it."""
     summary = step.summary
     if summary is None or step.result.segments:
         return None
@@ -385,14 +384,13 @@ def rows_fault(step: Step, series: tables.Columns) -> str | None:
 
 
 def _check_beside(steps: HeldFolder, step: Step) -> None:
-    """Check the files that a finished step keeps with its log: samples of the drive and of power."""
     read_samples(steps, samples_name(step.ordinal, step.attempt), ended=True)
     if steps.exists(name := power_name(step.ordinal, step.attempt)):
         read_power(steps, name)
 
 
 def _check_steps(folder: HeldFolder, attempts: Sequence[_Attempt], series: tables.Columns) -> None:
-    """Check that all files of each finished step are whole, and that its rows add up to its record."""
+    """Check that all files of each finished step are complete, and that its rows add up to its record."""
     ended = {(each.ordinal, each.attempt): each for each in attempts}
     steps = folder.folder(STEPS)
     for step in RunFolder(folder.path).steps():
@@ -409,9 +407,9 @@ def _check_steps(folder: HeldFolder, attempts: Sequence[_Attempt], series: table
 
 
 def check_logs(run: RunFolder) -> None:
-    """Check that the log of each finished step of an unfinished run is complete and consistent.
+    """Check that the logs of all finished steps of a run without tables are complete and consistent.
 
-    The log of an interrupted step counts up to its first torn frame.
+    The log of an interrupted step is not checked: it counts up to its first torn frame.
 
     Raises
     ------
@@ -440,7 +438,7 @@ def check_logs(run: RunFolder) -> None:
 
 @contextmanager
 def _damage_refused() -> Iterator[None]:
-    """Refuse the run for damage to a log or to the files kept with it."""
+    """Turn a `HostError` about a log, or about a file of samples, into `Refused`."""
     try:
         yield
     except HostError as error:
@@ -454,7 +452,7 @@ def _no_rows(folder: Path) -> Refused:
 
 
 def close_run(folder: HeldFolder, manifest: Manifest) -> None:
-    """Make a run immutable, and remove its logs."""
+    """Make the files of a run read-only, and remove its logs."""
     with library_errors(folder.path):
         for name in (MANIFEST, JOURNAL, *(table.name for table in manifest.tables)):
             folder.set_mode(name, _READ_ONLY)
@@ -464,10 +462,11 @@ def close_run(folder: HeldFolder, manifest: Manifest) -> None:
 
 
 def main(descriptor: int, path: Path) -> int:
-    """Compact, update the manifest, enter the run and make it immutable; print JSON for the parent.
+    """Compact a run, update its manifest, enter it in the catalogue, and make it immutable.
 
-    All is done here, so that the run is complete even if the parent is killed. If the manifest already has
-    the tables, a kill interrupted this: logs may be gone, and are not read again.
+    This process does all of it, so that the run is complete even if the parent is killed. It prints JSON for
+    the parent. If the manifest already lists the tables, an earlier compaction was killed after writing them:
+    the logs may be gone, and are not read again.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Evidence of the drive state of figures, as stored in results."""
+"""Evidence of the drive state in which figures were measured, as stored in results."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FULL_CAPACITIES = 2
-"""Drive writes after which hardly any fresh blocks are left."""
+"""Number of drive writes after which hardly any fresh blocks are left."""
 
 PREPARED = "prepared, not written"
-"""Words for a state placed into a simulated drive."""
+"""Words for a state that was placed into a simulated drive, not written."""
 
 
 class Doubted(Stored):
@@ -32,14 +32,17 @@ class Doubted(Stored):
 
     @property
     def doubted(self) -> str:
-        """Those doubts, each with its reason; empty: there is none."""
+        """The doubts in words, each with its reason; empty: none."""
         return "; ".join(labelled(each.label, each.why) for each in self.doubts)
 
 
 def doubts(
     steps: Iterable[int], *, hot: bool = False, host: str = "", failed: str = ""
 ) -> tuple[Qualifier, ...]:
-    """Return doubts about judging steps: heat, a limiting host, failed I/O."""
+    """Return the doubts about a judgement of these steps: heat, a limiting host, failed I/O.
+
+    `host` and `failed` are the reasons in words; empty: no such doubt.
+    """
     own = tuple(steps)
     heat = (Qualifier(code="throttled", steps=own),) if hot else ()
     whys = (("failed-io", failed), ("host-limited", host))
@@ -47,12 +50,12 @@ def doubts(
 
 
 class StateCheck(Doubted):
-    """Two figures of one workload at two times, equal if the drive state held.
+    """A check that the drive's state held: two figures of one workload at two times.
 
-    ``repeated``: the first point of a sweep that dropped with rising depth, repeated afterwards. ``window``:
-    the point of a sweep with the same load as the writing before, compared with that writing's window.
-    ``throttled``: the last cool point of a sweep, and the reported, thermally throttled one: two states,
-    whatever their throughput.
+    ``repeated``: throughput dropped as the depth rose, so the sweep's first point was repeated afterwards.
+    ``window``: a point of the sweep is compared with the last window of the writing before it, which had the
+    same load. ``throttled``: the sweep's last cool point is compared with the reported point, which was
+    thermally throttled. These are two states, whatever their throughput.
     """
 
     kind: Literal["repeated", "window", "throttled"]
@@ -73,7 +76,7 @@ class StateCheck(Doubted):
 
 
 class SteadyProof(Doubted):
-    """The state reached by the writing before a measurement, judged by SNIA's rule over equal rounds."""
+    """Whether the writing before a measurement reached steady state, by SNIA's rule over equal rounds."""
 
     reached: bool = Field(description="whether the last window was steady, after enough writing")
     ordinal: int = Field(description="the step that did the writing")
@@ -103,7 +106,7 @@ class SteadyProof(Doubted):
 
     @property
     def how(self) -> str:
-        """Code of the qualifier for a state not reached by SNIA's preconditioning."""
+        """Code of the qualifier for a state that SNIA's preconditioning did not reach; empty: it did."""
         return ""
 
     @property
@@ -113,12 +116,12 @@ class SteadyProof(Doubted):
 
     @property
     def judged(self) -> bool:
-        """Whether rounds and writing were enough, without doubts."""
+        """Whether rounds and writing sufficed for a judgement, without doubts."""
         return self.first is not None and self.capacities >= MIN_CAPACITIES and not self.doubts
 
 
 class OnePassProof(SteadyProof):
-    """The proof for a drive prepared by one random pass instead of SNIA's preconditioning.
+    """The proof for a drive that was prepared by one random pass, not by SNIA's preconditioning.
 
     `written_bytes`, `capacities` and `seconds` cover the pass and the writes after it.
     """
@@ -134,17 +137,19 @@ class OnePassProof(SteadyProof):
 
     @property
     def overwritten(self) -> bool:
-        """Whether full preconditioning reached the state; without `in_full`, if the pass did not."""
+        """Whether full preconditioning reached the state.
+
+        It follows a pass that did not work, or is needed in any case (`in_full`).
+        """
         return self.reached and (self.in_full is True or not self.agreed)
 
     @property
     def how(self) -> str:
-        """One pass, or more."""
         return "one-pass"
 
     @property
     def fills_enough(self) -> bool:
-        """True after a successful pass; else as usual."""
+        """True after a pass that worked; otherwise by the bytes written."""
         return self.agreed or super().fills_enough
 
 
@@ -156,7 +161,6 @@ class PlacedProof(SteadyProof):
 
     @property
     def how(self) -> str:
-        """Code of a placed state."""
         return "placed"
 
     @property
@@ -171,11 +175,11 @@ class PlacedProof(SteadyProof):
 
 
 AnyProof = OnePassProof | PlacedProof | SteadyProof
-"""A proof, read back by its fields."""
+"""Any proof; the fields of a stored one tell which it is."""
 
 
 def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
-    """Return the qualifier of steady-state figures; none if writing proved the state."""
+    """Return the qualifier of steady-state figures; none if preconditioning proved the state."""
     if steady is None:
         return (Qualifier(code="state-unproven", why="the drive was not preconditioned to steady state"),)
     steps = (steady.ordinal,)
@@ -191,9 +195,9 @@ def _why_unproven(steady: SteadyProof) -> str:
 
 
 def moved(checks: Iterable[StateCheck]) -> tuple[Qualifier, ...]:
-    """Return the qualifier of a sweep's figures, by the checks of its state; none if all held.
+    """Return the qualifier of a sweep's figures from its state checks; none if the state held.
 
-    A doubtful check shows no change, but the state is not proven either.
+    A failed check with doubts does not show a change, but the state is not proven either.
     """
     found = [check for check in checks if not check.held]
     steps = tuple(dict.fromkeys(ordinal for check in found for ordinal in check.ordinals))

@@ -1,7 +1,7 @@
-"""Converts results of 0.2.0, whose figures had no evidence, to today's form.
+"""Converts results of ssdlab 0.2.0, whose figures had no evidence, to the current form.
 
-It converts them in memory only, so files and seals stay as they are. A label that it does not know counts
-as an unproven state.
+The conversion is in memory only, so files and seals do not change. An unknown label counts as an unproven
+state.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _KNOWN = (
     *("I/O failed, or drive or link", "the highest depth tried", "io_uring, one thread", "too few I/Os for"),
     *("no rate failed", "no load failed", "no rate of writing failed", "the trace is made up"),
 )
-"""How caveats begin that findings, departures and qualifiers of today say as well."""
+"""Beginnings of caveats that findings, departures and qualifiers now express."""
 _PREPARED = {"one-pass": "one-pass", "analytic": "placed"}
 _DOUBTS = {"failed": "failed-io", "throttled": "throttled", "by_host": "host-limited"}
 _JUDGED = {"rounds_mb_s", "fills", "held", "steady_from_s"}
-"""What judgements of a drive's state have, and nothing else."""
+"""Fields that only judgements of a drive's state have."""
 _POINTS = {
     ("consistency", "spares"): "each",
     ("low-depths", "depths"): "all",
@@ -48,7 +48,7 @@ _POINTS = {
     ("steady-random-write", "depths"): "all",
     ("steady-sequential-write", "depths"): "all",
 }
-"""Which parameters list points, and whether each of them stands for itself: methods did not say so."""
+"""Parameters that list points, with their value of `ParameterInfo.points`, which 0.2.0 did not store."""
 _FRESH = ("fill", "consistency", "trim")
 """Kinds of results that begin with a purged drive."""
 _BROUGHT_ABOUT = {
@@ -56,7 +56,7 @@ _BROUGHT_ABOUT = {
     "state written over after one random pass": "one-pass",
     "state prepared, not written": "placed",
 }
-"""What medians had in the place of a state that was shown."""
+"""Codes of the states that medians named although they were proven."""
 _TRIED = {
     "rate": re.compile(r"(\d+) (?:IOPS offered|MB/s paced)"),
     "rate beyond the cache": re.compile(r"(\d+) MB/s paced, beyond the cache"),
@@ -64,13 +64,13 @@ _TRIED = {
 
 
 def tried_by(label: str) -> tuple[str, int] | None:
-    """Return search and value of a step from its label; None if it is of no search."""
+    """Return the search and the value that a step tried, from its label; None: it is part of no search."""
     found = ((search, form.fullmatch(label)) for search, form in _TRIED.items())
     return next(((search, int(match[1])) for search, match in found if match), None)
 
 
 def manifest_as_of_now(manifest: Document) -> Document:
-    """Return a stored manifest in today's form; its result's caveats become warnings."""
+    """Return a stored manifest in the current form; caveats of its result become warnings."""
     manifest = _with_points(manifest)
     result = as_of_now(manifest.get("result"))
     if not isinstance(result, dict) or "caveats" not in result:
@@ -82,7 +82,7 @@ def manifest_as_of_now(manifest: Document) -> Document:
 
 
 def _with_points(manifest: Document) -> Document:
-    """Return a manifest whose parameters say which of them list points."""
+    """Return a manifest whose parameters say whether they list points."""
     method = manifest.get("method")
     if not isinstance(method, dict) or not isinstance(parameters := method.get("parameters"), list):
         return manifest
@@ -98,7 +98,7 @@ def _with_points(manifest: Document) -> Document:
 
 
 def as_of_now(result: Document | None) -> Document | None:
-    """Return a stored result in today's form; unchanged if it already has it."""
+    """Return a stored result in the current form; unchanged if it already has it."""
     if not isinstance(result, dict):
         return result
     if "caveats" in result:
@@ -113,7 +113,7 @@ def as_of_now(result: Document | None) -> Document | None:
 
 
 def _with_doubts(stored: Any) -> Any:  # noqa: ANN401 - as it is stored
-    """Return what is stored with the doubts of its judgements, which were a field for each kind."""
+    """Return stored content with a field `doubts` instead of one field for each kind of doubt."""
     if isinstance(stored, list):
         return [_with_doubts(each) for each in stored]
     if not isinstance(stored, dict):
@@ -130,12 +130,12 @@ def _with_doubts(stored: Any) -> Any:  # noqa: ANN401 - as it is stored
 
 
 def _is_earlier(figure: object) -> bool:
-    """Whether it is a figure of that form: those of today have steps, or say what is the matter."""
+    """Whether a figure has the old form: current figures have steps or qualifiers."""
     return isinstance(figure, dict) and not figure.keys() & {"steps", "qualifiers"}
 
 
 def _of_result(result: Document) -> list[dict[str, Any]]:
-    """Return the qualifiers that all figures of a result had by what else it holds."""
+    """Return the qualifiers that follow for all figures from a result's other fields."""
     proofs = result.get("steady")
     found = [each for each in (proofs if isinstance(proofs, list) else [proofs]) if isinstance(each, dict)]
     codes = [_PREPARED.get(str(each.get("preparation"))) for each in found if each.get("reached")]
@@ -166,7 +166,7 @@ def _converted(figure: Any, of_all: list[dict[str, Any]]) -> Any:  # noqa: ANN40
 
 
 def _median(figure: Any) -> Any:  # noqa: ANN401 - as it is stored
-    """Return a median of runs, of which a text said in how many each state stood."""
+    """Return a median of runs with the number of runs by qualifier, instead of the text `state`."""
     if not isinstance(figure, dict) or "state" not in figure:
         return figure
     runs = len(_listed(figure.get("values")))

@@ -1,8 +1,9 @@
 """Evidence of steps, and the qualifiers of figures that follow from it.
 
-Heat, the host's influence, failed I/O and pauses are facts of steps (`evidence_of`). A concluded run gives
-its figures the resulting qualifiers (`qualified`); a method adds its own. A failed I/O is in no latency or
-rate, so the remaining figures look healthy. An error that the kernel or drive repaired delays other I/Os.
+`evidence_of` collects heat, the host's influence, failed I/O and pauses of a step. `qualified` gives the
+figures of a concluded run the resulting qualifiers; a method adds its own. A failed I/O is missing from
+latencies and rates, so the remaining figures look healthy. An error that the kernel or drive repaired delays
+other I/Os.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ if TYPE_CHECKING:
 
 
 PREPARING = ("fill", "one-pass", "precondition")
-"""Verbs whose steps prepare a state, and measure no figure of the method."""
+"""Verbs of steps that prepare a drive state and measure no figure of the method."""
 PAUSED_SHARE = 0.01
-"""Tolerated share of the judged time: SNIA's rule lets rounds differ by twenty times that."""
+"""Tolerated share of pauses in the judged time: SNIA's rule lets rounds differ by twenty times that."""
 HIDDEN = frozenset({"drive-reset", "drive-error", "media-errors", "link-errors", "link-changed"})
-"""Telemetry marks of faults that need not fail an I/O."""
+"""Codes of telemetry marks for faults that need not fail an I/O."""
 BUFFERED = "buffered"
-"""Code of the warning about I/O through the page cache, and of its qualifier."""
+"""Code of the warning about I/O through the page cache, and of the qualifier for it."""
 _NAMED = 2
-"""So many of them are told in full."""
+"""Maximum number of hidden faults that are quoted."""
 _PERCENTILE = re.compile(r"_p\d+")
-"""In the name of a figure that is a percentile."""
+"""Matches the name of a percentile figure."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,6 @@ class IoFaults:
 
     @property
     def words(self) -> str:
-        """All of it, as a clause."""
         failed = f"{self.failed} of {counted(self.asked, 'I/O')} failed" if self.failed else ""
         more = len(self.hidden) - _NAMED
         others = "; ".join((*self.hidden[:_NAMED], *((f"and {more} more",) if more > 0 else ())))
@@ -70,22 +70,20 @@ class IoFaults:
 
 @dataclass(frozen=True)
 class StepEvidence:
-    """Evidence of a step besides its figures.
+    """Facts about a step that qualify its figures.
 
     Attributes
     ----------
-    step
-        The step.
     hot
         Whether the drive throttled thermally, as measured or by its counters.
     by_host
         Why the host, not the drive, was the limit; empty: it was not.
     faults
-        Faults of its I/O, including ramp and earlier attempts; None: none.
+        Faults of the step's I/O, including ramp and earlier attempts; None: none.
     paused_s
-        How long ssdlab was paused during it.
+        How long ssdlab was paused during the step.
     buffered
-        Whether its I/O went through the page cache.
+        Whether the I/O went through the page cache.
     """
 
     step: Step
@@ -97,55 +95,52 @@ class StepEvidence:
 
     @property
     def prepares(self) -> bool:
-        """Whether it prepares a state; figures come from no such step unless stated."""
+        """Whether the step prepares a drive state; it gives figures only if they name it."""
         return self.step.verb in PREPARING
 
     @property
     def measures(self) -> bool:
-        """Whether figures can come from it."""
         return self.step.result.measurement is not None and not self.prepares
 
     @property
     def simulated(self) -> bool:
-        """Whether it measured a model of a drive."""
         summary = self.step.summary
         return summary is not None and summary.drive is not None and summary.drive.scale is not None
 
     @property
     def failed_writes(self) -> bool:
-        """Whether writes failed, so that blocks kept old data."""
+        """Whether preparing writes failed, so that blocks kept old data."""
         return self.prepares and self.faults is not None and self.faults.failed > 0
 
     @property
     def why_faulty(self) -> str:
-        """The faults of its I/O, with its label; empty: none."""
+        """The step's label with its I/O faults; empty: none."""
         return "" if self.faults is None else f"{self.step.label}: {self.faults.words}"
 
     @property
     def disturbance(self) -> str:
-        """Why its load proves nothing about the drive: failed I/O, or a pause of ssdlab; empty: neither."""
+        """Why the step proves nothing about the drive: failed I/O, or a pause of ssdlab; empty: neither."""
         if self.faults is not None:
             return self.faults.words
         return f"ssdlab was paused for {span_text(self.paused_s)}" if self.paused_s else ""
 
     @property
     def disturbed(self) -> Claim | None:
-        """The same as a qualifier; None: undisturbed."""
         why = self.disturbance
         return Claim("{why}", evidence=Evidence((self.step.ordinal,)), others={"why": why}) if why else None
 
     def hot_by(self, at_ns: int | None) -> bool:
-        """Whether heat had slowed the drive by a time; by any time if that is unknown."""
+        """Whether the drive had throttled by a time in the step; `at_ns` None: at any time."""
         telemetry = self.step.result.telemetry
         marks = () if telemetry is None else telemetry.marks
         times = [mark.at_ns for mark in marks if mark.code == "throttled"]
         return self.hot if at_ns is None or not times else any(time <= at_ns for time in times)
 
     def not_the_drive(self, last_s: float = math.inf) -> str:
-        """Return why its last seconds prove nothing about steady state; empty: they do.
+        """Return why the step's last seconds prove nothing about steady state; empty: they do.
 
-        The host was the limit, or ssdlab was paused for long. Shorter pauses are within the tolerance of the
-        steady-state rule, but still mark the step's figures.
+        Either the host was the limit, or ssdlab was paused for long. Shorter pauses are within the tolerance
+        of the steady-state rule, but still qualify the step's figures.
         """
         summary = self.step.summary
         if summary is None or not self.paused_s:
@@ -160,7 +155,6 @@ class StepEvidence:
 
 
 def evidence_of(step: Step) -> StepEvidence:
-    """Return the evidence of a step besides its figures."""
     return StepEvidence(
         step=step,
         hot=any(each.code == "throttled" for each in step.result.warnings),
@@ -173,7 +167,7 @@ def evidence_of(step: Step) -> StepEvidence:
 
 def _by_host(step: Step) -> str:
     if BlockTimes.model_validate(step.result.facts.get(BLOCK_TIMES_FACT, {})).used:
-        return ""  # stamped where requests begin and end, whatever the program had to wait for
+        return ""  # these times are stamped in the kernel, so waits of this program do not matter
     judged = attribute(step.result.host)
     return "; ".join(judged.reasons) if judged.limit == "host" else ""
 
@@ -187,14 +181,14 @@ def _faults(step: Step) -> IoFaults | None:
         asked = summary.ios + failed
         if summary.first_failure is not None:
             first = summary.first_failure.words
-            if not failed:  # in the ramp, which counts for nothing else
+            if not failed:  # it was in the ramp, which the counts leave out
                 failed, asked = 1, asked + 1
-    if isinstance(before := facts.get("failed"), int):  # of attempts that this one goes on from, or of a rest
+    if isinstance(before := facts.get("failed"), int):  # of continued earlier attempts, or of a rest
         failed += before
         done, of = facts.get("ios"), facts.get("asked")
         asked = of if isinstance(of, int) else failed + (done if isinstance(done, int) else asked)
     marks = () if telemetry is None else telemetry.marks
-    telling = HIDDEN - {"drive-error"} if failed else HIDDEN  # of each failed I/O the kernel's log has a line
+    telling = HIDDEN - {"drive-error"} if failed else HIDDEN  # the kernel logs each failed I/O
     hidden = tuple(dict.fromkeys(mark.what for mark in marks if mark.code in telling))
     return IoFaults(failed, asked, first, hidden) if failed or hidden else None
 
@@ -205,15 +199,15 @@ def why_faulty(steps: Iterable[Step]) -> str:
 
 
 def unprepared(steps: Iterable[Step], before: int) -> str:
-    """Return why the drive was not prepared before the step with that ordinal; empty: it was."""
+    """Return why the drive was not prepared before the step with ordinal `before`; empty: it was."""
     own = [evidence_of(step) for step in steps if step.ordinal < before]
     return (list(_unprepared(own)) or [""])[-1]
 
 
 def _unprepared(found: Iterable[StepEvidence]) -> Iterator[str]:
-    """Yield after each step what of the preparing writes failed since the last purge.
+    """Yield after each step which preparing writes have failed since the last purge; empty: none.
 
-    What a failed write left out holds what was there before; a purge ends that.
+    Blocks of a failed write keep their old data until a purge.
     """
     why = ""
     for each in found:
@@ -225,12 +219,12 @@ def _unprepared(found: Iterable[StepEvidence]) -> Iterator[str]:
 
 
 def not_proven(steps: Sequence[Step], step: Step) -> str:
-    """Return why a step proves no drive state: failures in it or in its preparation."""
+    """Return why a step proves no drive state: failures in it or in its preparation; empty: none."""
     return why_faulty([step]) or unprepared(steps, step.ordinal)
 
 
 def qualified(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
-    """Return a result whose figures have the qualifiers from their steps."""
+    """Return a result whose figures have the qualifiers that follow from their steps."""
     found = [evidence_of(step) for step in steps]
     unready = dict(zip([each.step.ordinal for each in found[1:]], _unprepared(found), strict=False))
     figures = (each.qualified(_qualifiers(each, found, unready)) for each in result.scalars)
@@ -240,9 +234,9 @@ def qualified(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
 def _qualifiers(
     figure: Metric, found: Sequence[StepEvidence], unready: Mapping[int, str]
 ) -> Iterator[Qualifier]:
-    """Yield what the steps of a figure show of it, and those that decided which steps these are.
+    """Yield the qualifiers of a figure from its steps, and from the steps it was chosen among.
 
-    `unready` has for each step what of the writes failed that prepared the drive for it.
+    `unready` has, by ordinal of a step, the failed writes that should have prepared the drive for it.
     """
     deciding = _those(found, {*figure.steps, *figure.chosen_among})
     if faulty := [each for each in deciding if each.faults is not None]:
@@ -264,7 +258,7 @@ def _qualifiers(
 
 
 def _hot(found: StepEvidence, figure: Metric) -> bool:
-    """Whether heat is in a figure: of its own steps until it ends."""
+    """Whether heat affects a figure: in the figure's own steps, only heat before the figure ends."""
     return found.hot_by(figure.ends_ns if found.step.ordinal in figure.steps else None)
 
 
@@ -274,7 +268,7 @@ def _busy(found: StepEvidence) -> float:
 
 
 def _those(found: Sequence[StepEvidence], ordinals: Collection[int]) -> list[StepEvidence]:
-    """Return the steps of these ordinals; of a figure that names none all that measured."""
+    """Return the steps with these ordinals; without ordinals, all steps that measure."""
     if not ordinals:
         return [each for each in found if each.measures]
     return [each for each in found if each.step.ordinal in ordinals]

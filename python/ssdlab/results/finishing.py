@@ -1,4 +1,4 @@
-"""The last work on a finished run: a separate process (`compaction`) writes its tables."""
+"""Finishes a run: a separate process (`compaction`) writes its tables."""
 
 from __future__ import annotations
 
@@ -25,21 +25,19 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
 
     Parameters
     ----------
-    folder, manifest
-        The run.
     lock
-        The caller's lock of the folder. The child shares it, so that the run cannot be resumed while the
+        The caller's lock of the run folder. The child shares it, so that the run cannot be resumed while the
         child of a killed parent still works.
 
     Raises
     ------
     HostError
-        The library's file system is full or fails; result and step logs are kept for `ssdlab resume`. Or a
+        The library's file system is full or fails: result and step logs are kept for `ssdlab resume`. Or a
         log is damaged.
     Refused
         The run is damaged.
     Interrupted
-        By a signal; likewise.
+        A signal came: result and step logs are kept.
     """
     with explaining_stops(folder, manifest):
         done = subprocess.run(
@@ -69,12 +67,12 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
 
 @contextmanager
 def explaining_stops(folder: Path, manifest: Manifest) -> Iterator[None]:
-    """Explain a signal after the last step: what is kept, and how to continue.
+    """Turn a signal after the last step into an error that says what is kept and how to continue.
 
     Raises
     ------
     Interrupted
-        One came.
+        A signal came.
     """
     try:
         yield

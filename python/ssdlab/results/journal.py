@@ -34,7 +34,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def now() -> str:
-    """Return the time for records: ISO 8601, UTC, in milliseconds."""
+    """Return the present time as records store it: ISO 8601, UTC, in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -47,23 +47,23 @@ def boot_id() -> str:
 
 
 def step_hash(verb: str, args: dict[str, JsonValue]) -> str:
-    """Return the hash of a step: its verb and arguments, in any order."""
+    """Return a hash of a step's verb and arguments; the order of arguments does not matter."""
     canonical = json.dumps([verb, args], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 @dataclass
 class StepHistory:
-    """The journal's records of one ordinal."""
+    """The journal's records of one step, by its ordinal."""
 
     begins: list[BeginRecord] = field(default_factory=list)
     ended: EndRecord | None = None
     place: int = 0
-    """Of `ended` in the journal, as `Step.place`."""
+    """Position of `ended` in the journal, as in `Step.place`."""
     voided: set[int] = field(default_factory=set)
     parts: list[PartRecord] = field(default_factory=list)
     boots: dict[int, str] = field(default_factory=dict)
-    """Boot of the host at the start of each attempt."""
+    """Boot id of the host at the start of each attempt, by attempt."""
 
     @property
     def open_attempt(self) -> BeginRecord | None:
@@ -77,12 +77,11 @@ class StepHistory:
 
     @property
     def standing_parts(self) -> list[PartRecord]:
-        """The parts that the next attempt continues, in order."""
+        """The interrupted parts that the next attempt continues, in order."""
         return [part for part in self.parts if part.attempt not in self.voided]
 
     @property
     def next_attempt(self) -> int:
-        """Number of the next attempt."""
         return self.begins[-1].attempt + 1 if self.begins else 1
 
 
@@ -94,18 +93,18 @@ class Journal(Closing):
     folder
         The run folder; the caller holds its `RunLock`.
     run_id
-        Bound into its seals.
+        The run's id, which the first seal covers.
     check
-        Called before each record to check that the run is still ours; see `results.lease`.
+        Called before each record; it raises if the run is no longer ours. See `results.lease`.
     anew
-        Continue in a copy, as an earlier writer may still have it open.
+        Whether to continue in a copy of the file, as an earlier writer may still have it open.
 
     Raises
     ------
     Refused
-        When the journal is damaged or lost, or a newer ssdlab wrote it.
+        The journal is damaged or lost, or a newer ssdlab wrote it.
     HostError
-        When the file system under it is full or fails.
+        The file system of the journal is full or fails.
     """
 
     def __init__(
@@ -149,31 +148,30 @@ class Journal(Closing):
         return found.records
 
     def history(self, ordinal: int) -> StepHistory:
-        """Return the recorded history of the step with that number; empty if it never started."""
+        """Return the records of the step with that ordinal; empty if it never started."""
         return self.steps.get(ordinal, StepHistory())
 
     def begin(self, record: BeginRecord) -> None:
-        """Record, durably, that a step is about to start."""
+        """Record durably that a step is about to start."""
         self._append(record)
 
     def end(
         self, ordinal: int, attempt: int, result: StepResult, drive_state: str | None = None
     ) -> EndRecord:
-        """Record, durably, that a step is finished, with the resulting state of a simulated drive."""
+        """Record durably that a step is finished, with the resulting state of a simulated drive."""
         record = EndRecord(ordinal=ordinal, attempt=attempt, result=result, drive_state=drive_state, at=now())
         self._append(record)
         return record
 
     def void(self, ordinal: int, attempt: int, why: str) -> None:
-        """Record, durably, that an attempt does not count."""
+        """Record durably that an attempt does not count."""
         self._append(VoidRecord(ordinal=ordinal, attempt=attempt, why=why, at=now()))
 
     def part(self, ordinal: int, attempt: int, done: dict[str, int]) -> None:
-        """Record, durably, the progress of an attempt that a later one continues."""
+        """Record durably the progress of an attempt that a later one continues."""
         self._append(PartRecord(ordinal=ordinal, attempt=attempt, done=done, at=now()))
 
     def close(self) -> None:
-        """Close the file; every record is durable already."""
         os.close(self._descriptor)
 
     def _append(self, record: AnyRecord) -> None:

@@ -1,10 +1,10 @@
-"""What makes two figures comparable: one definition for rankings, comparisons, pages, fleets and claims.
+"""Defines which figures are comparable, for rankings, comparisons, pages, fleets and claims.
 
-Each figure has the properties of its run (`OF_RUNS`) and its own (`OF_FIGURES`), as in the catalogue's
-columns. Figures that differ in one are not ranked together; `apart` returns the difference. Properties in
-`OF_AN_ENTRY` make a drive another entry, which is ranked with the others; different spare area or software
-(`software_apart`) gets a remark. A figure's own problems are its qualifiers, of which only the codes that
-forbid ranking count here.
+A figure has the properties of its run (`OF_RUNS`) and its own (`OF_FIGURES`), as in the catalogue's columns.
+Figures that differ in one of them are not ranked together; `apart` returns the differences. `OF_AN_ENTRY` is
+an exception: these properties make a drive another entry, which is ranked with the others. Different spare
+area or software (`software_apart`) gets a remark. Of a figure's qualifiers, only those that forbid ranking
+affect whether it is comparable.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ OF_RUNS = (
     *("method", "version", "settings", "quick", "engine", "drive_kind", "simulator"),
     *("scale", "spare", "span", "variant", "departures", "profile"),
 )
-"""Properties that runs must share; `span` is the number of first bytes used, None: all."""
+"""Properties that runs must share. `span` is the number of first bytes used; None: all."""
 UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
-"""Properties that figures must share besides; None: not applicable."""
+"""Properties that figures must share as well; None: not applicable."""
 MARKS = "marks"
-"""Qualifiers that do not forbid ranking: they are shown, but do not affect comparability."""
+"""Column of qualifiers that do not forbid ranking. They are shown, but do not affect comparability."""
 VARIES = "varies"
-"""Variation of a figure by its own evidence, in its unit: closer figures are tied."""
+"""Column of a figure's variation by its own evidence, in its unit. Figures that differ by less are tied."""
 OF_AN_ENTRY = ("spare", "variant", "profile")
-"""Properties that make a drive another entry; entries are ranked, so these may differ."""
+"""Properties that make a drive another entry. Entries are ranked together, so these may differ."""
 ALIKE = tuple(name for name in (*OF_RUNS, *OF_FIGURES) if name not in OF_AN_ENTRY)
-"""Properties that separate groups of figures for ranking."""
+"""Properties that all figures of one ranking share."""
 CHOSEN_UNIT = "I/Os"
-"""Unit of a depth that a run chose itself, which is not a measured quantity."""
+"""Unit of a queue depth that a run chose itself, which is not a measured quantity."""
 _WORDS = {
     "method": "method",
     "version": "method version",
@@ -55,14 +55,14 @@ _WORDS = {
 }
 _DEPTH = "depth "
 _OPTION = re.compile(r"^\w+=")
-"""What the load of an imported job begins with: its options, see `metric.Load.options`."""
+"""Matches the load of an imported job, which begins with an option; see `metric.Load.options`."""
 _UNTOLD = "an unknown load"
 _UNTOLD_SOFTWARE = "unknown software"
 
 
 @dataclass(frozen=True)
 class Incomparable:
-    """A difference of two figures: `code` is a name of `OF_RUNS` or `OF_FIGURES`."""
+    """A difference between two figures; `code` is a name from `OF_RUNS` or `OF_FIGURES`."""
 
     code: str
     theirs: Any
@@ -70,7 +70,7 @@ class Incomparable:
 
     @property
     def words(self) -> str:
-        """The difference: ``scale 4, not 1``."""
+        """The difference in words: ``scale 4, not 1``."""
         if self.code == "quick":
             return "quick" if self.theirs else "not quick"
         if self.code == LOAD:
@@ -89,7 +89,7 @@ def apart(
     Parameters
     ----------
     one, other
-        Each with all of `OF_RUNS`, and with `OF_FIGURES` unless only runs are compared.
+        Properties by name: all of `OF_RUNS`, and `OF_FIGURES` unless only runs are compared.
     but
         Properties to ignore.
     """
@@ -98,12 +98,12 @@ def apart(
 
 
 def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> str:
-    """Return how the figures of a set differ from the first; empty: all are comparable.
+    """Return in words how the figures of a set differ from the first; empty: all are comparable.
 
     Parameters
     ----------
     found
-        Properties of each figure and its run, as of `apart`.
+        Properties of each figure and its run, as for `apart`.
     but
         Properties to ignore.
     """
@@ -116,7 +116,9 @@ def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) 
 
 
 def taken_apart(loads: Iterable[str]) -> str:
-    """Return that figures were taken at different loads, so none is ranked; empty: one load.
+    """Return in words the different loads at which figures were taken; empty: one load.
+
+    Figures at different loads are not ranked together.
 
     >>> taken_apart(["depth 16", "depth 4", "depth 4"])
     'taken at depths 4 and 16'
@@ -136,9 +138,9 @@ def taken_apart(loads: Iterable[str]) -> str:
 
 
 def unfit_of(codes: Iterable[str]) -> str | None:
-    """Return codes, sorted, for the catalogue; an unknown code becomes the code of an unproven state.
+    """Return codes of qualifiers as one text for the catalogue, sorted; None: no codes.
 
-    None: no codes.
+    An unknown code becomes the code of an unproven state.
 
     >>> unfit_of(["", "throttled"])
     'state-unproven, throttled'
@@ -147,13 +149,16 @@ def unfit_of(codes: Iterable[str]) -> str | None:
 
 
 def counted_codes(found: Iterable[str | None]) -> dict[str, int]:
-    """Return how many figures have each code in the catalogue, the gravest first."""
+    """Return the number of figures with each code, the gravest code first.
+
+    `found` has the codes of each figure, as the catalogue's text.
+    """
     counts = Counter(code for each in found for code in set(codes_of(each)))
     return {code: counts[code] for code in sorted(counts, key=lambda code: ORDER.get(code, ORDER[UNKNOWN]))}
 
 
 def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> str:
-    """Return the labels of counted codes, each with its count unless all have it.
+    """Return the labels of counted codes, each with its count unless all have the code.
 
     >>> counted_words({"not-fresh": 1, "placed": 3}, 3)
     'not fresh in 1 of 3 runs, prepared, not written'
@@ -165,9 +170,9 @@ def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> 
 
 
 def meanings(codes: Iterable[str], whys: Mapping[str, str] | None = None) -> list[str]:
-    """Return a sentence for each code, the gravest first: label, meaning and advice.
+    """Return label, meaning and advice for each code, the gravest first.
 
-    `whys` are the findings by code, as clauses.
+    `whys` are reasons by code, as clauses.
     """
     lines = []
     for code in codes_of(unfit_of(codes)):
@@ -178,7 +183,7 @@ def meanings(codes: Iterable[str], whys: Mapping[str, str] | None = None) -> lis
 
 
 def codes_of(unfit: str | None) -> list[str]:
-    """Return the codes, the gravest first."""
+    """Return the codes in a catalogue's text, the gravest first."""
     found = (unfit or "").split(", ") if unfit else []
     return [
         *(code for code in CATALOGUE if code in found),
@@ -187,7 +192,7 @@ def codes_of(unfit: str | None) -> list[str]:
 
 
 def labels_of(unfit: str | None) -> str:
-    """Return the labels of codes."""
+    """Return the labels of the codes in a catalogue's text."""
     return ", ".join(dict.fromkeys(kind_of(code).label for code in codes_of(unfit)))
 
 
@@ -206,7 +211,7 @@ def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
     Parameters
     ----------
     entries
-        Names, each with the requested share; None: the drive's own.
+        Names, each with the requested spare share; None: the drive's own.
 
     >>> more_spare([("DC500M", None), ("DC500M, 25 % spare", 0.25)])
     'DC500M, 25 % spare has a different spare area from the other drives'
@@ -221,7 +226,7 @@ def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
 
 
 def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return software that differs, with the entries it measured; empty: the same for all.
+    """Return differing software with the names of the entries it measured; empty: the same for all.
 
     Parameters
     ----------
@@ -242,7 +247,7 @@ def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...
 
 
 def measured_with(found: Iterable[tuple[str, str]]) -> str:
-    """Return the same in a sentence; empty: all used the same software."""
+    """Return in words which entries differing software measured; empty: the same for all."""
     apart = software_apart(found)
     return "; ".join(f"{and_listed(list(names))} measured with {words}" for words, names in apart.items())
 

@@ -1,7 +1,7 @@
-"""A kind of Result: its stored model, its display, and checks of what is displayed.
+"""Kinds of results: the stored model, the functions that display it, and checks of what they return.
 
-A method names its kind (`Method.result`); ssdlab's kinds are in `lab.kinds`. Functions named by text,
-`module:function`, are loaded on demand, so that reading a run loads no page.
+A method names its kind (`Method.result`); ssdlab's kinds are in `lab.kinds`. A function may be given as the
+text `module:function`. It is imported on demand, so that reading a run imports no page.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ R = TypeVar("R", bound="ResultBase")
 T = TypeVar("T")
 
 HEADLINES = "ssdlab.lab.presented.points:headline_findings"
-"""A finding for each headline figure."""
+"""Function that returns a finding for each headline figure."""
 SCALARS = "ssdlab.lab.presented.points:scalars_tables"
-"""A table of the headline figures."""
+"""Function that returns a table of the headline figures."""
 PLAIN = "ssdlab.report.sections.points:plain_section"
-"""A section of findings and tables, without charts."""
+"""Function that returns a section of findings and tables, without charts."""
 
 
 @dataclass(frozen=True)
 class ResultKind(Generic[R]):
-    """One kind of Result.
+    """One kind of result.
 
     Attributes
     ----------
     name
-        As in the field `kind` of the model, and in stored results.
+        Value of the field `kind` in the model and in stored results.
     model
-        The class of its results.
+        The class of the results.
     section
         `(runs: Sequence[Shown]) -> Section`: the section of the page for all runs of one method.
     findings
-        `(result) -> Iterable[Claim]`: its findings, as objects (`results.claim`).
+        `(result) -> Iterable[Claim]`: the findings, as objects (`results.claim`).
     tables
-        `(result) -> Iterable[Table]`: its tables, for terminal and page.
+        `(result) -> Iterable[Table]`: the tables, for terminal and page.
     terminal
-        `(result) -> None`: prints it differently from findings and tables; None: not needed.
+        `(result) -> None`: prints a result in a terminal; None: findings and tables are printed.
     read
-        `(stored) -> result`: reads a stored result; None: by its model.
+        `(stored) -> result`: reads a stored result; None: the model reads it.
     """
 
     name: str
@@ -62,7 +62,6 @@ class ResultKind(Generic[R]):
     read: Callable[[Mapping[str, JsonValue]], R] | None = None
 
     def loaded_model(self) -> type[R]:
-        """Return the class of its results."""
         return loaded(self.model)
 
     def holds(self, result: ResultBase) -> TypeGuard[R]:
@@ -71,7 +70,7 @@ class ResultKind(Generic[R]):
 
 
 def loaded(place: T | str) -> T:
-    """Return the object named by a text, `module:name`; other objects are returned as they are."""
+    """Return the object that the text `module:name` names; return any other object as it is."""
     if not isinstance(place, str):
         return place
     module, _, name = place.partition(":")
@@ -79,7 +78,7 @@ def loaded(place: T | str) -> T:
 
 
 _SCHEMES = ("https://", "http://", "#")
-"""What a link may begin with: any other scheme could be a script."""
+"""Allowed beginnings of a link: any other scheme could be a script."""
 
 
 def claim_fault(claim: object) -> str | None:

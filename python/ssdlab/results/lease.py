@@ -1,15 +1,17 @@
-"""Which process works on a run: a lock and a lease in one file of the run folder (`.lease`).
+"""Decides which process works on a run, by a lock and a lease in one file of the run folder (`.lease`).
 
-On one host the *lock* decides. It is on a file opened for writing, since a lock on a folder does not exclude
-two clients of an NFS server. It belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the compacting
-child keeps it when its parent is killed. While the holder lives, even stopped, a successor is refused.
+On one host the *lock* decides. It is on a file opened for writing, because a lock on a folder does not
+exclude another client of an NFS server. It belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the
+compacting child keeps it when its parent is killed. While the holder lives, even stopped, other processes are
+refused.
 
-Between hosts a lock proves nothing: a client that lost its server has lost its locks, and a stopped one keeps
-them. There the *lease* decides. The file names the holder, who renews it every `RENEWAL_S` on a file system
-that other hosts may use (`host.mounts`). A holder that has not renewed it for `LEASE_S`, T, issues no more
-I/O: the engine's workers check `_core.Deadline`, so that even a frozen process does not continue when it
-wakes. A successor on another host waits until it has seen no renewal for 2 T by its own clock; clocks are not
-compared. It then replaces the file, so that later writes of the old holder are never read.
+Between hosts the *lease* decides. A lock proves nothing there: a client that lost its server has lost its
+locks, and a stopped client keeps them. The file names the holder. On a file system that other hosts may use
+(`host.mounts`), the holder renews the lease every `RENEWAL_S`. A holder that has not renewed it for
+`LEASE_S`, T, issues no more I/O: the engine's workers check `_core.Deadline`, so that even a frozen process
+does not continue when it wakes. A successor on another host waits until it has seen no renewal for 2 T by its
+own clock; clocks are not compared. It then replaces the file, so that later writes of the old holder are
+never read.
 """
 
 from __future__ import annotations
@@ -40,33 +42,33 @@ if TYPE_CHECKING:
 
 LEASE = ".lease"
 _NEXT = ".lease.next"
-"""The lease of a successor from another host until it takes the place of the old one."""
+"""Lease of a successor from another host, until it replaces the old lease."""
 LEASE_S = 30.0
-"""T: how long a lease is valid after a renewal. Two renewals may fail, as when a server restarts."""
+"""T: how long a lease is valid after a renewal. Two renewals may fail, for example while a server
+restarts."""
 RENEWAL_S = 10.0
 _AGAIN_S = 1.0
-"""After a renewal that failed; also how often a successor looks."""
+"""Delay after a failed renewal, and interval at which a successor reads the lease."""
 _PAGE_BYTES = 512
-"""Written by one call in one place, so that no reader meets half of it."""
+"""Size of the lease in the file. One call writes it, so that no reader sees half of it."""
 _FLOCK = "hhqqi4x"
-"""`struct flock` where `off_t` has 64 bits."""
+"""`struct flock` with an `off_t` of 64 bits."""
 _WHOLE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The holder of a run, as in the file."""
+    """The holder of a run, as stored in the file."""
 
     host: str
     boot_id: str
     process: int
     token: str
-    """Identifies this hold, as a process may hold a run twice."""
+    """Identifies this hold, as a process may hold a run more than once."""
     renewed: int = 0
 
     @property
     def words(self) -> str:
-        """The holder in words."""
         return f"process {self.process} on {self.host}"
 
 
@@ -76,35 +78,34 @@ def host_name() -> str:
 
 
 def this_holder() -> Holder:
-    """Return this process as a holder."""
     return Holder(host_name(), boot_id(), os.getpid(), secrets.token_hex(8))
 
 
 class RunLock:
-    """Exclusive hold of a run folder for as long as the process lives; a kill releases it.
+    """Holds a run folder exclusively while the process lives; a kill releases it.
 
     Parameters
     ----------
     folder
         The run folder.
     on_wait
-        Called with the reason before it waits for another host's lease to expire.
+        Called with the reason before waiting for another host's lease to expire.
 
     Attributes
     ----------
     folder
         The run folder, open for writing.
     deadline
-        Until when its holder may issue I/O; None if the lock alone decides.
+        Time until which the holder may issue I/O; None: only the lock decides.
     taken_over
-        Whether it was taken from a holder on another host, which may only be frozen.
+        Whether the run was taken from a holder on another host, which may only be frozen.
 
     Raises
     ------
     Refused
-        Another process holds it, or it belongs to another user.
+        Another process holds the run, or it belongs to another user.
     HostError
-        It cannot be written, or its file system has no locks.
+        The folder cannot be written, or its file system has no locks.
     """
 
     def __init__(self, folder: Path, *, on_wait: Callable[[str], object] | None = None) -> None:
@@ -127,16 +128,16 @@ class RunLock:
 
     @property
     def descriptors(self) -> tuple[int, int]:
-        """Folder and lock, for a child that keeps the run if this process is killed."""
+        """Descriptors of folder and lock, for a child that keeps the run if this process is killed."""
         return self.folder.fileno(), self._file
 
     def check(self) -> None:
-        """Check that the run is still ours before writing, as a successor may have it.
+        """Check, before writing, that this process still has the run.
 
         Raises
         ------
         LeaseLost
-            It was not renewed in time, even if no other process has the run yet.
+            The lease was not renewed in time, even if no other process has the run yet.
         """
         if not self._lost and _now() < self._until:
             return
@@ -147,7 +148,7 @@ class RunLock:
         raise self._lease_lost(successor)
 
     def release(self) -> None:
-        """Give the run up."""
+        """Release the run, and close its descriptors."""
         self._left.set()
         with self._renewal:
             with suppress(OSError, LabError):
@@ -180,16 +181,16 @@ class RunLock:
                 wait_s = _AGAIN_S
 
     def _renewed(self) -> bool:
-        """Renew the lease; False if it is lost."""
+        """Renew the lease; return False if it is lost."""
         began = _now()
         holder = self._named_holder()
         if holder is not None and holder.token != self._me.token:
             return False
-        if self._lost or _now() >= self._until:  # that the answer came late counts too
+        if self._lost or _now() >= self._until:  # also if reading the file took too long
             return False
         self._me = Holder(**{**asdict(self._me), "renewed": self._me.renewed + 1})
         _write(self._file, self._me, durable=True)
-        assert self.deadline is not None  # that of a lease
+        assert self.deadline is not None  # set when renewing began
         self._until = began + LEASE_S
         self.deadline.push(max(0.0, self._until - _now()))
         return True
@@ -200,7 +201,7 @@ class RunLock:
             self.deadline.end()
 
     def _named_holder(self) -> Holder | None:
-        """Read who holds the run now; None where nobody can tell."""
+        """Return the holder that the file names; None: it names none."""
         with self.folder.opened(LEASE) as descriptor:
             return _read(descriptor)
 
@@ -221,7 +222,7 @@ class RunLock:
 
 
 class _Taking:
-    """The way to a lock: who holds it now is refused, waited for, or dead."""
+    """Takes the lock of a run; a present holder is refused, waited for, or found dead."""
 
     def __init__(
         self, folder: HeldFolder, me: Holder, *, shared: bool, on_wait: Callable[[str], object] | None
@@ -229,19 +230,19 @@ class _Taking:
         self._folder, self._me, self._shared, self._on_wait = folder, me, shared, on_wait
 
     def take(self) -> tuple[int, bool]:
-        """Return the locked file, and whether it was taken over from another host."""
+        """Return the locked file, and whether the run was taken over from another host."""
         while True:
             with self._opened(LEASE) as file:
                 locked = _lock(file.descriptor)
                 if locked and not self._is_named(file.descriptor, LEASE):
-                    continue  # it was given up meanwhile
+                    continue  # it was released meanwhile
                 holder = _read(file.descriptor)
                 if holder is None or not self._elsewhere(holder):
                     if not locked:
                         raise self._held_by(holder)
                     _write(file.descriptor, self._me, durable=self._shared)
                     return file.kept(), False
-            # Closed by now: while a file is open, a client of NFS answers from what it has kept of it.
+            # Wait with the file closed: while it is open, an NFS client answers from its cache.
             self._wait_out(holder)
             if (taken := self._succeed(holder)) is not None:
                 return taken, True
@@ -250,7 +251,7 @@ class _Taking:
         return self._shared and holder.boot_id != self._me.boot_id
 
     def _wait_out(self, holder: Holder) -> None:
-        """Return when the lease of another host has run out; or was given up; refuse if it is renewed."""
+        """Wait until another host's lease has expired or was released; refuse the run if it is renewed."""
         if self._on_wait is not None:
             self._on_wait(
                 f"{self._folder.path.name} was started by {holder.words}: waiting {2 * LEASE_S:g} s to see "
@@ -266,7 +267,7 @@ class _Taking:
                 raise self._held_by(now_held)
 
     def _succeed(self, holder: Holder) -> int | None:
-        """Put a lease of our own in the place of one that has run out; None if that has changed meanwhile."""
+        """Replace an expired lease by our own, and return its file; None: the lease changed meanwhile."""
         with self._opened(_NEXT) as file:
             if not _lock(file.descriptor):
                 raise self._held_by(None)
@@ -318,7 +319,7 @@ class _Taking:
 
 
 class _Descriptor:
-    """An open file that is closed unless it is kept."""
+    """An open file that `close` closes unless it was kept."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor, self._kept = descriptor, False
@@ -333,7 +334,7 @@ class _Descriptor:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a process holds the run folder now, without affecting locks."""
+    """Whether a process holds the run folder now; no lock is taken."""
     with HeldFolder(folder) as held:
         try:
             with held.opened(LEASE) as descriptor:
@@ -344,7 +345,7 @@ def is_running(folder: Path) -> bool:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a whole file that is open for writing; False if it is locked."""
+    """Lock a whole file that is open for writing; return False if another process has locked it."""
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE)
     except OSError as error:
@@ -355,7 +356,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _write(descriptor: int, holder: Holder, *, durable: bool) -> None:
-    """Say who holds a run; `durable` also to clients of the server that keeps the file."""
+    """Write the holder of a run; `durable` makes it visible to other clients of the file's server."""
     text = json.dumps({"schema": "ssdlab.lease/1", **asdict(holder)})
     os.pwrite(descriptor, text.encode().ljust(_PAGE_BYTES - 1) + b"\n", 0)
     if durable:
@@ -363,9 +364,9 @@ def _write(descriptor: int, holder: Holder, *, durable: bool) -> None:
 
 
 def _read(descriptor: int) -> Holder | None:
-    """Read who holds a run; None if the file does not say: it was just made, or is of a newer ssdlab.
+    """Return the holder of a run; None: the file is new, or from a newer ssdlab.
 
-    What the kernel keeps of the file is dropped first: another host may have written since.
+    The kernel's cache of the file is dropped first, as another host may have written it.
     """
     with suppress(OSError):
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -377,5 +378,5 @@ def _read(descriptor: int) -> Holder | None:
 
 
 def _now() -> float:
-    """Return the time that goes on while the host sleeps."""
+    """Return the seconds of a clock that also runs while the host sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -31,7 +31,7 @@ RESTORE = "restore it from a copy"
 """Advice for a damaged file."""
 _SECTOR_BYTES = 512
 _UNWRITTEN = b"\0" * _SECTOR_BYTES
-"""A sector that a power cut kept from the disk; no record contains one."""
+"""A sector that was not written before a power cut; no record contains one."""
 
 _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(JournalRecord)
 
@@ -43,9 +43,9 @@ class JournalText:
     Attributes
     ----------
     records
-        Its complete records, in order.
+        The complete records, in order.
     chain
-        Their chain of seals, which the next record continues.
+        The records' chain of seals, which the next record continues.
     good_bytes
         Length of the complete records.
     torn_bytes
@@ -61,14 +61,14 @@ class JournalText:
 def parse_journal(data: bytes, path: Path, run_id: str = "") -> JournalText:
     """Parse a journal and check its seals.
 
-    A last line without newline is an incomplete write of a crash, and left out. So is a last line with an
-    unwritten sector and, in a journal from before seals, one that is not a record. Any other deviation from
-    the seals is damage.
+    A crash can leave an incomplete last line, which is left out: it has no newline, or an unwritten sector.
+    In a journal from before seals, a last line that is no record is left out as well. Any other deviation
+    from the seals is damage.
 
     Raises
     ------
     Refused
-        With file and line.
+        The journal is damaged; the error names file and line.
     """
     records: list[AnyRecord] = []
     begun: set[tuple[int, int]] = set()
@@ -106,7 +106,7 @@ def parse_notes(data: bytes, path: Path) -> NotesText:
     Raises
     ------
     Refused
-        With file and line.
+        The notes are damaged; the error names file and line.
     """
     notes: list[Note] = []
     chain, good = seal.Chain(), 0
@@ -123,13 +123,12 @@ def parse_notes(data: bytes, path: Path) -> NotesText:
 
 
 def journal_bytes(records: Iterable[AnyRecord], run_id: str) -> bytes:
-    """Return the bytes of a journal with these records."""
     chain = seal.Chain(run_id)
     return b"".join(chain.write(_now(record).model_dump_json(by_alias=True)) for record in records)
 
 
 def _now(record: AnyRecord) -> AnyRecord:
-    """Return a record as this ssdlab writes it."""
+    """Return a record with the current schema version."""
     if isinstance(record, OpenRecord):
         return record.model_copy(update={"schema_version": JOURNAL_SCHEMA})
     return record

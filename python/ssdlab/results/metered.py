@@ -1,4 +1,4 @@
-"""The power meter of a run, from its manifest: in words, and the error of its figures."""
+"""The power meter of a run, from its manifest: its words, and the error of figures."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 NOT_METERED = "not metered"
 _RECORDED = ("csv",)
-"""Kinds of `power.kinds.RECORDED`, a floor above."""
+"""The kinds of `power.kinds.RECORDED`, repeated because this layer does not import `ssdlab.power`."""
 
 LIMIT_S = 10.0
-"""An NVMe power state's maximum applies over this time (Base 2.0c, 8.15): shorter means are not judged."""
+"""Time over which the maximum of an NVMe power state applies (Base 2.0c, 8.15). Shorter means are not
+judged."""
 ENERGY = ("energy_j", "metered_s", "highest_w", "highest_over_s")
-"""Fields of `environment.meter` with energy and power."""
+"""Fields of `environment.meter` for energy and power."""
 
 
 class MeterRecord(Stored, extra="ignore"):
-    """`environment.meter` of a manifest."""
+    """The meter of a run: `environment.meter` of its manifest."""
 
     use: str
     name: str = ""
@@ -43,38 +44,38 @@ class MeterRecord(Stored, extra="ignore"):
     energy_j: float | None = None
     metered_s: float | None = None
     highest_w: float | None = None
-    """Highest mean over `LIMIT_S`, or over a whole step if none is as long."""
+    """Highest mean over `LIMIT_S`, or over a whole step if no step is as long."""
     highest_over_s: float | None = None
-    """Its averaging time; None in runs that do not record it."""
+    """Averaging time of `highest_w`; None: an older run, which does not record it."""
 
     @property
     def drawn(self) -> tuple[float, float, float] | None:
-        """Energy, metered time and highest mean; None if unknown."""
+        """Energy in J, metered time in s, and highest mean in W; None: unknown."""
         if self.energy_j is None or self.metered_s is None or self.highest_w is None:
             return None
         return self.energy_j, self.metered_s, self.highest_w
 
     @property
     def short_of_a_limit(self) -> bool:
-        """Whether no step was long enough for its highest mean to show a limit exceeded."""
+        """Whether all steps were too short for judging a power limit by the highest mean."""
         return self.highest_over_s is not None and self.highest_over_s < LIMIT_S
 
     @property
     def model(self) -> bool:
-        """Whether it is a simulated drive's own power model, without error."""
+        """Whether it is the power model of a simulated drive, which has no error."""
         return self.use == "model"
 
     def error_share(self, mean_w: float) -> float | None:
-        """Return the relative error of a mean power and of the efficiency at that power; None if unknown."""
+        """Return the relative error of a mean power, and of an efficiency at that power; None: unknown."""
         if self.accuracy is None or mean_w <= 0:
             return None
         return self.accuracy + (self.offset_w or 0.0) / mean_w
 
     @property
     def identity(self) -> str:
-        """The meter and its rails, as figures of two meters also differ by the meters.
+        """The meter and its rails; figures are comparable only if these are the same.
 
-        A recording does not name its meter; its stated error identifies it, not its file.
+        A recording does not name its meter. It is identified by its stated error, not by its file.
         """
         if self.model:
             return self.name
@@ -86,7 +87,6 @@ class MeterRecord(Stored, extra="ignore"):
 
     @property
     def words(self) -> str:
-        """The meter and its error."""
         if self.model:
             return self.name
         if self.gone and not self.name:
@@ -107,13 +107,13 @@ class MeterRecord(Stored, extra="ignore"):
 
 
 def drawn(energy_j: float, metered_s: float, highest_w: float, over_s: float | None) -> dict[str, JsonValue]:
-    """Return the totals, from `environment.meter`."""
+    """Return energy and power as fields of `environment.meter`, without unknown ones."""
     found = zip(ENERGY, (energy_j, metered_s, highest_w, over_s), strict=True)
     return {name: value for name, value in found if value is not None}
 
 
 def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
-    """Return the totals of several runs; empty if one is unknown."""
+    """Return the fields of `drawn` for several runs together; empty: one of them is unknown."""
     known = [each.drawn for each in found if each.drawn is not None]
     if not known or len(known) < len(found):
         return {}
@@ -130,8 +130,8 @@ def of_watts(figure: Metric) -> bool:
 def with_errors(figures: Sequence[Metric], meter: MeterRecord | None) -> tuple[Metric, ...]:
     """Return headline figures, those of power with the meter's error.
 
-    The error of an efficiency is the relative error of the power figure of the same steps. If that is
-    missing, or several differ, the non-proportional part of the error is unknown.
+    An efficiency has the relative error of the power figure of the same steps. If there is no such figure, or
+    several differ, the error is known only for a meter without an offset error.
     """
     if meter is None or meter.accuracy is None:
         return tuple(figures)
@@ -153,7 +153,6 @@ def _with_error(figure: Metric, watts: Mapping[frozenset[int], float], meter: Me
 
 
 def energy_words(manifest: Manifest) -> str | None:
-    """Return a run's total energy in words; None without a meter."""
     found = meter_of(manifest)
     if found is None or found.energy_j is None or found.metered_s is None:
         return None
@@ -161,7 +160,7 @@ def energy_words(manifest: Manifest) -> str | None:
 
 
 def limit_words(manifest: Manifest) -> str | None:
-    """Return a variant's power limit with the measured maximum; None without a limit in watts."""
+    """Return a variant's power limit with the measured maximum; None: no limit in watts."""
     variant = manifest.drive.variant
     asked = None if variant is None else variant.asked.get("power_limit")
     limit = re.fullmatch(r"([\d.]+)\s*[wW]", str(asked))
@@ -185,13 +184,13 @@ def _over(found: MeterRecord) -> str:
 
 
 def meter_of(manifest: Manifest) -> MeterRecord | None:
-    """Return the meter of a run; None without one, or for runs from before meters."""
+    """Return the meter of a run; None: none, or a run from before meters."""
     kept = manifest.environment.get("meter")
     return MeterRecord.model_validate(kept) if isinstance(kept, dict) else None
 
 
 def meter_words(manifest: Manifest) -> str | None:
-    """Return the meter of a run in words; None for a suite, and for simulated drives without power."""
+    """Return the meter of a run in words; None for a suite, and for a simulated drive without power."""
     found = meter_of(manifest)
     if found is not None:
         return found.words

@@ -38,17 +38,15 @@ class Qualifier(Stored):
 
     @property
     def kind(self) -> Kind:
-        """Its entry of the catalogue."""
         return kind_of(self.code)
 
     @property
     def label(self) -> str:
-        """Label of its kind."""
         return self.kind.label
 
 
 def united(found: Iterable[Qualifier]) -> tuple[Qualifier, ...]:
-    """Return qualifiers, the gravest first, each code once with all its steps and the first reason."""
+    """Merge qualifiers by code, with all their steps and the first reason; the gravest come first."""
     by_code: dict[str, Qualifier] = {}
     for each in found:
         code = each.code if each.code in CATALOGUE else UNKNOWN
@@ -62,17 +60,16 @@ def united(found: Iterable[Qualifier]) -> tuple[Qualifier, ...]:
 
 
 def forbidding(found: Iterable[Qualifier], use: Use) -> tuple[Qualifier, ...]:
-    """Return the qualifiers that forbid a use."""
     return tuple(each for each in found if use in each.kind.forbids)
 
 
 def labels(found: Iterable[Qualifier]) -> str:
-    """Return the labels in one line; an empty text if there are none."""
+    """Return the labels of qualifiers in one line; empty: there are none."""
     return ", ".join(dict.fromkeys(each.label for each in found))
 
 
 class Load(Stored):
-    """The load that a run chose itself: figures at different loads are not ranked."""
+    """The load that a run chose itself; figures at different loads are not ranked together."""
 
     threads: int | None = Field(default=None, ge=1, exclude_if=absent)
     depth: int = Field(ge=1, description="I/Os in flight; with several threads, of each")
@@ -82,20 +79,20 @@ class Load(Stored):
 
     @property
     def words(self) -> str:
-        """In the methods' notation: ``depth 4``, or SNIA's ``TC4 QD8``; for an imported job its options."""
+        """The load in words: ``depth 4``, SNIA's ``TC4 QD8``, or the options of an imported job."""
         if self.options:
             return self.options
         return f"depth {self.depth}" if self.threads is None else f"TC{self.threads} QD{self.depth}"
 
 
 class Variation(Stored):
-    """The variation of a figure by its own evidence."""
+    """The variation of a figure, and the evidence that shows it."""
 
     amount: float = Field(ge=0, description="in the unit of the figure")
     of: Literal["rows", "rounds", "writing", "search", "meter", "repeats", "interval"]
 
     def words(self, share: str) -> str:
-        """Return its source in words; `share` is relative to the figure."""
+        """Return the variation and its source in words; `share` is its text, relative to the figure."""
         return _OF[self.of].format(share=share)
 
 
@@ -128,16 +125,16 @@ class Metric(Stored):
 
     @classmethod
     def more(cls, name: str, label: str, value: float | None, unit: str, **evidence: Any) -> Self:  # noqa: ANN401
-        """Return a figure where more is better; `evidence` are further fields."""
+        """Return a figure of which higher values are better; `evidence` sets further fields."""
         return cls(name=name, label=label, value=value, unit=unit, better="higher", **evidence)
 
     @classmethod
     def less(cls, name: str, label: str, value: float | None, unit: str, **evidence: Any) -> Self:  # noqa: ANN401
-        """Return a figure where less is better; `evidence` are further fields."""
+        """Return a figure of which lower values are better; `evidence` sets further fields."""
         return cls(name=name, label=label, value=value, unit=unit, better="lower", **evidence)
 
     def resting(self, **evidence: Any) -> Self:  # noqa: ANN401
-        """Return the figure with evidence fields."""
+        """Return the figure with these fields of evidence set."""
         return self.model_copy(update=evidence)
 
     def qualified(self, found: Iterable[Qualifier]) -> Self:
@@ -146,65 +143,62 @@ class Metric(Stored):
         return self if own == self.qualifiers else self.model_copy(update={"qualifiers": own})
 
     def withheld(self, found: Iterable[Qualifier]) -> Self:
-        """Return the figure without its value, with the withholding qualifiers; unchanged without any."""
+        """Return the figure with these qualifiers and without its value; unchanged if there are none."""
         why = tuple(found)
         return self.model_copy(update={"value": None, "error": None}).qualified(why) if why else self
 
     def sampled(self) -> Self:
-        """Return the figure of a percentile; without a value, too few I/Os were measured."""
+        """Return a percentile figure; if it has no value, it is qualified as having too few samples."""
         few = [] if self.value is not None else [Qualifier(code="few-samples", steps=self.steps)]
         return self.qualified(few)
 
     def unfit(self, use: Use) -> tuple[Qualifier, ...]:
-        """Return the qualifiers that forbid a use; empty: none."""
         return forbidding(self.qualifiers, use)
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes of its qualifiers."""
         return tuple(each.code for each in self.qualifiers)
 
     @property
     def state(self) -> str:
-        """The labels of its qualifiers; empty: none."""
+        """The labels of its qualifiers, in one line; empty: none."""
         return labels(self.qualifiers)
 
     @property
     def words(self) -> str:
-        """Its value with its unit, or as a bound."""
+        """The value with its unit, after ``at least`` if it is a bound."""
         text = figure_text(self.value, self.unit)
         return text if self.bound is None or self.value is None else f"{self.bound} {text}"
 
     @property
     def marked(self) -> str:
-        """Its label with its state."""
         return labelled(self.label, self.state)
 
 
 def labelled(label: str, state: str) -> str:
-    """Return the label of a figure with its state."""
+    """Return a figure's label, followed by its state in brackets if there is any."""
     return f"{label} ({state})" if state else label
 
 
 def largest(found: Iterable[Variation | None]) -> Variation | None:
-    """Return a figure's largest variation; None if unknown."""
+    """Return the largest of the known variations; None: none is known."""
     return max((each for each in found if each is not None), key=lambda each: each.amount, default=None)
 
 
 def of_rows(value: float | None, spread: Spread | None) -> Variation | None:
-    """Return a figure's variation by the standard deviation of its rows."""
+    """Return a figure's variation by the standard deviation of its interval rows."""
     return None if spread is None else of_deviation(value, spread.mean, spread.sd)
 
 
 def of_deviation(value: float | None, mean: float, deviation: float) -> Variation | None:
-    """Return a figure's variation by rows of this mean and standard deviation."""
+    """Return a figure's variation, from the mean and standard deviation of its interval rows."""
     if value is None or not mean:
         return None
     return Variation(amount=deviation / mean * abs(value), of="rows")
 
 
 def of_rounds(value: float | None, rounds: Sequence[float]) -> Variation | None:
-    """Return a figure's variation by its rounds: their full range."""
+    """Return a figure's variation by the full range of its rounds."""
     mean = sum(rounds) / len(rounds) if rounds else 0.0
     if value is None or not mean:
         return None
@@ -212,30 +206,28 @@ def of_rounds(value: float | None, rounds: Sequence[float]) -> Variation | None:
 
 
 def of_writing(value: float | None, range_share: float | None) -> Variation | None:
-    """Return a figure's variation by the preconditioning window."""
+    """Return a figure's variation by the range of the preconditioning window, as a share of its mean."""
     if value is None or range_share is None:
         return None
     return Variation(amount=range_share * abs(value), of="writing")
 
 
 def of_search(held: float | None, failed: float | None) -> Variation | None:
-    """Return how far a figure may exceed the highest pass: up to the lowest failure."""
+    """Return the variation of a search's result: from the highest pass to the lowest failure."""
     return None if held is None or failed is None else Variation(amount=abs(failed - held), of="search")
 
 
 def of_meter(figure: Metric) -> Variation | None:
-    """Return a figure's variation by the error of its meter."""
     return None if figure.error is None else Variation(amount=figure.error, of="meter")
 
 
 def varies_by(figure: Metric, repeats: Sequence[float] = ()) -> Variation | None:
-    """Return a figure's total variation: its own, its meter's, and its repeats' range."""
+    """Return the largest variation of a figure: its own, its meter's error, or its repeats' range."""
     between = Variation(amount=spread_of(repeats), of="repeats") if repeats else None
     return largest((figure.varies, of_meter(figure), between))
 
 
 def spread_of(values: Sequence[float]) -> float:
-    """Return the largest minus the smallest."""
     return max(values) - min(values)
 
 
@@ -245,7 +237,10 @@ def of_points(
     range_share: float | None = None,
     **evidence: Any,  # noqa: ANN401
 ) -> Metric:
-    """Return a figure with its points; power and depth vary by other things than throughput."""
+    """Return a figure with the steps of its points, and with their variation.
+
+    Figures of power and depth get no variation, as the points only have that of throughput.
+    """
     steps = tuple(each.ordinal for each in points if each.ordinal is not None)
     if figure.unit in ("W", "I/Os"):
         return figure.resting(steps=steps, **evidence)

@@ -13,7 +13,8 @@ from ssdlab.model.summary import Direction
 from ssdlab.model.units import fixed_share_text, share_text
 
 Latencies = dict[str, float | None]
-"""`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None with fewer than 10 samples beyond."""
+"""Latencies in ns by name: `min mean max p50 p90 p99 p99.9 p99.99 p99.999`. A percentile with fewer than 10
+samples beyond it is None."""
 
 
 class Spread(Stored):
@@ -27,7 +28,7 @@ class Spread(Stored):
 
 
 class Attribution(Stored):
-    """Whether host or drive caused the tail of a point."""
+    """What limited a point, with the reasons."""
 
     limit: Literal["drive", "link", "host", "unknown"]
     reasons: tuple[str, ...] = Field(default=(), description="each a sentence with its figures")
@@ -40,20 +41,21 @@ CROWDED_BUSY_SHARE = 0.70
 
 
 def attribute(load: HostLoad | None) -> Attribution:
-    """Judge the host's influence on a point; `unknown` if nothing was recorded.
+    """Judge whether the host limited a point; ``unknown``: its load was not recorded.
 
     Published reviews use one thread per I/O in flight. With more threads than cores, a completion that finds
     no free core looks like a slow drive. Each of three signs alone makes a tail doubtful:
 
     threads over cores
-        More runnable threads than cores. Threads waiting for the drive need no core, so this counts only on a
-        busy host.
+        More runnable threads than cores. Threads that wait for the drive need no core, so this counts only on
+        a busy host.
     CPU near saturation
-        Above 90 % busy, waits for the CPU grow without bound: they follow rho / (1 - rho), ten times the
-        service time at 0.91.
+        Above 90 % busy, waits for the CPU grow without bound. They follow rho / (1 - rho), which is ten times
+        the service time at 0.91.
     run-queue delay
-        The kernel's count (schedstat) of time runnable but not running, as a share of the CPU time needed. At
-        10 % submissions and completions are that much late on average, and far more in the tail.
+        The time in which threads were runnable but not running, by the kernel's count (schedstat), as a share
+        of the CPU time needed. At 10 %, submissions and completions are that much late on average, and far
+        more in the tail.
 
     Sources: AnandTech, review of the Kingston DC500 series (2019), on software overhead at high thread
     counts; L. Kleinrock, "Queueing Systems" vol. 1 (1975), M/M/1; kernel
@@ -123,10 +125,9 @@ class Point(Stored):
 
     @property
     def in_flight_asked(self) -> int:
-        """Requested I/Os in flight."""
         return self.workers * self.depth
 
     @property
     def efficiency(self) -> Efficiency | None:
-        """Work per watt: kIOPS/W for random I/O, MB/s/W for sequential; None without a meter."""
+        """Work per watt: kIOPS/W for random I/O, MB/s/W for sequential; None: no meter."""
         return efficiency(self.pattern, self.iops, self.mb_s, self.mean_w)

@@ -1,7 +1,4 @@
-"""The progress of a run, for its observers.
-
-The terminal, tests, and `live.json`, which `ssdlab watch` reads.
-"""
+"""The progress of a run, for its observers: the terminal, tests, and `live.json`."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a run at one moment. Times in seconds; response times in ns, over the last interval row."""
+    """The progress of a run at one moment; response times are those of the last interval row."""
 
     ordinal: int
     steps: int
@@ -47,77 +44,66 @@ class Progress:
     p99_ns: int | None = None
     p999_ns: int | None = None
     slowest_of: int = 1
-    """Number of streams and directions; the percentiles are the slowest one's, as they cannot be added."""
+    """Number of streams and directions. The percentiles are those of the slowest one, as percentiles cannot
+    be added."""
     failed: int = 0
     own_steps: int = 0
-    """Number of leading steps that are the run's own; a job's first step may be the run's second."""
+    """Number of leading steps that are the run's own: with one, a job's first step is the run's second."""
     outlook: str = ""
-    """The procedure's expectation beyond the step, such as when steady state is likely."""
+    """What the procedure expects beyond this step, such as when steady state is likely."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for `live.json`."""
         return asdict(self)
 
     @classmethod
     def of(cls, live: Mapping[str, Any]) -> Self:
-        """Return it from `live.json`, with the other content."""
+        """Return the progress in the content of `live.json`, which has further fields."""
         known = {each.name for each in fields(cls)}
         return cls(**{name: value for name, value in live.items() if name in known})
 
 
 class Observer(Protocol):
-    """Observes a run; it must not fail the run, and decides itself how often to show something."""
+    """Observes a run. It must not make the run fail, and decides itself how often to show something."""
 
-    def began(self, progress: Progress) -> None:
-        """Note the start of a step."""
+    def began(self, progress: Progress) -> None: ...
 
     def tick(self, progress: Progress) -> None:
-        """Note the progress, about every 50 ms during a step."""
+        """Note the progress; called about every 50 ms during a step."""
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
-        """Note that a step is finished, or was read back from the journal."""
+        """Note that a step is finished, or was read back from the journal (`read_back`)."""
 
     def ended(self, status: Status) -> None:
         """Note that the run ended, for good or until it is resumed."""
 
 
-# `live.json`: what `ssdlab watch` reads while a run goes on; renamed into place about once a second.
-#
-# It is a courtesy and no record: it is not fsynced, and a full disk leaves the old one.
+# `live.json` is renamed into place about once a second. It is no record: it is not fsynced, and if the disk
+# is full, the old file stays.
 
 _EVERY_S = 1.0
 
 
 class LiveFile:
-    """Writes `live.json` for its observers.
-
-    Parameters
-    ----------
-    folder
-        The run folder.
-    """
+    """An observer that writes `live.json`, which `ssdlab watch` reads."""
 
     def __init__(self, folder: Path | HeldFolder) -> None:
         self._folder = hold(folder, writing=True)
         self._next = 0.0
 
     def began(self, progress: Progress) -> None:
-        """Write at once."""
         self._write(progress)
 
     def tick(self, progress: Progress) -> None:
-        """Write about once a second."""
         if time.monotonic() >= self._next:
             self._write(progress)
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
-        """Write at once, unless the step was only read back."""
         del step
         if not read_back:
             self._write(progress)
 
     def ended(self, status: Status) -> None:
-        """Keep the last state; the manifest records the end."""
+        """Keep the last state: the manifest records the end."""
 
     def _write(self, progress: Progress) -> None:
         self._next = time.monotonic() + _EVERY_S
@@ -127,7 +113,7 @@ class LiveFile:
 
 
 def read_live(folder: Path) -> dict[str, Any] | None:
-    """Return the last state that a run wrote; None before the first, or if damaged or newer."""
+    """Return the last state that a run wrote; None: none yet, damaged, or from a newer ssdlab."""
     path = folder / LIVE
     try:
         with HeldFolder(folder) as held:

@@ -1,7 +1,7 @@
 """The catalogue of qualifiers: faults and caveats of figures.
 
-A warning is about a step while it runs, a departure about the method and its source. A qualifier is about a
-figure (`metric.Qualifier`), and stored with it. Every output shows its label, and avoids what it forbids.
+A warning concerns a step while it runs, a departure the method and its source. A qualifier concerns a figure,
+and is stored with it (`metric.Qualifier`). Every output shows its label, and omits the uses that it forbids.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 Use = Literal["ranking", "ratings", "claims"]
-"""Uses of a figure: ranking or a shift, a share of a rating, a bound."""
+"""Uses of a figure: in a ranking or a shift, as a share of a rating, against the bound of a claim."""
 ALL_USES: frozenset[Use] = frozenset(get_args(Use))
 _NONE: frozenset[Use] = frozenset()
 
@@ -20,13 +20,13 @@ class Kind(NamedTuple):
     Attributes
     ----------
     label
-        Shown with the figure, at most three words.
+        Words shown with the figure, at most three.
     sentence
-        What it means.
+        What the qualifier means.
     advice
         What to do; empty: nothing.
     forbids
-        Forbidden uses of the figure.
+        Uses of the figure that are forbidden.
     """
 
     label: str
@@ -133,7 +133,7 @@ CATALOGUE: dict[str, Kind] = {
 """Kinds by code, the gravest first, which is the display order."""
 ORDER = {code: at for at, code in enumerate(CATALOGUE)}
 UNKNOWN = "state-unproven"
-"""Meaning of an unknown code, which is never ignored."""
+"""Code that any unknown code counts as, so that none is ignored."""
 
 
 def kind_of(code: str) -> Kind:

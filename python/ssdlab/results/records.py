@@ -1,6 +1,6 @@
-"""The models of a run's journal, whose lines in `journal.jsonl` are each a `JournalRecord`.
+"""The models of a run's journal, and its finished steps.
 
-And its finished steps. For units and schema numbers see `schema`.
+Each line of `journal.jsonl` is a `JournalRecord`. For units and schema numbers see `schema`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Policy = Literal["continue", "restart", "re-precondition", "from-purge"]
 
 
 class OpenRecord(Stored):
-    """Starts a session on the journal."""
+    """A session on the journal starts."""
 
     t: Literal["open"] = "open"
     schema_version: str = Field(default=JOURNAL_SCHEMA, alias="schema")
@@ -42,7 +42,7 @@ class OpenRecord(Stored):
 
 
 class Tried(Stored):
-    """What a search tries in a step, by which a conclusion finds the tries and their values."""
+    """The value that a search tries in a step; a conclusion finds the steps of a search by it."""
 
     search: str
     value: int
@@ -64,7 +64,7 @@ class BeginRecord(Stored):
 
 
 class RestRecord(Stored):
-    """A rest of the drive, on the clock of the meter."""
+    """A rest of the drive, in times of the meter's clock."""
 
     start_ns: int
     end_ns: int
@@ -74,13 +74,12 @@ class RestRecord(Stored):
 
     @property
     def mean_w(self) -> float | None:
-        """Mean power."""
         found = None if self.power is None else self.power["mean_w"]
         return float(found) if isinstance(found, int | float) else None
 
 
 class StepResult(Stored):
-    """The result of a finished step: enough for a conclusion without rows."""
+    """The result of a finished step, from which a conclusion needs no interval rows."""
 
     seconds: float = Field(description="wall time of the step")
     measurement: dict[str, JsonValue] | None = Field(
@@ -123,7 +122,7 @@ class EndRecord(Stored):
 
 
 class VoidRecord(Stored):
-    """An attempt does not count; its rows stay in the folder, marked."""
+    """An attempt does not count; its rows stay in the run folder."""
 
     t: Literal["void"] = "void"
     ordinal: int
@@ -148,7 +147,7 @@ JournalRecord = Annotated[AnyRecord, Field(discriminator="t")]
 
 @dataclass(frozen=True)
 class Step:
-    """A finished step that counts: its request and its result."""
+    """A finished step that counts, with its request and its result."""
 
     ordinal: int
     attempt: int
@@ -157,13 +156,12 @@ class Step:
     args: dict[str, object]
     result: StepResult
     place: int = field(default=0, compare=False)
-    """Position in the journal: steps repeated after an interruption come after later ones."""
+    """Position in the journal. A step that was repeated after an interruption comes after later steps."""
     tried: Tried | None = None
 
-    # A page asks each step ten times, and to read one back takes as long as to write its lines.
+    # Cached: a page reads each step ten times, and validating one takes as long as writing its lines.
     @cached_property
     def workload(self) -> Workload | None:
-        """The step's workload; None: none."""
         from ssdlab.model.workload import Workload
 
         stored = self.args.get("workload")
@@ -171,12 +169,12 @@ class Step:
 
     @property
     def ran(self) -> Workload:
-        """The step's workload, which must exist.
+        """The workload of a step that must have one.
 
         Raises
         ------
         Refused
-            It has no workload.
+            The step has no workload.
         """
         found = self.workload
         if found is None:
@@ -187,18 +185,17 @@ class Step:
 
     @cached_property
     def summary(self) -> Summary | None:
-        """The step's measurement; None: none."""
         stored = self.result.measurement
         return None if stored is None else Summary.model_validate(stored)
 
     @property
     def measured(self) -> Summary:
-        """The step's measurement, which must exist.
+        """The measurement of a step that must have one.
 
         Raises
         ------
         Refused
-            It measured nothing.
+            The step measured nothing.
         """
         found = self.summary
         if found is None:
@@ -211,14 +208,14 @@ class Step:
     def written_bytes(self) -> int:
         """Bytes that the step wrote, with its ramp and earlier segments.
 
-        Runs of older versions record only measured bytes.
+        Runs of older versions recorded only the measured bytes.
         """
         if self.result.written_bytes is not None:
             return self.result.written_bytes
         return 0 if self.summary is None else self.summary.written_bytes
 
     def asked(self, verb: type[Model]) -> Model:
-        """Return the arguments as the model of the step's verb: ``step.asked(Run).workload``.
+        """Return the step's arguments as the model of its verb: ``step.asked(Run).workload``.
 
         Raises
         ------
@@ -241,15 +238,15 @@ class VoidedAttempt:
     label: str
     why: str
     place: int = 0
-    """Position of its start in the journal; steps with a lower one were finished before."""
+    """Position of its start in the journal. Steps with a lower position were finished before it."""
 
 
 @dataclass(frozen=True)
 class VoidedWrites:
-    """What a voided attempt wrote to the drive."""
+    """Number of bytes that a voided attempt wrote to the drive."""
 
     place: int
-    """Position of the attempt."""
+    """Position of the attempt in the journal."""
     written_bytes: int
 
 
@@ -259,7 +256,7 @@ def _tried_by(label: str) -> Tried | None:
 
 
 def pauses_of(records: Iterable[AnyRecord]) -> dict[tuple[int, int], tuple[Pause, ...]]:
-    """Return the pauses of each completed attempt, including voided ones."""
+    """Return the pauses of each completed attempt, including voided ones, by ordinal and attempt."""
     ended = (record for record in records if isinstance(record, EndRecord))
     return {(record.ordinal, record.attempt): record.result.pauses for record in ended}
 

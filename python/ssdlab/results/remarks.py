@@ -1,4 +1,4 @@
-"""A run's warnings and departures for terminal, card and page; and the part of the drive it used."""
+"""A run's warnings and departures in words, for terminal, card and page; and its part of the drive."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest, ParameterInfo, Warned
 
-# The warnings of a run by their kind, and the steps that each is of: what terminal, card and page count.
-#
-# A manifest holds a warning once that several steps raised in the same words. Which steps these were is in
-# the steps themselves; a warning that none of them raised is of the whole run.
+# A manifest has a warning once, even if several steps raised it in the same words. The steps themselves
+# record which of them raised it. A warning that no step raised concerns the whole run.
 
 _NAMED = 3
-"""Steps that are named in a line; of more the first ones, and how many others."""
+"""Maximum number of steps that a line names; it counts further ones."""
 
 
 @dataclass(frozen=True)
 class Worded:
-    """One wording of a warning, with its steps; none: the whole run."""
+    """One wording of a warning, with the steps that raised it; no steps: the whole run."""
 
     what: str
     advice: str
@@ -37,7 +35,7 @@ class Worded:
 
     @property
     def place(self) -> str:
-        """Where it applies."""
+        """The steps' names, or that it is the whole run."""
         return _names(self.steps) if self.steps else "whole run"
 
 
@@ -48,26 +46,25 @@ class WarnedSteps:
     code: str
     worded: tuple[Worded, ...]
     measured: int
-    """Number of measuring steps of the run."""
+    """Number of steps of the run that measured."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Its steps, each once, in order."""
         found = {step.ordinal: step for each in self.worded for step in each.steps}
         return tuple(found[ordinal] for ordinal in sorted(found))
 
     @property
     def line(self) -> str:
-        """One line: the warning if all steps agree, else the first one with its place."""
+        """The warning in one line. If its wordings come from different steps, only the first is quoted."""
         first = self.worded[0]
-        if len({each.place for each in self.worded}) == 1:  # of one step, or of the whole run
+        if len({each.place for each in self.worded}) == 1:  # the same steps, or the whole run
             alike = "; ".join(each.what for each in self.worded)
             return alike + (f" ({self.where})" if self.where else "")
         return f"{first.what} (at {first.place}; similar {self.share or 'elsewhere'})"
 
     @property
     def share(self) -> str:
-        """In how many of the steps; empty for the whole run, or for its only step."""
+        """How many steps raised the warning, in words; empty: the whole run, or its only step."""
         steps = self.steps
         if not steps or self.measured <= 1:
             return ""
@@ -77,7 +74,7 @@ class WarnedSteps:
 
     @property
     def where(self) -> str:
-        """In how many steps, and in which, unless all."""
+        """How many steps raised the warning, and their names unless all did."""
         steps = self.steps
         if not self.share or len(steps) == self.measured:
             return self.share
@@ -85,7 +82,7 @@ class WarnedSteps:
 
 
 def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[WarnedSteps]:
-    """Group the warnings of a run by code, in the order they were raised."""
+    """Group the warnings of a run by code, in the order in which they were raised."""
     measured = sum(step.result.measurement is not None for step in steps)
     raised: dict[tuple[str, str], list[Step]] = {}
     for step in steps:
@@ -99,7 +96,7 @@ def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[Warn
 
 
 def heat_after(step: Step) -> float | None:
-    """Return the drive's temperature at the end of a step, in °C; None if not reported."""
+    """Return the drive's temperature at the end of a step, in °C; None: not reported."""
     summary, telemetry = step.summary, step.result.telemetry
     if summary is not None and summary.drive is not None and summary.drive.temperature_c is not None:
         return float(summary.drive.temperature_c)
@@ -116,7 +113,7 @@ _NUMBERED = re.compile(re.escape(label_in_job(0, "")).replace("0", r"\d+"))
 
 
 def _name(step: Step) -> str:
-    """Return a step's number and label; one that a job has numbered itself keeps that number alone."""
+    """Return a step's number and label; a label with a number in the job stands alone."""
     return step.label if _NUMBERED.match(step.label) else f"step {step.ordinal + 1}, {step.label}"
 
 
@@ -126,28 +123,27 @@ def _names(steps: Sequence[Step]) -> str:
     return "; ".join(labels) + (f"; and {others} more" if others else "")
 
 
-# Departures of a run as they are shown: those that only make it shorter are one, and come last.
-#
-# A parameter of which `--quick` takes less makes the run shorter, and that is what its preset is for. Whoever
-# sets it below its default has the same run. That follows from the parameters and is not stored.
+# Departures that only shorten the run are shown as one, at the end. A parameter shortens the run if `--quick`
+# lowers it and its value is below the default, whoever set it. The parameters show this, so it is not stored.
 
 _PARAMETER = "parameter-"
-"""What the code of a departure begins with that is a parameter's value; its name follows."""
+"""Prefix of a departure's code for a parameter's value; the parameter's name follows."""
 _OF_TIME = ("seconds", "sec")
 _LIMITS = {"most": "longest", "least": "shortest"}
 _LENGTHS = frozenset({"s", "B", "spans", "times"})
-"""Units of what goes on for longer or writes more; others are steps and limits of a search."""
+"""Units of parameters that set how long or how much to write; other units are of steps and limits of a
+search."""
 
 
 def departure_text(departure: Departure) -> str:
-    """Return a departure and its reason in one text, without a capital or a full stop."""
+    """Return a departure and its reason as a clause."""
     return f"{departure.what}: {departure.why}" if departure.why else departure.what
 
 
 def gathered_departures(manifest: Manifest) -> tuple[Departure, ...]:
-    """Return the departures to show; the manifest keeps each one.
+    """Return the departures to show, with all that shorten the run as one; the manifest keeps each.
 
-    All shortening by `--quick` is one user's choice, so it is one departure.
+    `--quick` is one choice of the user, so its effects are one departure.
     """
     quick = {each.name: each.quick for each in manifest.method.parameters} if manifest.quick else {}
     kept: list[Departure] = []
@@ -172,13 +168,13 @@ def is_shortened(manifest: Manifest) -> bool:
 
 
 def _shortened(manifest: Manifest) -> Iterator[str]:
-    """Yield each length that is shorter than the default, which no departure tells of."""
+    """Yield in words each length below its default that is not stored as a departure."""
     for each, value in _undeclared(manifest):
         yield f"{label_of(each.name)} {_amount(each, value)} instead of {_amount(each, each.default)}"
 
 
 def _undeclared(manifest: Manifest) -> Iterator[tuple[ParameterInfo, float]]:
-    """Yield the lengths below their default that no departure tells of, with their values."""
+    """Yield each length below its default that is not stored as a departure, with its value."""
     departed = {each.code.removeprefix(_PARAMETER) for each in manifest.departures}
     for each in () if manifest.children else manifest.method.parameters:
         value = manifest.params.get(each.name)
@@ -192,12 +188,12 @@ def _undeclared(manifest: Manifest) -> Iterator[tuple[ParameterInfo, float]]:
 
 def _expected(each: ParameterInfo, manifest: Manifest) -> float:
     found = each.quick if manifest.quick else each.default
-    assert isinstance(found, int | float)  # as `_undeclared` has it
+    assert isinstance(found, int | float)  # `_undeclared` has checked this
     return found
 
 
 def label_of(name: str) -> str:
-    """Return a parameter's name in a sentence, without the unit.
+    """Return a parameter's name as words, without the unit.
 
     >>> label_of("ramp_seconds"), label_of("test_duration_sec"), label_of("overwrites")
     ('ramp time', 'test duration', 'overwrites')
@@ -218,7 +214,7 @@ def _amount(each: ParameterInfo, value: JsonValue) -> str:
 
 
 FIRST_BYTES = "first-bytes"
-"""Code of the departure; the catalogue has the bytes instead."""
+"""Code of the departure for a run on the drive's first bytes; the catalogue has the column `span` instead."""
 
 
 def span_of(manifest: Manifest) -> int | None:
@@ -228,12 +224,12 @@ def span_of(manifest: Manifest) -> int | None:
 
 
 def span_within(asked: int | None, capacity_bytes: int) -> int | None:
-    """Return a number of first bytes of a drive; None if that is all, or not requested."""
+    """Return the requested number of first bytes; None: not requested, or the whole drive."""
     return None if asked is None or asked >= capacity_bytes else asked
 
 
 def first_bytes(span_bytes: int | None) -> tuple[Departure, ...]:
-    """Return that only the drive's first bytes were used; empty for the whole drive."""
+    """Return the departure for a run on a drive's first bytes; empty for the whole drive."""
     if span_bytes is None:
         return ()
     return (

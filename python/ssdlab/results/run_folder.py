@@ -1,7 +1,7 @@
 """Reads a run folder: manifest, steps, rows, histograms, notes.
 
-Reading needs no lock and changes nothing, so that a report or `watch` may read a running run. Every file is
-first checked against its seal.
+Reading needs no lock and changes nothing, so that a report or `watch` can read a run while it is running.
+Every file is first checked against its seal.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ CONDITIONS_SCHEMA = "ssdlab.conditions/2"
 CONSENT = "consent.json"
 TAGS = "tags.jsonl"
 _STEP_LOG = re.compile(r"\d{4,}-\d+\.log")
-"""A name of `step_log.log_name`: beside them may lie what a killed run was still working out."""
+"""Names that `step_log.log_name` gives; the folder may also have unfinished files of a killed run."""
 APART = frozenset({MANIFEST, JOURNAL, NOTES, TAGS, LIVE, CONDITIONS, CONSENT})
-"""Files sealed separately, or removed when the run is finished; the manifest's seals do not cover them."""
+"""Files that the manifest's seals do not cover: they are sealed separately, or removed when the run is
+finished."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -54,18 +55,18 @@ def read_manifest(folder: Path) -> Manifest:
     Raises
     ------
     Refused
-        There is none, it is damaged, or a newer ssdlab wrote it.
+        The file is missing or damaged, or a newer ssdlab wrote it.
     """
     return read_sealed_manifest(folder)[0]
 
 
 def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
-    """Read `manifest.json` and its seal; None in one from before seals.
+    """Read `manifest.json` and its seal; the seal is None in a manifest from before seals.
 
     Raises
     ------
     Refused
-        As of `read_manifest`.
+        As for `read_manifest`.
     """
     path = folder / MANIFEST
     try:
@@ -82,7 +83,7 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
 
 
 def parse_manifest(data: bytes, path: Path) -> tuple[Manifest, str | None]:
-    """Read the bytes of `manifest.json`, as `read_sealed_manifest` does; `path` is for the error."""
+    """Parse the bytes of `manifest.json`, as `read_sealed_manifest` does; errors name `path`."""
     try:
         stored, found = seal.read_document(data, RUN_SCHEMA)
     except ValueError as error:
@@ -99,15 +100,10 @@ def parse_manifest(data: bytes, path: Path) -> tuple[Manifest, str | None]:
 class RunFolder:
     """Read access to one run.
 
-    Parameters
-    ----------
-    path
-        The folder.
-
     Raises
     ------
     Refused
-        When it is no run folder, is damaged, or was written by a newer ssdlab.
+        The path is no run folder, is damaged, or was written by a newer ssdlab.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,17 +113,17 @@ class RunFolder:
         self._journal: JournalText | None = None
 
     def journal(self) -> list[AnyRecord]:
-        """Every complete record of the journal, in order.
+        """Return all complete records of the journal, in order.
 
         Raises
         ------
         Refused
-            It is damaged, or incomplete in a finished run.
+            The journal is damaged, or incomplete in a finished run.
         """
         return self.read_journal().records
 
     def read_journal(self) -> JournalText:
-        """Read the journal, once for a finished run; raises as `journal`."""
+        """Return the parsed journal; a finished run's is read only once. Errors are those of `journal`."""
         if self._journal is None or self.manifest.status != "finished":
             path = self.path / JOURNAL
             self._journal = parse_journal(self._content(JOURNAL), path, self.manifest.run_id)
@@ -154,14 +150,14 @@ class RunFolder:
         )
 
     def read_table(self, name: str, columns: Mapping[str, str], where: str, order: str) -> tables.Columns:
-        """Read lines of a sealed and checked table; `where` and `order` are SQL.
+        """Read lines of a table after checking its seal; `where` and `order` are SQL.
 
         Raises
         ------
         Refused
-            The run has no such sealed table, or it is damaged.
+            The run has no such table, or it is damaged.
         """
-        from ssdlab.results import tables  # numpy, which most readers of a run do without
+        from ssdlab.results import tables  # imports numpy, which most readers do not need
 
         info = next((each for each in self.manifest.tables if each.name == name), None)
         if info is None:
@@ -171,12 +167,12 @@ class RunFolder:
             return tables.read(held, name, columns, where, order)
 
     def power_by_second(self) -> tables.Columns:
-        """Return power by the second, as `tables.power_by_second`, after checking its seal.
+        """Return the mean power of each second, see `tables.power_by_second`; `verify` checks the seal.
 
         Raises
         ------
         Refused
-            There is none, or it is damaged.
+            The table is damaged.
         """
         from ssdlab.results import tables
 
@@ -185,7 +181,7 @@ class RunFolder:
 
     @contextmanager
     def _undamaged(self, name: str) -> Iterator[None]:
-        """Report a table that cannot be read although it matches its seal."""
+        """Turn the error of a table that cannot be read into `Refused`."""
         from ssdlab.results import tables
 
         try:
@@ -199,12 +195,12 @@ class RunFolder:
             ) from error
 
     def verify(self) -> SealState:
-        """Check all files of the run against its seals.
+        """Check all files of the run against their seals.
 
         Raises
         ------
         Refused
-            With what is damaged.
+            A file is damaged; the error names it.
         """
         self.journal()
         self.notes()
@@ -213,12 +209,12 @@ class RunFolder:
         sealed = self.manifest.sealed
         self._check_conditions()
         for name, digest in ({} if sealed is None else sealed.files).items():
-            if name not in APART:  # earlier manifests tell of some of these all the same
+            if name not in APART:  # earlier manifests list some of these as well
                 self._check_file(name, digest)
         redone = {child.run_id for child in self.manifest.redoing if child.suite}
         for run_id, digest in ({} if sealed is None else sealed.runs).items():
             if run_id in redone:
-                continue  # that suite is being done again in part, and is sealed by itself
+                continue  # this suite is being repeated in part, and has its own seal
             folder = self.path.parent / run_id
             if read_sealed_manifest(folder)[1] != digest:
                 raise Refused(
@@ -230,12 +226,11 @@ class RunFolder:
 
     @property
     def seal_state(self) -> SealState:
-        """How far the run is sealed, including its tables."""
+        """State of the run's seals; a run without its tables is unfinished."""
         return "unfinished" if self.lacks_tables else self.manifest.seal_state
 
     @property
     def lacks_tables(self) -> bool:
-        """Whether it has a result but no tables yet; see `unwritten_tables`."""
         return lacks_tables(self.path, self.manifest)
 
     def _check_conditions(self) -> None:
@@ -267,7 +262,7 @@ class RunFolder:
         return finished_steps(self.journal())
 
     def voided(self) -> list[VoidedAttempt]:
-        """Return the attempts that do not count, in the order they were voided."""
+        """Return the attempts that do not count, in the order in which they were voided."""
         begun: dict[tuple[int, int], tuple[str, int]] = {}
         found = []
         for place, record in enumerate(self.journal()):
@@ -280,17 +275,16 @@ class RunFolder:
         return found
 
     def notes(self) -> list[Note]:
-        """Return the dated notes kept next to the run, oldest first.
+        """Return the dated notes of the run, oldest first.
 
         Raises
         ------
         Refused
-            They are damaged.
+            The notes are damaged.
         """
         return parse_notes(self._content(NOTES), self.path / NOTES).notes
 
     def _content(self, name: str) -> bytes:
-        """Return what is in a file; nothing if there is none."""
         with HeldFolder(self.path) as held:
             try:
                 return held.read_bytes(name)
@@ -298,13 +292,13 @@ class RunFolder:
                 return b""
 
     def rows(self, ordinal: int, attempt: int | None = None) -> tables.Columns:
-        """Return the interval rows of a step (`tables.SERIES_COLUMNS`), for the attempt that counts."""
+        """Return the interval rows of a step (`tables.SERIES_COLUMNS`), by default of attempts that count."""
         from ssdlab.results.tables import SERIES, SERIES_COLUMNS
 
         return self._lines(SERIES, SERIES_COLUMNS, ordinal, attempt, "true", "row, stream, direction")
 
     def histograms(self, ordinal: int, attempt: int | None = None, *, by_row: bool = False) -> tables.Columns:
-        """Return histogram buckets of a step (`tables.HIST_COLUMNS`): in total or by row."""
+        """Return the histogram buckets of a step (`tables.HIST_COLUMNS`), in total or by interval row."""
         from ssdlab.results.tables import HIST, HIST_COLUMNS, TOTAL_ROW
 
         chosen = "row >= 0" if by_row else f"row = {TOTAL_ROW}"
@@ -312,7 +306,7 @@ class RunFolder:
         return self._lines(HIST, HIST_COLUMNS, ordinal, attempt, chosen, order)
 
     def telemetry(self, ordinal: int, attempt: int | None = None) -> tables.Columns:
-        """Return the samples of a step (`tables.TELEMETRY_COLUMNS`), for the attempt that counts."""
+        """Return the drive's samples of a step (`tables.TELEMETRY_COLUMNS`)."""
         from ssdlab.results.tables import TELEMETRY, TELEMETRY_COLUMNS
 
         return self._lines(TELEMETRY, TELEMETRY_COLUMNS, ordinal, attempt, "true", "at_ns")
@@ -342,7 +336,7 @@ class RunFolder:
 
 
 def step_logs(folder: Path | HeldFolder) -> list[str]:
-    """Return the names of the step logs of a run, sorted; none once it is compacted."""
+    """Return the names of a run's step logs, sorted; none once the run is compacted."""
     try:
         with hold(folder).folder(STEPS) as steps:
             return [name for name in steps.names() if _STEP_LOG.fullmatch(name)]

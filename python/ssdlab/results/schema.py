@@ -1,9 +1,9 @@
 """The models of a run folder's files; the journal is in `records`.
 
-One definition for writer and reader: `manifest.json` (`Manifest`, with a drive's variant and a suite's runs),
-relations of runs, the base of results, results of measurements and jobs, and dated notes (`Note`). Units are
-in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0 to 1. A folder with a
-higher schema number is from a newer ssdlab and refused, so after a release every new field needs a new
+Writer and reader share these models: `manifest.json` (`Manifest`, with a drive's variant and a suite's runs),
+relations of runs, the base of results, results of measurements and jobs, and dated notes (`Note`). Names end
+in their unit: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0 to 1. A folder with a
+higher schema number is from a newer ssdlab and is refused, so after a release every new field needs a new
 number.
 """
 
@@ -51,7 +51,7 @@ class Member(Stored):
 
 
 NOT_ASKED_FOR = "only others were asked for (--only)"
-"""Why a part not requested is left out."""
+"""Why a part is left out that was not requested."""
 
 
 class Child(Stored):
@@ -78,7 +78,7 @@ class Child(Stored):
 
     @property
     def label(self) -> str:
-        """Its name within the suite, without the number of its repetition."""
+        """Name of the part, without the number of its repetition."""
         return self.part.partition(" #")[0]
 
 
@@ -86,10 +86,11 @@ RUN_SCHEMA = "ssdlab.run/2"
 """2: the manifest carries seals."""
 
 SealState = Literal["sealed", "unfinished", "not sealed"]
-"""State of a run's seals: finished and sealed; journal and manifest sealed so far; from before seals."""
+"""State of a run's seals. `unfinished`: journal and manifest are sealed so far. `not sealed`: the run is from
+before seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
 ActualStatus = Status | Literal["not begun", "tables not written"]
-"""Not begun: a recorded suite that waits for its turn in a comparison. Tables not written: see
+"""`not begun`: a recorded suite that waits for its turn in a comparison. `tables not written`: see
 `unwritten_tables`."""
 
 
@@ -106,7 +107,7 @@ _OF_ONE = {
     "times": "time",
     "user capacities": "user capacity",
 }
-"""Units that are things counted, by what one of them is called."""
+"""The singular of units that count things."""
 
 
 class ParameterInfo(Stored):
@@ -125,12 +126,12 @@ class ParameterInfo(Stored):
     )
 
     def unit_of(self, value: object) -> str:
-        """Return the unit to print after a value: ``span`` behind 1, ``spans`` behind 2."""
+        """Return the unit to print after a value: ``span`` after 1, ``spans`` after 2."""
         return _OF_ONE.get(self.unit, self.unit) if value == 1 else self.unit
 
 
 class MethodInfo(Stored):
-    """The method of a run, described so fully that the folder explains itself."""
+    """The method of a run, in full, so that the folder explains itself."""
 
     name: str
     version: int
@@ -153,7 +154,7 @@ class Usable(Stored):
 
 
 class VariantInfo(Stored):
-    """The variant that makes a run's drive another entry."""
+    """The variant of the run's drive, which makes it another entry."""
 
     asked: dict[str, JsonValue] = Field(description="as on the command line")
     words: tuple[str, ...] = Field(description="words of the entry after the drive's name")
@@ -178,17 +179,17 @@ class DriveInfo(Stored):
 
     @property
     def words(self) -> str:
-        """Its kind in words: devices made by the kernel are not real drives."""
+        """Kind of drive in words; a device that the kernel provides, such as loop, is named as one."""
         return words_of(self.capabilities, self.identity)
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of its kind of drive; a partition is known by its identity."""
+        """Capabilities of this kind of drive; the kind that the drive reports comes first."""
         return capabilities_of(self.identity.get("kind"), self.kind)
 
 
 class Warned(Stored):
-    """A warning of the catalogue, as raised."""
+    """A warning that was raised, with its code in the catalogue of warnings."""
 
     code: str
     what: str
@@ -205,7 +206,7 @@ class Departure(Stored):
 
 
 class Failure(Stored):
-    """Why a run failed or stopped: the typed error, with its facts."""
+    """Why a run failed or stopped: the error's kind and words, with its facts."""
 
     kind: str
     what: str
@@ -227,7 +228,7 @@ class Session(Stored):
 
 
 class TableInfo(Stored):
-    """One compacted table."""
+    """One table of a finished run."""
 
     name: str
     rows: int
@@ -235,7 +236,7 @@ class TableInfo(Stored):
 
 
 class Sealed(Stored):
-    """Seals of a finished run's files besides manifest and tables."""
+    """Seals of a finished run's files, other than the manifest and the tables."""
 
     journal_lines: int
     journal_seal: str = Field(description="seal of the journal's last line")
@@ -254,7 +255,6 @@ class Replaced(Stored):
 
     @property
     def words(self) -> str:
-        """The replacement in words, with both runs."""
         return f"{self.old.part} was repeated: run {self.run_id} replaces run {self.old.run_id}"
 
 
@@ -323,24 +323,23 @@ class Manifest(Stored):
 
     @property
     def several_drives(self) -> bool:
-        """Whether it compares drives, so that each child is a suite."""
+        """Whether the run compares drives, so that each child is a suite."""
         return any(child.suite for child in self.children)
 
     @property
     def drive_names(self) -> str:
-        """Name of its drive for readers, or of each compared drive."""
+        """Name of the drive for readers, or the names of all compared drives."""
         names = [child.title for child in self.children if child.suite]
         return "; ".join(names) or self.drive.name
 
     @property
     def kept_beside(self) -> tuple[str, ...]:
-        """Ids of a suite's further runs: replaced ones, and replacements under way."""
+        """Ids of runs that a suite keeps besides its children: replaced ones, and replacements under way."""
         replaced = (each.old.run_id for each in self.replaced if not each.old.standing)
         return (*replaced, *(child.run_id for child in self.redoing))
 
     @property
     def seal_state(self) -> SealState:
-        """How far the run is sealed."""
         if self.sealed is not None:
             return "sealed"
         unfinished = self.schema_version == RUN_SCHEMA and self.status != "finished"
@@ -348,13 +347,13 @@ class Manifest(Stored):
 
 
 def _check_once(names: list[str]) -> None:
-    """Refuse a figure that is there twice: it would count as two measurements."""
+    """Refuse two figures with the same name, as they would count as two measurements."""
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"two figures are called {twice}")
 
 
 class Note(Stored):
-    """A line of `notes.jsonl`, next to a finished run, which it does not change."""
+    """A dated note on a finished run, a line of `notes.jsonl`; it does not change the run."""
 
     at: str
     text: str
@@ -368,17 +367,15 @@ class Note(Stored):
 
     @property
     def when(self) -> str:
-        """Its day or time."""
+        """The day that the note is about, or else the time at which it was written."""
         return self.day or self.at
 
     @property
     def date(self) -> str:
-        """Its day."""
         return self.when[:10]
 
     @property
     def words(self) -> str:
-        """Its text, with the linked run."""
         return self.text if self.run is None else f"{self.text.removesuffix('.')}; see run {self.run}"
 
 
@@ -400,7 +397,7 @@ class ResultBase(Stored):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the method's verdict, if any, is a pass; a fail gives exit status 1."""
+        """Whether the method's verdict is a pass; None: no verdict. A fail gives exit status 1."""
         return None
 
 
@@ -412,7 +409,6 @@ class MeasureResult(ResultBase):
 
     @property
     def summary(self) -> Summary:
-        """The measurement, as a model."""
         return Summary.model_validate(self.measurement)
 
 

@@ -1,11 +1,12 @@
-"""Seals: checksums that travel with a run folder, so that damage is detected and never shown as data.
+"""Seals: checksums in the files of a run folder, so that damage is detected and never shown as data.
 
-A *document* (`manifest.json` and others that are replaced whole) ends with a seal over all bytes before it.
-In a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal
-over the line and the seal before it, so that the next line reveals any change, loss, duplicate or move. Seals
-cover the bytes of a file, not their meaning: a changed blank is damage too. They detect damage and careless
-edits, but are no signature, as an editor can reseal a file. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the
-chance that damage goes unseen.
+A *document* (`manifest.json` and other files that are replaced whole) ends with a seal over all bytes before
+it. A *chain* (`journal.jsonl`, `notes.jsonl`) consists of lines that are only appended. Each line ends with a
+seal over the line and the seal before it, so that the next line reveals any change, loss, duplicate or move.
+
+Seals cover the bytes of a file, not their meaning: a changed blank is damage too. They detect damage and
+careless edits, but are no signature, as an editor can reseal a file. The checksum is BLAKE2b (RFC 7693) of 16
+bytes, so damage goes unseen with a chance of 2^-128.
 """
 
 from __future__ import annotations
@@ -28,32 +29,33 @@ _LINE_END_BYTES = len(b',"seal":""}') + 2 * _DIGEST_BYTES
 _DOCUMENT_END = re.compile(rb',\n "seal": "([0-9a-f]{32})"\n\}\n')
 _DOCUMENT_END_BYTES = len(b',\n "seal": ""\n}\n') + 2 * _DIGEST_BYTES
 _MAY_OVERFLOW = re.compile(rb"\d[eE]\+?0*[1-9]\d\d|\d{300}")
-"""What a number that no float can hold looks like; most texts have none, and are read faster so."""
+"""Matches numbers that may be too large for a float. Most texts have none, and are then parsed faster."""
 
 _MAY_BE_NO_TEXT = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
-"""Half of a pair of UTF-16, which JSON can hold and UTF-8 cannot."""
+"""Matches half of a UTF-16 surrogate pair, which JSON can hold and UTF-8 cannot."""
 
 
 class Broken(ValueError):
-    """Bytes differ from the sealed ones; the text says how that shows."""
+    """Bytes do not match their seal; the text says how."""
 
 
 class Chain:
-    """Lines sealed in sequence, being written or read.
+    """A sequence of sealed lines, for writing or reading.
 
     Parameters
     ----------
     of
-        Bound into the first seal, such as the run's id, so that another run's chain does not fit.
+        Text that the first seal covers, such as the run's id, so that the chain of another run does not
+        match.
 
     Attributes
     ----------
     seal
         The last seal, computed even for a line without one.
     lines
-        How many there are.
+        Number of lines so far.
     sealed
-        Whether the last line has its seal; after the first seal, every line must.
+        Whether the last line has its seal; after the first seal, every line must have one.
     """
 
     def __init__(self, of: str = "") -> None:
@@ -62,13 +64,12 @@ class Chain:
         self.sealed = False
 
     def copy(self) -> Chain:
-        """Return an independent copy of the chain."""
         same = Chain(self.seal)
         same.lines, same.sealed = self.lines, self.sealed
         return same
 
     def write(self, text: str) -> bytes:
-        """Return a JSON object as the chain's next line, with its seal and its newline."""
+        """Return a JSON object as the chain's next line, with its seal and a newline."""
         body = text.encode().removesuffix(b"}")
         self._go_on(body)
         self.sealed = True
@@ -80,7 +81,7 @@ class Chain:
         Raises
         ------
         Broken
-            Its seal does not match, or is missing although earlier lines have one.
+            The seal does not match, or is missing although earlier lines have one.
         """
         body, end = line[:-_LINE_END_BYTES], _LINE_END.fullmatch(line[-_LINE_END_BYTES:])
         if end is None:
@@ -106,7 +107,7 @@ def seal_document(text: str) -> str:
 
 
 def open_document(data: bytes) -> tuple[bytes, str | None]:
-    """Return the JSON of a document without its seal, and the seal; None if it has none.
+    """Return the JSON of a document without its seal, and the seal; None: it has none.
 
     Raises
     ------
@@ -123,17 +124,17 @@ def open_document(data: bytes) -> tuple[bytes, str | None]:
 
 
 def canonical(content: Mapping[str, Any]) -> bytes:
-    """Return fields as canonical bytes, for a seal with a key."""
+    """Return fields as canonical JSON, over which a seal with a key is computed."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
 def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[dict[str, Any], str | None]:
-    """Return the fields of a document and its seal; None in one from before seals.
+    """Return the fields of a document and its seal; the seal is None in one from before seals.
 
     Parameters
     ----------
     data
-        The file.
+        Content of the file.
     schema
         The current schema, such as `ssdlab.run/2`.
     sealed_since
@@ -144,7 +145,7 @@ def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[d
     Broken
         The seal does not match, is missing or unexpected; or a number is invalid.
     ValueError
-        It is not JSON.
+        The content is not JSON.
     """
     text, seal = open_document(data)
     try:
@@ -165,14 +166,14 @@ def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[d
 
 
 def finite_json(text: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the content of JSON, without ``NaN`` and numbers beyond a float, which ssdlab never writes.
+    """Parse JSON; ``NaN`` and numbers beyond a float, which ssdlab never writes, are refused.
 
     Raises
     ------
     Broken
-        A number is invalid; with the name of its field.
+        A number is invalid, and the error names its field; or a text is not valid Unicode.
     ValueError, RecursionError
-        It is not JSON, or nested too deeply.
+        The text is not JSON, or nested too deeply.
     """
     may_overflow = _MAY_OVERFLOW.search(text) is not None
     if _MAY_BE_NO_TEXT.search(text):
@@ -197,7 +198,7 @@ def _finite(text: str) -> float:
 
 
 def _not_finite(stored: object, place: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    """Yield the numbers that are none, with the names of their fields."""
+    """Yield each number that is not finite, with the path of its field."""
     if isinstance(stored, float) and not math.isfinite(stored):
         yield ".".join(place), stored
     elif isinstance(stored, dict | list):
@@ -211,16 +212,15 @@ def file_digest(folder: HeldFolder, name: str) -> str:
     Raises
     ------
     OSError
-        It cannot be read.
+        The file cannot be read.
     Refused
-        It is not a file.
+        It is not a regular file.
     """
     with folder.readable(name) as path:
         return digest_of(path)
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, by its path; raises as `file_digest`."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,8 +1,8 @@
-"""Changes to the runs of a library: all or nothing, even if the command is killed.
+"""Changes the runs of a library: all or nothing, even if the command is killed.
 
 Before folders are moved, or tags change, a note is written to the library (`.catalogue/changes`) and locked.
-An unlocked note is left from a kill, and the next command that uses the library completes it: it moves the
-folders, removes half-unpacked data, and updates the catalogue from the folders.
+A note without a lock was left by a killed command. The next command that uses the library completes that
+change: it moves the folders, removes half-unpacked data, and updates the catalogue from the folders.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Noted:
-    """The goal of a change.
+    """What a change is going to do.
 
     Attributes
     ----------
     moves
-        Folders to move, each from and to: a name in the library, or in one of its folders.
+        Folders to move, as pairs of source and target: a name in the library, or in one of its folders.
     runs
-        Names of runs to update in the catalogue, or to remove.
+        Names of runs to update in the catalogue, or to remove from it.
     scratch
-        Folder of the library to remove.
+        Folder of the library to remove; empty: none.
     """
 
     moves: tuple[tuple[str, str], ...] = ()
@@ -49,7 +49,7 @@ class Noted:
 
 
 class Settling:
-    """A change under way."""
+    """A change that is under way."""
 
     def __init__(self, library: HeldFolder, descriptor: int, noted: Noted) -> None:
         self._library, self._descriptor, self._chain = library, descriptor, Chain()
@@ -57,7 +57,7 @@ class Settling:
         self._write(noted)
 
     def move(self, moves: Sequence[tuple[str, str]]) -> None:
-        """Register folders to move at the end; their runs then enter or leave the catalogue."""
+        """Register folders to move at the end of the change; their runs enter or leave the catalogue."""
         runs = [name for move in moves for name in move if "/" not in name]
         self._write(Noted(tuple(moves), tuple(dict.fromkeys(runs)), self.noted.scratch))
 
@@ -69,12 +69,10 @@ class Settling:
 
 @contextmanager
 def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = "") -> Iterator[Settling]:
-    """Make a change of a library, which is done at the end of the block, or completed after a kill.
+    """Change a library: at the end of the block, or by a later command after a kill.
 
     Parameters
     ----------
-    library
-        Where.
     runs
         Names of runs that change in the block, to update in the catalogue.
     scratch
@@ -83,7 +81,7 @@ def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = ""
     Raises
     ------
     Refused
-        The place of a folder is taken; none was moved.
+        There is something at a folder's target; no folder was moved.
     HostError
         The library cannot be written; the catalogue reflects the moves so far.
     """
@@ -127,7 +125,7 @@ def _take_up(library: HeldFolder, changes: HeldFolder, name: str) -> None:
         return
     descriptor = changes.lock_file(name)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever lives is at it
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a living command still has the lock
         if (noted := _read(changes.read_bytes(name))) is not None:
             _carry_out(library, noted)
         changes.remove(name)
@@ -136,7 +134,7 @@ def _take_up(library: HeldFolder, changes: HeldFolder, name: str) -> None:
 
 
 def _new_note(changes: HeldFolder) -> tuple[str, int]:
-    """Make a note of our own and lock it, before somebody takes it for one that was left."""
+    """Create a note and lock it; repeat if another command took it for one that was left."""
     while True:
         name = secrets.token_hex(6)
         descriptor = changes.lock_file(name)
@@ -148,7 +146,7 @@ def _new_note(changes: HeldFolder) -> tuple[str, int]:
 
 
 def _read(data: bytes) -> Noted | None:
-    """Return what the last whole line says; None if there is none: nothing was begun."""
+    """Return the content of a note's last complete line; None: there is none, so nothing was begun."""
     chain, noted = Chain(), None
     for line in data.split(b"\n")[:-1]:
         try:
@@ -179,7 +177,7 @@ def _can_move(library: HeldFolder, source: str, to: str) -> bool:
     Raises
     ------
     Refused
-        It has not, and something else is there.
+        It has not, and there is something at its target.
     """
     with _place(library, source) as (here, name), _place(library, to) as (there, new):
         if here.exists(name) and there.exists(new):
@@ -206,7 +204,7 @@ def _move(library: HeldFolder, source: str, to: str) -> None:
 
 @contextmanager
 def _place(library: HeldFolder, name: str) -> Iterator[tuple[HeldFolder, str]]:
-    """Give the folder that something lies in, and its name there."""
+    """Yield the folder that contains a name, and the name within it."""
     folder, _, within = name.rpartition("/")
     if not folder:
         yield library, within
@@ -216,7 +214,7 @@ def _place(library: HeldFolder, name: str) -> Iterator[tuple[HeldFolder, str]]:
 
 
 def _settle(library: Path, name: str) -> None:
-    """Let the catalogue have of a run what its folder now holds."""
+    """Update the catalogue's row for a run from the run's folder."""
     folder = library / name
     if not (folder / MANIFEST).is_file():
         catalogue.remove(library, name)

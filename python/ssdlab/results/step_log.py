@@ -1,6 +1,6 @@
 """The files of a step until its run is compacted: append log, telemetry samples, power samples.
 
-Energy and highest mean power of a run follow from the last (`energy_of`).
+`energy_of` computes the energy and the highest mean power of a run from the power samples.
 """
 
 from __future__ import annotations
@@ -38,25 +38,23 @@ if TYPE_CHECKING:
 
 
 def log_name(ordinal: int, attempt: int) -> str:
-    """Return the file name of an attempt's log."""
     return f"{ordinal:04d}-{attempt}.log"
 
 
 @dataclass(frozen=True)
 class LogProgress:
-    """The progress of a step, by its durable rows."""
+    """The progress of a step, by the durable rows of its log."""
 
     bytes: int
     ios: int
     ns: int
     written: int = 0
-    """Written bytes of these."""
+    """Part of `bytes` that was written."""
     failed: int = 0
-    """I/Os that failed."""
 
 
 def read_progress(path: Path) -> LogProgress | None:
-    """Read the progress of a log; None without a log or a row."""
+    """Read the progress of a step from its log; None: no log, or no row in it."""
     import ssdlab._core as _core
 
     if not path.exists():
@@ -84,7 +82,7 @@ def rows_written(measured: Any) -> int:  # noqa: ANN401 - a Measurement, or a te
 
 
 def log_written(path: Path) -> int:
-    """Return the same for a log; 0 if killed before the first row."""
+    """Return the bytes written by all rows of a log, including the ramp; 0: it cannot be read."""
     import ssdlab._core as _core
 
     try:
@@ -94,7 +92,7 @@ def log_written(path: Path) -> int:
 
 
 def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, or a test's
-    """Return the variation of IOPS over the full interval rows of a step, without ramp; None without rows."""
+    """Return the variation of IOPS over a step's full interval rows, without ramp; None: no rows."""
     cells = [measured.rows(stream, direction) for stream in measured.streams for direction in DIRECTIONS]
     if not cells or not len(cells[0]["ios"]):
         return None
@@ -112,23 +110,22 @@ def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, 
     )
 
 
-# The samples of one attempt at a step, until the run is compacted: `steps/NNNN-A.samples`.
+# The telemetry samples of one attempt, until the run is compacted: `steps/NNNN-A.samples`.
 #
-# One line for each: a checksum, and the figures as JSON. A drive that is sampled as it works adds a line each
-# second, so that a kill loses one; a reader stops at the first line that is not whole. The file of an attempt
-# that ended its step has a last line, a checksum over all before it.
+# Each sample is a line with a checksum and the figures as JSON. While the step runs, a line is appended each
+# second, so that a kill loses only one. A reader stops at the first incomplete line. When the attempt has
+# ended its step, the last line of its file is a checksum over all lines before it.
 
 _ENDING = ".samples"
 _END = b"end"
 
 
 def samples_name(ordinal: int, attempt: int) -> str:
-    """Return the file name of an attempt's samples."""
     return f"{ordinal:04d}-{attempt}{_ENDING}"
 
 
 def sample_files(steps: HeldFolder) -> list[tuple[int, int, str]]:
-    """Return ordinal, attempt and name of each such file, in order."""
+    """Return ordinal, attempt and name of each file of telemetry samples, in order."""
     found = []
     for name in steps.names():
         ordinal, _, attempt = name.removesuffix(_ENDING).partition("-")
@@ -138,17 +135,17 @@ def sample_files(steps: HeldFolder) -> list[tuple[int, int, str]]:
 
 
 def write_samples(steps: HeldFolder, name: str, samples: Iterable[Sample]) -> None:
-    """Write the samples of a finished attempt to its file, durably, replacing interim ones."""
+    """Write the samples of a finished attempt durably, in place of those appended so far."""
     lines = b"".join(map(_line, samples))
     steps.replace(name, lines + b"%08x %s\n" % (zlib.crc32(lines), _END))
 
 
 @contextmanager
 def kept_as_taken(steps: HeldFolder, name: str) -> Iterator[Callable[[Sample], None]]:
-    """Yield a function that appends a sample to a file, created with the first.
+    """Yield a function that appends a sample to a file; its first call creates the file.
 
-    A late thread may call it: nothing is added after the block, when the descriptor may belong to another
-    file.
+    A late thread may still call it after the block. It then writes nothing, as the descriptor may belong to
+    another file.
     """
     descriptor, over, lock = -1, False, Lock()
 
@@ -176,7 +173,8 @@ def read_samples(steps: HeldFolder, name: str, *, ended: bool = False) -> list[S
     Raises
     ------
     Refused
-        The attempt `ended` its step, but the file is incomplete. Files from before last lines are accepted.
+        The attempt `ended` its step, but the file is incomplete. Files from before the final checksum are
+        accepted.
     """
     try:
         content = steps.read_bytes(name)
@@ -210,16 +208,17 @@ def _line(sample: Sample) -> bytes:
 
 
 POWER_SUFFIX = ".power"
-# The power samples of a step: a file beside its log until the run is compacted.
+# The power samples of a step, in a file beside its log until the run is compacted.
 #
-# A sealed line of JSON (rails, samples, SHA-256 of what follows), then the columns: start and end in ns since
-# the start of the step's measurement, or of the step where it measures nothing, and W for each rail.
+# First comes a sealed line of JSON: rails, number of samples, SHA-256 of the remaining bytes. Then come the
+# columns: start and end in ns, and W for each rail. Times count from the start of the step's measurement, or
+# of the step if it measures nothing.
 
 _HEAD = ("rails", "samples", "sha256")
 
 
 class StepPower(NamedTuple):
-    """Samples of a step: shapes (n,), (n,) and (n, rails)."""
+    """Power samples of a step; start and end have shape (n,), `watts` has shape (n, rails)."""
 
     rails: tuple[str, ...]
     start_ns: Array
@@ -228,17 +227,16 @@ class StepPower(NamedTuple):
 
 
 def power_name(ordinal: int, attempt: int) -> str:
-    """Return the file name of an attempt's power samples."""
     return f"{ordinal:04d}-{attempt}{POWER_SUFFIX}"
 
 
 def write_power(steps: HeldFolder, name: str, power: StepPower) -> None:
-    """Write the samples durably.
+    """Write the power samples of a step durably.
 
     Raises
     ------
     OSError
-        When the file system is full or fails.
+        The file system is full or fails.
     """
     columns = (power.start_ns.astype("<i8"), power.end_ns.astype("<i8"), power.watts.astype("<f8"))
     body = b"".join(np.ascontiguousarray(each).tobytes() for each in columns)
@@ -248,7 +246,7 @@ def write_power(steps: HeldFolder, name: str, power: StepPower) -> None:
 
 
 def read_power(steps: HeldFolder, name: str) -> StepPower:
-    """Read the samples of a step.
+    """Read the power samples of a step.
 
     Raises
     ------
@@ -259,7 +257,7 @@ def read_power(steps: HeldFolder, name: str) -> StepPower:
     try:
         stated = json.loads(Chain().read(head))
         rails, count = tuple(stated["rails"]), int(stated["samples"])
-        # With more in it than that, it is a line with a seal that is none any more.
+        # With more fields than these, the line has a damaged seal, which was read as a field.
         whole = len(stated) == len(_HEAD) and stated["sha256"] == hashlib.sha256(body).hexdigest()
     except (ValueError, KeyError, TypeError):
         whole = False
@@ -276,7 +274,7 @@ def read_power(steps: HeldFolder, name: str) -> StepPower:
 
 
 def power_columns(steps: HeldFolder) -> list[tables.Columns]:
-    """Return the lines of the power table, one part for each rail of each attempt."""
+    """Return the lines of the power table, in one part for each rail of each attempt."""
     parts = []
     for name in steps.names():
         if not name.endswith(POWER_SUFFIX):
@@ -299,13 +297,13 @@ def power_columns(steps: HeldFolder) -> list[tables.Columns]:
 
 
 _NEARLY = 0.99
-"""A step of that part of `LIMIT_S` is as long: its first and last samples may lie across its ends."""
+"""A step that lasts this share of `LIMIT_S` counts as that long: samples may lie across its ends."""
 
 
 def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]:
-    """Return energy, metered time and the highest mean over `LIMIT_S` of the steps that count.
+    """Return energy, metered time and highest mean power of the steps that count.
 
-    If no step is as long, it is the highest mean of a whole step. Empty without a meter.
+    The highest mean is over `LIMIT_S`. If no step is as long, it is that of a whole step. Empty: no meter.
     """
     there = {name for name in folder.names() if name.endswith(POWER_SUFFIX)}
     energy_j, metered_s = 0.0, 0.0
@@ -331,15 +329,16 @@ def _over_s(step_s: float) -> float:
 
 
 def _as_long_as_a_limit(highest: tuple[float, float]) -> tuple[bool, float]:
-    """Compare means over a time: those over less than `LIMIT_S` say nothing of a limit, and come behind."""
+    """Return a sorting key for averaging time and mean: means over less than `LIMIT_S` come first."""
     over_s, mean_w = highest
     return over_s >= LIMIT_S, mean_w
 
 
 def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:
-    """Return the highest mean over a time, in whole samples, or over all if that is higher.
+    """Return the highest mean power over a time, or over the whole step if that is higher.
 
-    A step with its peaks at both ends has a higher mean than any ten seconds of it.
+    The time covers whole samples. A step with peaks at both ends can have a higher mean than any ten seconds
+    of it.
     """
     watts = power.watts.sum(axis=1)
     lengths_s = (power.end_ns - power.start_ns) / 1e9

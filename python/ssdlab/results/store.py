@@ -37,7 +37,7 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
     Raises
     ------
     Refused
-        Its journal, or a run of a suite, is damaged.
+        The journal, or a run of the suite, is damaged.
     """
     from ssdlab.results.tables import (
         FLUSHES,
@@ -45,7 +45,7 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
         IOS,
         SERIES,
         TELEMETRY,
-    )  # numpy, which most readers of a run do without
+    )  # imports numpy, which most readers do not need
 
     apart = APART | {FLUSHES, HIST, IOS, SERIES, TELEMETRY}  # the manifest's list of tables seals those
     data = folder.read_bytes(JOURNAL) if folder.exists(JOURNAL) else b""
@@ -62,30 +62,30 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
 
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Crockford's base 32: no letters that are mistaken for digits."""
+"""Crockford's base 32, without letters that could be mistaken for digits."""
 _ID_LETTERS = 6
 _STAMP = re.compile(r"\d{8}-\d{4}-")
 _RUN_ID = re.compile(rf"\d{{8}}-\d{{4}}-[a-z0-9][a-z0-9-]{{0,63}}-[{_LETTERS}]{{{_ID_LETTERS}}}")
 _STAMP_CHARACTERS = len("20261121-0912-")
 _NEWEST_NAMED = 3
 LAST = "last"
-"""As RUN: the run that was started last."""
+"""What a user gives for RUN to mean the run that was started last."""
 
 
 def new_run_id(method: str, moment: datetime | None = None) -> str:
-    """Return a new id such as `20261121-0912-qd1-k7f3qa`: time, method, and unique letters."""
+    """Return a new id such as `20261121-0912-qd1-k7f3qa`: time, method, and random letters."""
     stamp = (moment or datetime.now(UTC)).strftime("%Y%m%d-%H%M")
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
     return f"{stamp}-{method}-{letters}"
 
 
 def check_run_id(text: str) -> str:
-    """Return a run id that the user chose, if it has the form of those that `new_run_id` makes.
+    """Return a run id that the user chose, if it has the form of `new_run_id`.
 
     Raises
     ------
     UsageError
-        It does not have that form.
+        The text does not have that form.
     """
     if not _RUN_ID.fullmatch(text):
         raise UsageError(
@@ -101,7 +101,7 @@ def make_run_folder(library: Path, run_id: str) -> Path:
     Raises
     ------
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     with library_errors(library / run_id), _new_folder(library, run_id):
         return library / run_id
@@ -116,7 +116,7 @@ _NOT_TO_BE_MADE = {
     errno.ELOOP: "symbolic links form a loop",
     errno.ENAMETOOLONG: "a name in it is too long",
 }
-"""Why a folder cannot be made at a path, however often it is tried."""
+"""Why a folder cannot be created at a path, for errors that a retry cannot cure."""
 
 
 def hold_library(library: Path) -> HeldFolder:
@@ -145,7 +145,7 @@ def hold_library(library: Path) -> HeldFolder:
 
 @contextmanager
 def _new_folder(library: Path, run_id: str) -> Iterator[HeldFolder]:
-    """Make the folder of a run, and remove it if the block fails."""
+    """Create the folder of a run, and remove it if the block fails."""
     with hold_library(library) as place:
         folder = place.new_folder(run_id)
         try:
@@ -165,17 +165,15 @@ def begin_run(
 
     Parameters
     ----------
-    library, manifest
-        Where, and what.
     before
-        Writes files needed before the manifest.
+        Writes the files that are needed before the manifest.
 
     Raises
     ------
     Refused
-        There is a run of that id.
+        The library already has a run with that id.
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     folder = library / manifest.run_id
     if folder.exists():
@@ -196,23 +194,23 @@ def begin_run(
                 "nothing was started: free some space and start again, or name another folder with --library"
             )
             raise
-    from ssdlab.results.catalogue import begun  # what reads runs does without
+    from ssdlab.results.catalogue import begun  # not needed for reading runs
 
     begun(library, folder.name)
     return folder
 
 
 def write_manifest(folder: Path | HeldFolder, manifest: Manifest) -> Manifest:
-    """Replace the manifest, durably, and return it with its seals.
+    """Replace the manifest durably, and return it with its seals.
 
-    A finished run's seals cover the end of its journal, and then stay.
+    The seals of a finished run cover its journal up to the end, and do not change again.
 
     Raises
     ------
     Refused
         The journal is damaged.
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     path = folder if isinstance(folder, Path) else folder.path
     with library_errors(path / MANIFEST):
@@ -240,17 +238,17 @@ def newest_first(names: Iterable[str]) -> list[str]:
 
 
 def find_run(text: str, library: Path) -> Path:
-    """Return the folder that RUN means: a path, `last`, or a prefix of a run's id or of its last letters.
+    """Return the folder of the run that a user's RUN means.
 
-    A path has a slash, so a folder of that name in the working folder is not meant. `last` is the run started
-    last; of a suite, the suite itself.
+    RUN is a path, `last`, or the beginning of a run's id or of its last letters. Only a text with a slash is
+    a path. `last` is the run that was started last, not counting parts of suites.
 
     Raises
     ------
     UsageError
-        No run fits, or several do; these are listed.
+        No run fits, or several do; the error lists them.
     Refused
-        `last`, and one of the newest folders is damaged, or a newer ssdlab wrote it.
+        RUN is `last`, and one of the newest folders is damaged or from a newer ssdlab.
     """
     if "/" in text:
         path = Path(text)
@@ -286,20 +284,19 @@ def find_run(text: str, library: Path) -> Path:
 
 
 def _folder_names(library: Path) -> list[str]:
-    """Return what a library has beside files of its own, sorted."""
     if not library.is_dir():
         return []
     return sorted(path.name for path in library.iterdir() if not path.name.startswith("."))
 
 
 def _newest_first(library: Path) -> Iterator[Path]:
-    """Yield runs by the minute in their ids, and those of a minute by their manifests."""
+    """Yield folders of runs, newest first: by the minute in their ids, then by their manifests."""
     for _, names in groupby(newest_first(_folder_names(library)), key=lambda name: name[:_STAMP_CHARACTERS]):
         yield from sorted((library / name for name in names), key=_begun, reverse=True)
 
 
 def _begun(folder: Path) -> str:
-    """Return when a run was begun; nothing of a folder that is none, or is damaged."""
+    """Return the time at which a run was started; empty: not a run, or damaged."""
     try:
         return RunFolder(folder).manifest.created if (folder / MANIFEST).is_file() else ""
     except LabError:
@@ -307,9 +304,10 @@ def _begun(folder: Path) -> str:
 
 
 def _last(library: Path) -> Path | None:
-    """Return the run that was begun last, by the minute in its id and then by its manifest.
+    """Return the run that was started last: by the minute in its id, then by its manifest.
 
-    One begun later than now, by a clock that was wrong, is taken where there is no other.
+    Parts of suites are skipped. A run with a future time, from a wrong clock, is taken only if there is no
+    other.
     """
     present = now()
     stamped = [name for name in _folder_names(library) if _STAMP.match(name)]
@@ -323,13 +321,13 @@ def _last(library: Path) -> Path | None:
 
 
 def actual_status(folder: Path, manifest: Manifest) -> ActualStatus:
-    """Return the actual status of a run: without a holder it is not running."""
+    """Return the actual status of a run: one that no process holds is not running."""
     if manifest.status == "interrupted" and _waits(manifest):
         return "not begun"
     unwritten = lacks_tables(folder, manifest)
     if manifest.status != "running" and not unwritten:
         return manifest.status
-    from ssdlab.results.lease import is_running  # most runs that are shown are finished
+    from ssdlab.results.lease import is_running  # not needed for finished runs, which are most
 
     if is_running(folder):
         return "running"
@@ -337,7 +335,7 @@ def actual_status(folder: Path, manifest: Manifest) -> ActualStatus:
 
 
 def _waits(manifest: Manifest) -> bool:
-    """Whether it is the suite of one drive of a comparison, on record and not begun: no session took time."""
+    """Whether this is the suite of one drive of a comparison, recorded but not begun."""
     (first, *others) = manifest.sessions
     of_comparison = bool(manifest.children) and manifest.member is not None
     return of_comparison and not others and first.ended == first.started
@@ -349,7 +347,7 @@ def require_finished(folder: Path) -> RunFolder:
     Raises
     ------
     Refused
-        When it is not.
+        The run is not finished.
     """
     run = RunFolder(folder)
     if (status := actual_status(folder, run.manifest)) != "finished":
@@ -374,23 +372,21 @@ def add_note(
 
     Parameters
     ----------
-    folder, text
-        Folder of the run, and the note.
     day
-        Its date, as `2026-05-20`; by default now.
+        Date of the note, as `2026-05-20`; by default now.
     chapter
-        Chapter heading on the review's page.
+        Heading of a chapter on the review's page.
     run
-        Id of the linked run.
+        Id of a linked run.
 
     Raises
     ------
     UsageError
-        An empty note, or a chapter that the run does not have.
+        The note is empty, or the run does not have that chapter.
     Refused
         Earlier notes are damaged.
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     if not text.strip():
         raise UsageError("the note is empty", "give its text, in quotes")
@@ -411,7 +407,6 @@ def add_note(
 
 
 def _check_chapter(manifest: Manifest, title: str) -> None:
-    """Refuse a chapter that the page of a review does not have."""
     chapters = manifest.review.get("chapters")
     known = (
         [str(each["title"]) for each in chapters if isinstance(each, dict)]

@@ -1,14 +1,17 @@
 """The tables of a finished run: their columns, writing and reading.
 
-`series` has one line for each interval row, stream and direction; times are ns since the start of its step.
-`hist` has one line for each bucket that is not empty: for the whole step if `row` is -1, else for that
-interval row. `clock` is `service` (submit to complete) or `response` (intended start to complete). `ios`, in
-`ios.parquet`, exists if a stream logged its single I/Os: one line for each, `latency_ns` from its submission.
-`flushes`, in `flushes.parquet`, exists if writes were flushed: one line for each interval row and stream; in
-`hist` their direction is `flush`. `power`, in `power.parquet`, exists if a step was metered: one line for
-each sample and rail. `telemetry` has one line for each sample of the drive (`model.telemetry.Sample`); NaN is
-"not reported". Only this module, the catalogue and `model.notebook` import duckdb, and only when called, to
-keep the runner small. Readers import only its native module, as its Python layer takes twice as long to load.
+`series` has one line for each interval row, stream and direction; times are ns since the start of the step.
+`hist` has one line for each histogram bucket that is not empty: for the whole step if `row` is -1, else for
+that interval row. Its `clock` is `service` (submit to complete) or `response` (intended start to complete).
+
+Four tables are optional. `ios` exists if a stream logged its single I/Os: one line for each, with
+`latency_ns` from its submission. `flushes` exists if writes were flushed: one line for each interval row and
+stream; in `hist`, their direction is `flush`. `power` exists if a step was metered: one line for each sample
+and rail. `telemetry` has one line for each sample of the drive (`model.telemetry.Sample`); NaN is "not
+reported".
+
+Only this module, the catalogue and `model.notebook` import duckdb, and only when called, to keep the runner
+small. Readers import only duckdb's native module, as its Python layer takes twice as long to load.
 """
 
 from __future__ import annotations
@@ -131,22 +134,21 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
 }
 """The tables by name: file, columns, and order of lines in SQL."""
 _ADDED = frozenset({"paused"})
-"""Columns of flags that tables of earlier versions lack: there it is not known that one was up."""
+"""Columns of flags that tables of earlier versions lack; they are read as false."""
 _COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count", "flushes"})
-"""Columns without a value below 0."""
+"""Columns whose values are never negative."""
 
 
 class Unreadable(Exception):
-    """A table is damaged; with the database's message."""
+    """A table is damaged; the text is the database's message."""
 
 
 def empty(columns: Mapping[str, str]) -> Columns:
-    """Columns of no lines."""
     return {name: np.empty(0, dtype=dtype(kind)) for name, kind in columns.items()}
 
 
 def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
-    """Concatenate parts; a missing column is an error."""
+    """Concatenate parts and convert them to the columns' types; a missing column raises KeyError."""
     if not parts:
         return empty(columns)
     return {
@@ -161,7 +163,7 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
     Raises
     ------
     OSError
-        When the file system is full or fails.
+        The file system is full or fails.
     """
     casts = ", ".join(f'"{each}"::{kind} AS "{each}"' for each, kind in columns.items())
     with folder.replacing(name) as descriptor:
@@ -169,25 +171,25 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
 
 
 def put(descriptor: int, path: Path, data: Columns, query: str, mark: str = "") -> int:
-    """Write what a query finds in `data` into an open file, and return the lines that a reader then finds.
+    """Write the result of a query to an open file, and return the number of readable lines.
 
     Parameters
     ----------
     descriptor
         Descriptor of the empty file.
     path
-        Its path, for errors.
+        Path of the file, for errors.
     data
-        The columns of the table ``data`` of the query.
+        Columns of the table that the query calls ``data``.
     query
-        SQL.
+        The query, in SQL.
     mark
-        Writer's mark at the end of the file.
+        Writer's mark for the end of the file; empty: none.
 
     Raises
     ------
     OSError
-        When the file system is full or fails.
+        The file system is full or fails.
     """
     import duckdb
 
@@ -226,9 +228,10 @@ def read(
 
 
 def power_by_second(folder: HeldFolder, name: str) -> Columns:
-    """Return mean W of all rails by second of each step, as a chart cannot show 100,000 samples a second.
+    """Return the mean power of all rails in W, for each second of each step.
 
-    Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is the end of the second's last sample.
+    It is for charts, which cannot show 100,000 samples a second. The columns are ``ordinal attempt end_ns
+    mean_w``, in order; `end_ns` is the end of the second's last sample.
 
     Raises
     ------
@@ -250,18 +253,18 @@ def _names(folder: HeldFolder, name: str) -> frozenset[str]:
 
 
 def ready() -> None:
-    """Start loading the reader of `read` in the background."""
+    """Start opening the database connection for `read`, in the background."""
     _made(os.getpid())
 
 
 def _selected(name: str, kind: str) -> str:
-    """Return SQL for a column of its kind, with NaN for NULL: only of measured values none may be there."""
+    """Return SQL that reads a column as its type; NULL becomes NaN in columns of measured values."""
     cast = f'"{name}"::{kind}'
     return f"""coalesce({cast}, 'NaN') AS "{name}\"""" if kind == "DOUBLE" else f'{cast} AS "{name}"'
 
 
 def _found(folder: HeldFolder, name: str, query: str) -> Columns:
-    """Return what a query finds in a table."""
+    """Return the result of a query on a table, and refuse missing or negative values."""
     with folder.readable(name) as path, _reading().cursor() as con:
         try:
             found = con.execute(query, [str(path)]).fetchnumpy()
@@ -270,7 +273,7 @@ def _found(folder: HeldFolder, name: str, query: str) -> Columns:
             why = str(error).splitlines()[0].replace(str(path), name)
             raise Unreadable(why) from error
     for name, column in found.items():
-        if type(column) is not np.ndarray:  # a masked one
+        if type(column) is not np.ndarray:  # a masked array: values are missing
             raise Unreadable(f"a value of {name} is missing")
         if name in _COUNTS and len(column) and column.min() < 0:
             raise Unreadable(f"a value of {name} is negative")
@@ -278,16 +281,16 @@ def _found(folder: HeldFolder, name: str, query: str) -> Columns:
 
 
 def _reading() -> DuckDBPyConnection:
-    """Return a database without tables, through which files are read: to make one takes longer than to read.
+    """Return the database connection for reading files; opening one takes longer than a read.
 
-    It keeps nothing of a file: a name in `/proc/self/fd` is that of another one the next time.
+    It caches nothing of a file: a path in `/proc/self/fd` means another file the next time.
     """
     return _made(os.getpid()).result()
 
 
 @cache
 def _database() -> Any:  # noqa: ANN401 - a module
-    """Return duckdb's native module, or all of duckdb should a version name that otherwise."""
+    """Return duckdb's native module, or all of duckdb if that module has another name."""
     try:
         return import_module("_duckdb")
     except ModuleNotFoundError:
@@ -296,7 +299,10 @@ def _database() -> Any:  # noqa: ANN401 - a module
 
 @cache
 def _made(process: int) -> Future[DuckDBPyConnection]:
-    """Start opening the connection of a process; a forked one would wait for ever on its parent's."""
+    """Start opening the connection of a process, once for each process id.
+
+    A forked process would wait for ever on its parent's connection.
+    """
     del process
     from concurrent.futures import ThreadPoolExecutor
 
@@ -307,7 +313,6 @@ def _made(process: int) -> Future[DuckDBPyConnection]:
 
 
 def dtype(kind: str) -> npt.DTypeLike:
-    """Return the numpy type of a column's SQL type."""
     return {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}.get(
         kind, np.object_
     )

@@ -1,6 +1,6 @@
 """Tags of a run, to find and group runs without changing them.
 
-They are an append-only chain of sealed lines (`tags.jsonl`); each line has the added and the removed tags.
+`tags.jsonl` is an append-only chain of sealed lines. Each line has the tags that were added and removed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_tag(word: str) -> str:
     Raises
     ------
     UsageError
-        It cannot.
+        The word cannot be a tag.
     """
     if not _WORD.fullmatch(word):
         raise UsageError(
@@ -51,12 +51,12 @@ def check_tag(word: str) -> str:
 
 
 def read_tags(folder: Path) -> tuple[str, ...]:
-    """Return the tags of a run, in the order they were added.
+    """Return the tags of a run, in the order in which they were added.
 
     Raises
     ------
     Refused
-        They are damaged.
+        The tags are damaged.
     """
     with HeldFolder(folder) as held:
         try:
@@ -72,11 +72,11 @@ def change_tags(folder: Path, add: Sequence[str] = (), remove: Sequence[str] = (
     Raises
     ------
     UsageError
-        A word that cannot be a tag.
+        A word cannot be a tag.
     Refused
         The existing tags are damaged.
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     line = Tagged(at=now(), add=tuple(map(check_tag, add)), remove=tuple(remove))
     path = folder / TAGS
@@ -94,7 +94,7 @@ def change_tags(folder: Path, add: Sequence[str] = (), remove: Sequence[str] = (
 
 
 def _parse(data: bytes, path: Path) -> tuple[tuple[str, ...], seal.Chain, int]:
-    """Return the tags, the chain of their seals and the length of the whole lines."""
+    """Return the tags, the chain of their seals, and the length of the complete lines."""
     tags: tuple[str, ...] = ()
     chain, good = seal.Chain(), 0
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):

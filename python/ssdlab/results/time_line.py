@@ -1,4 +1,4 @@
-"""The steps of a run on one time line, with the events of the drive."""
+"""Places the steps of a run on one time line, and states the events of the drive."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 _NS_PER_S = 1e9
 _SLACK_S = 60.0
-"""Beyond the time of the steps between two that are watched: what resuming and filling the gaps takes."""
+"""Time allowed between two watched steps in addition to the steps between them, for example for resuming."""
 _MIN_BYTES = 1_000_000_000
-"""Of the host, from which write amplification is stated: drives count in thousands of blocks."""
+"""Minimum bytes that the host wrote before write amplification is stated: drives count in thousands of
+blocks."""
 _SENTENCES = {
     "media-errors": "media errors {count} in {steps}: {first}",
     "link-errors": "link errors {count} in {steps}: {first}",
@@ -33,7 +34,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Placed:
-    """A watched step on the time line, in seconds since the first one started."""
+    """A step with telemetry on the time line, in seconds since the first such step began."""
 
     step: Step
     start_s: float
@@ -41,10 +42,11 @@ class Placed:
 
 
 def place_steps(steps: Iterable[Step]) -> list[Placed]:
-    """Return the watched steps of a run, each at its place.
+    """Return the steps of a run that have telemetry, at their places on the time line.
 
-    Gaps follow the run's clock, as far as steps in between explain them. After an interruption the time line
-    continues where it stopped; after a return to a state it continues after the last step.
+    A gap follows the run's clock, but is no longer than the steps in between explain. After an interruption
+    the time line continues where it stopped. After a return to an earlier drive state it continues after the
+    last step.
     """
     placed: list[Placed] = []
     last_ns: int | None = None
@@ -69,7 +71,7 @@ def _asked_s(step: Step) -> float:
 def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Claim, ...]:
     """Return the events of the drive during a run, as claims with their steps.
 
-    `beside`: leave out heat and amplification, which a table has (`counted_of`).
+    `beside` leaves out temperature and write amplification, for a page with a table of them (`counted_of`).
     """
     placed = place_steps(steps)
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
@@ -83,7 +85,7 @@ def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Clai
 
 
 def counted_of(placed: Sequence[Placed]) -> tuple[Claim | None, Claim | None]:
-    """Return the highest temperature and the write amplification, if known."""
+    """Return claims for the highest temperature and the write amplification; None: unknown."""
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
     return _heat(placed, marks), _amplification(placed)
 
@@ -93,7 +95,7 @@ def _marks(step: Step) -> tuple[Mark, ...]:
 
 
 def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
-    """State the highest temperature, unless the claim of throttling states it."""
+    """State the highest temperature, unless the claim about throttling states it."""
     known = [
         (found.hottest_c, each.step.ordinal)
         for each in placed
@@ -106,7 +108,7 @@ def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Cla
 
 
 def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
-    """State from when on heat slowed the drive, at which temperature, and for how much of the time."""
+    """State when and at which temperature the drive first throttled, and for which share of the time."""
     hot = [(each, mark) for each, mark in marks if mark.code == "throttled"]
     if not hot:
         return None
@@ -124,7 +126,7 @@ def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -
 
 
 def _amplification(placed: Sequence[Placed]) -> Claim | None:
-    """State the write amplification, where the drive counts both host and medium writes."""
+    """State the write amplification, if the drive counts both host and NAND writes."""
     sums = dict.fromkeys(("host_written_bytes", "nand_written_bytes"), 0.0)
     shown = []
     for each in placed:
@@ -152,7 +154,6 @@ def _happened(says: str, found: Sequence[tuple[int, Mark]]) -> Claim:
 
 
 def changes_of(steps: Iterable[Step]) -> dict[str, float]:
-    """Return the increase of the drive's counters over a run."""
     sums: dict[str, float] = {}
     for step in steps:
         found = step.result.telemetry

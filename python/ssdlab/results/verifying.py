@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import SealState
 
 CONSENT_SCHEMA = "ssdlab.consent/2"
-"""2: it carries a seal over the whole, beside that of the host over each act of consent."""
+"""2: the file has a seal over its whole content, besides the host's seal over each act of consent."""
 _DOCUMENTS = {LIVE: LIVE_SCHEMA, CONSENT: CONSENT_SCHEMA}
-"""Damage to them is told here alone: one is a courtesy, and consent that is not whole counts for nothing."""
+"""Documents that only `verify_run` checks: `live.json` is no record, and damaged consent counts for nothing
+anyway."""
 _FOLDERS = (STEPS, "states")
 
 
@@ -42,18 +43,16 @@ class Verified:
 
     Attributes
     ----------
-    folder
-        Where it is.
     seal
-        State of its seal; None if damaged.
+        State of the run's seals; None: it is damaged.
     damage
-        What is wrong with it.
+        What is wrong with the run; None: nothing.
     torn_bytes
         Length of an incomplete last record after a kill, which is not damage.
     unknown
         Names in the folder of a finished run that its seals do not cover.
     tables_written
-        Whether it has its tables, or does not need them yet; see `unwritten_tables`.
+        Whether the run has its tables, or does not need them yet; see `unwritten_tables`.
     """
 
     folder: Path
@@ -67,10 +66,10 @@ class Verified:
 def verify_library(library: Path) -> Iterator[Verified]:
     """Yield the result for each run folder of a library, oldest first by id.
 
-    Damaged runs leave the catalogue, and repaired ones return to it.
+    Damaged runs are removed from the catalogue, and repaired ones are entered again.
     """
-    from ssdlab.results.catalogue import verified  # with the models of a row
-    from ssdlab.results.tables import HIST, SERIES  # numpy, which most readers do without
+    from ssdlab.results.catalogue import verified  # imports the models of a row
+    from ssdlab.results.tables import HIST, SERIES  # imports numpy, which most readers do not need
 
     for folder in sorted(library.iterdir()):
         if folder.name.startswith(".") or not folder.is_dir():
@@ -82,7 +81,7 @@ def verify_library(library: Path) -> Iterator[Verified]:
 
 
 def verify_run(folder: Path) -> Verified:
-    """Read a complete run, each file checked against its seal.
+    """Check all files of a run against their seals.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def verify_run(folder: Path) -> Verified:
         read_tags(folder)
         from ssdlab.results.lease import is_running
 
-        # Of a run that goes on, the last record is being written.
+        # While a run is running, its last record may be half written.
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
         return Verified(folder, seal, torn_bytes=torn, unknown=unknown, tables_written=not run.lacks_tables)
     except (Refused, OSError) as error:
@@ -114,7 +113,7 @@ def check_run(run: RunFolder) -> SealState:
     Raises
     ------
     Refused
-        With what is damaged.
+        A file is damaged; the error names it.
     """
     seal = run.verify()
     if run.manifest.status == "finished" and (run.manifest.tables or run.manifest.children):
@@ -122,14 +121,14 @@ def check_run(run: RunFolder) -> SealState:
     from ssdlab.results.lease import is_running
 
     if not is_running(run.path):
-        from ssdlab.results.compaction import check_logs  # numpy, which most readers of a run do without
+        from ssdlab.results.compaction import check_logs  # imports numpy, which most readers do not need
 
         check_logs(run)
     return seal
 
 
 def _check_document(folder: HeldFolder, name: str, schema: str) -> None:
-    """Refuse a damaged document; what a power cut left of one that is not synced is none."""
+    """Refuse a damaged document; a power cut can leave an empty or zeroed one, which is no damage."""
     try:
         data = folder.read_bytes(name)
     except FileNotFoundError:
@@ -144,7 +143,7 @@ def _check_document(folder: HeldFolder, name: str, schema: str) -> None:
 
 
 def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
-    """Return what lies in the folder of a finished run and was not sealed with it."""
+    """Return the names in a finished run's folder that its seals do not cover."""
     sealed = run.manifest.sealed
     if sealed is None or run.manifest.status != "finished" or run.lacks_tables:
         return ()
@@ -156,7 +155,6 @@ def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
 
 
 def _is_empty(folder: HeldFolder, name: str) -> bool:
-    """Return whether there is a folder of that name with nothing in it."""
     try:
         with folder.folder(name) as held:
             return not held.names()
@@ -166,12 +164,12 @@ def _is_empty(folder: HeldFolder, name: str) -> bool:
 
 
 _UNLIKE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What comes of a record that is not as it was written: a key gone, a text for a number."""
+"""Errors that a record of unexpected content causes, such as a missing key, or text for a number."""
 
 
 @contextmanager
 def doubting(folders: Sequence[Path]) -> Iterator[None]:
-    """Blame an unsealed run, not this program, if its content cannot be interpreted.
+    """Report an unsealed run as damaged, not this program as faulty, if its content cannot be interpreted.
 
     Parameters
     ----------
@@ -181,7 +179,7 @@ def doubting(folders: Sequence[Path]) -> Iterator[None]:
     Raises
     ------
     Refused
-        The block failed on such a run's content.
+        The block failed on the content of an unsealed run.
     """
     try:
         yield

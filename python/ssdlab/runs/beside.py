@@ -1,7 +1,7 @@
 """Alternates repeats of a method with repeats of an earlier run, to compare drives under equal conditions.
 
 Two series measured one after the other also differ by temperature, host load and wear. Alternating (ABAB)
-affects both sides alike.
+lets these affect both drives equally.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InTurn:
-    """The alternating runs, and the tags of both sides."""
+    """The two orders to alternate (`base` repeats the earlier run), and the tag for the runs of each."""
 
     base: Order
     new: Order
@@ -49,21 +49,22 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     Parameters
     ----------
     text
-        The earlier run, a suite of repeats of one method, or `tag:WORD`: its method, parameters and drive.
-    library
-        Where it is, and where the new runs go.
-    new
-        The other side; consent, rig and meter are taken from it for both.
-    repeats
-        Runs of each side.
+            The earlier run, a suite of repeats of one method, or `tag:WORD`. It gives the base's method,
+            parameters and drive.
+        library
+            Library that holds the earlier run and receives the new runs.
+        new
+            Order to alternate with the base. Its consent, rig and meter apply to both.
+        repeats
+            Number of runs of each order.
 
     Raises
     ------
     UsageError
         There is no such run or tag.
     Refused
-        It covers several methods, drives or parameters, another version of the method, or a variant; or the
-        new runs will not be comparable.
+            `text` covers several methods, drives or parameters, or needs another version of the method. Or a
+            drive variant is involved, or the new runs would not be comparable.
     """
     manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
     first = manifests[0]
@@ -97,7 +98,7 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
 
 
 def _unlike(first: Manifest, new: Order) -> str:
-    """Return what is known to differ before anything is run, of what must be the same of runs to compare."""
+    """Return in words what is known to make the runs incomparable; empty if nothing is known."""
     simulated = new.drive.startswith(SIMULATED_PREFIX)
     asked = SimulatedText.parse(new.drive) if simulated else None
     then = SimulatedText.parse(first.drive.text) if first.drive.text.startswith(SIMULATED_PREFIX) else None
@@ -127,23 +128,23 @@ def run_in_turn(
     begins: Callable[[str, int], Sequence[Observer]],
     environment: RunEnvironment | None = None,
 ) -> None:
-    """Run both sides alternately, base first; each finished run enters the catalogue with its side's tag.
+    """Run both orders alternately, base first; tag each finished run and add it to the catalogue.
 
     Parameters
     ----------
     asked
-        The runs.
+        The two orders and their tags.
     library
-        Where the runs go.
+        Library for the new runs.
     begins
-        Called with the side (`base` or `new`) and the number of each run, from 1; gives its observers.
+        Called before each run with `base` or `new` and its number, from 1. Returns the run's observers.
     environment
-        As of `runs.session.start`.
+        See `runs.session.start`.
 
     Raises
     ------
     LabError
-        From the run that stopped; earlier runs are kept with their tags.
+        The error of the run that stopped. Earlier runs are kept with their tags.
     """
     sides = (("base", asked.base, asked.base_tag), ("new", asked.new, asked.new_tag))
     for number in range(1, asked.repeats + 1):

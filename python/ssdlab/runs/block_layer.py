@@ -1,9 +1,9 @@
-"""Block-layer times of a replay: from the issue of each request to its completion.
+"""Block-layer latencies of a replay: from the issue of each request to its completion.
 
-The program's own times include host delays: a thread that waits for a CPU sees a completion late. The kernel
-stamps both ends. A thread reads them ten times a second during the replay, for about 10 us of CPU time per
-I/O. Incomplete data is not used. Times are kept in buckets of 1/64 of an octave, so that a percentile is off
-by 0.8 % at most; mean, extremes and busy time are exact.
+Times taken in ssdlab include host delays: a thread that waits for a CPU sees a completion late. Here the
+kernel stamps both ends. A thread reads the events ten times a second during the replay, at a cost of about
+10 us of CPU time per I/O. Incomplete data is not used. Latencies are counted in buckets of 1/64 octave, so a
+percentile is off by 0.8 % at most. Mean, extremes and busy time are exact.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 ISSUED, DONE = "block_rq_issue", "block_rq_complete"
-"""Events of a device with its own queues, as any drive has ..."""
+"""Tracepoints of a device with its own queues, which any drive has ..."""
 QUEUED, ENDED = "block_bio_queue", "block_bio_complete"
-"""... and of one without: RAM disks, arrays, multipath devices."""
+"""... and of a device without queues: RAM disk, array, multipath device."""
 UNMATCHED_MAX = 0.001
-"""Tolerated share of requests with only one end seen: those in flight at the start and the end."""
+"""Tolerated share of requests with only one end seen: those in flight when tracing starts or stops."""
 BYTES_DIFFER_MAX = 0.001
 _DISCARDED = "D"
 _READ, _WRITTEN = "R", "W"
@@ -45,7 +45,7 @@ _READ, _WRITTEN = "R", "W"
 
 @contextmanager
 def watching(drive: Drive) -> Iterator[BlockWatch]:
-    """Watch the requests of a block device."""
+    """Trace the requests of a block device while the block runs."""
     watch = BlockWatch(drive.identity.path)
     try:
         yield watch
@@ -54,12 +54,12 @@ def watching(drive: Drive) -> Iterator[BlockWatch]:
 
 
 class BlockWatch:
-    """Reads the requests of one block device until it is stopped.
+    """Traces the requests of one block device until it is stopped.
 
     Parameters
     ----------
     path
-        The device; it is claimed, so all its requests are ours.
+        The device. ssdlab has claimed it, so all its requests are ssdlab's.
     """
 
     def __init__(self, path: str) -> None:
@@ -74,12 +74,11 @@ class BlockWatch:
         self._begun.wait()
 
     def stop(self) -> None:
-        """Stop watching."""
         self._over.set()
         self._thread.join()
 
     def ended(self, moved_bytes: int) -> BlockTimes:
-        """Return the times of a replay that moved so many bytes."""
+        """Stop tracing; return the block-layer times of a replay that moved `moved_bytes`."""
         self.stop()
         found = self._requests
         unmatched = found.unmatched + found.never_done
@@ -97,7 +96,7 @@ class BlockWatch:
         )
 
     def _doubt(self, moved_bytes: int, unmatched: int) -> str | None:
-        """Return why what was seen is not all."""
+        """Return why the trace is incomplete; None if it is complete."""
         found = self._requests
         if self._lost:
             return f"the kernel's buffers lost {self._lost} block-layer events"
@@ -136,7 +135,7 @@ class BlockWatch:
             self._begun.set()
 
     def _take(self, tracing: Tracing, until_ns: int | None) -> None:
-        """Take what is of that time or before, in order of time; of each processor it comes so."""
+        """Count the events up to a time, sorted by time; only the events of each CPU come sorted."""
         self._waiting.extend(tracing.raw())
         self._waiting.sort(key=lambda each: each.time_ns)
         ready = len(self._waiting)
@@ -177,7 +176,7 @@ _SUB_BITS = 6
 
 @dataclass
 class _Times:
-    """Of one direction."""
+    """Latencies of the requests of one direction."""
 
     buckets: Counter[int] = field(default_factory=Counter)
     count: int = 0
@@ -217,10 +216,10 @@ def _at(ordered: list[tuple[int, int]], wanted: int) -> int:
 
 
 class Requests:
-    """Requests of a device; what begins and ends them comes in order of time.
+    """Pairs the issue and completion of a device's requests; events must come in time order.
 
-    A request is known again by where it begins; of two at one place at a time, the first is taken to be done
-    first.
+    A request is identified by its first sector. If two requests begin at the same sector, the first issued is
+    assumed to complete first.
     """
 
     def __init__(self) -> None:
@@ -233,7 +232,6 @@ class Requests:
         self.unmatched = 0
 
     def begin(self, time_ns: int, place: int, direction: str, length: int) -> None:
-        """Take note that a request was given to the device."""
         self._open.setdefault(place, deque()).append((time_ns, direction))
         if not self._in_flight:
             self._busy_since_ns = time_ns
@@ -241,7 +239,7 @@ class Requests:
         self.bytes += 0 if direction == "trim" else length
 
     def end(self, time_ns: int, place: int) -> None:
-        """Take note that one was done; one whose issue was not seen does not count."""
+        """Record a completion; without a recorded issue it counts as unmatched."""
         waiting = self._open.get(place)
         if not waiting:
             self.unmatched += 1
@@ -256,19 +254,18 @@ class Requests:
 
     @property
     def count(self) -> int:
-        """Those that were done."""
+        """Number of completed requests."""
         return sum(times.count for times in self._times.values())
 
     @property
     def never_done(self) -> int:
-        """Those of which no end was seen."""
         return self._in_flight
 
     @property
     def mean_ns(self) -> float | None:
-        """Mean of all directions."""
+        """Mean latency over all directions."""
         return sum(each.total_ns for each in self._times.values()) / self.count if self.count else None
 
     def by_direction(self) -> dict[str, dict[str, float | None]]:
-        """Return mean, extremes and percentiles of each direction."""
+        """Return the minimum, mean, maximum and percentiles of latency of each direction, in ns."""
         return {name: times.as_dict() for name, times in self._times.items()}

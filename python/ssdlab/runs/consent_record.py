@@ -1,8 +1,8 @@
-"""The consent of a run, for one drive: kept with the run, sealed by this host.
+"""The consent of a run to lose one drive's data: kept with the run, sealed by this host.
 
-A run folder is only data: it can be copied, edited or forged. So `resume` accepts the consent only with its
-seal, in its own folder, with its manifest, and on the drive as attached then. Otherwise consent is needed
-again, and the drive is checked as for a new run.
+A run folder can be copied, edited or forged. So `resume` accepts the consent only under four conditions: the
+seal is valid, folder and manifest are those of the consent, and the same drive is still attached. Otherwise
+consent is needed again, and the drive is checked as for a new run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MANIFEST_PARTS = (
     "children",
     "redoing",
 )
-"""What of a manifest decides what is done to a drive; the drive itself is in the record."""
+"""Parts of a manifest that decide what is done to a drive; the record holds the drive itself."""
 
 
 class Given(Stored):
@@ -70,7 +70,7 @@ class Given(Stored):
 
 
 class Record(Stored):
-    """The file."""
+    """The consent file of a run folder."""
 
     schema_version: str = Field(default=SCHEMA, alias="schema")
     given: tuple[Given, ...]
@@ -86,13 +86,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Renewal:
-    """The consent options of `resume`.
-
-    Attributes
-    ----------
-    destroy, wipe_signatures, endurance_cap
-        As of `Order`.
-    """
+    """The consent options of `resume`; see the same attributes of `Order`."""
 
     destroy: str | None = None
     wipe_signatures: bool = False
@@ -100,7 +94,7 @@ class Renewal:
 
 
 def keeps_nothing(manifest: Manifest) -> bool:
-    """Whether all drives of a run are simulated and temporary, so that no consent is needed."""
+    """Whether all drives of a run are simulated and temporary; such a run needs no consent."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     texts = {manifest.drive.text, *(child.drive for child in manifest.children)}
@@ -109,12 +103,12 @@ def keeps_nothing(manifest: Manifest) -> bool:
 
 
 def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> None:
-    """Record, durably, a session's consent and its drive.
+    """Record a session's consent and its drive durably.
 
     Raises
     ------
     Refused
-        This host's key is not this user's alone.
+        Other users can access this host's key.
     HostError
         The library cannot be written.
     """
@@ -139,9 +133,9 @@ def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> 
 
 
 def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
-    """Return a run's consent, if it is for this host, folder and manifest.
+    """Return a run's consent, if it was given on this host for this folder and manifest.
 
-    The drive is checked once opened; see `resume_checks`.
+    `resume_checks` checks the drive after it is opened.
     """
     record = _read(folder)
     if isinstance(record, str):
@@ -164,23 +158,23 @@ def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
 def consented(
     folder: HeldFolder, manifest: Manifest, renewal: Renewal | None, *, writes: bool, words: str
 ) -> tuple[Manifest, Given | None]:
-    """Return a manifest with trusted options, and their consent, if recorded.
+    """Return the manifest with options that can be trusted, and its recorded consent, if any.
 
     Parameters
     ----------
     folder, manifest
         The run to continue.
     renewal
-        Renewed consent, which then replaces the old and enters the manifest.
+        Renewed consent; it replaces the recorded consent and enters the manifest.
     writes
         Whether the method writes, whatever the manifest says.
     words
-        How to name the run in a command.
+        How a command names the run.
 
     Raises
     ------
     Refused
-        It would write, or store a simulated drive's state, without valid consent.
+        The run would write, or store a simulated drive's state, without valid consent.
     """
     options = manifest.open_options
     opened = str(options.get("text", manifest.drive.text))
@@ -202,7 +196,7 @@ def consented(
 
 
 def _check_simulated(opened: str, renewal: Renewal) -> None:
-    """See that a simulated drive was named; of others the guard sees to it."""
+    """Refuse renewed consent that does not name the simulated drive; the guard checks real drives."""
     from ssdlab.drives.simulated.drive import identity_of
     from ssdlab.drives.simulated.text import SimulatedText
 
@@ -219,14 +213,14 @@ def _check_simulated(opened: str, renewal: Renewal) -> None:
 
 
 def chain_now(drive: DriveInfo) -> dict[str, JsonValue] | None:
-    """Return the layers below a block device, for a record."""
+    """Return the layers below a block device, in the form of the record; None if it is no block device."""
     files = HostFiles()
     node = files.node_named(str(drive.identity.get("name"))) if drive.capabilities.block_device else None
     return None if node is None else json.loads(json.dumps(asdict(chain_of(files, node))))
 
 
 def layer_of(kept: Mapping[str, Any]) -> Layer:
-    """Return the layers below a device from a record."""
+    """Return a device and the layers below it, from the form of the record."""
     backing, below = kept["backing"], tuple(layer_of(each) for each in kept["below"])
     return Layer(**{**kept, "backing": None if backing is None else tuple(backing), "below": below})
 
@@ -249,7 +243,7 @@ def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
     manifest, why
         The run, and why its consent is not valid.
     words
-        How to name it in a command.
+        How a command names the run.
     """
     drive = manifest.drive
     name = shlex.quote(Path(drive.text).name) if drive.capabilities.on_file_system else "ID"
@@ -264,12 +258,12 @@ def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
 
 
 def goes_by_name(drive: DriveInfo) -> bool:
-    """Whether a block device is known only by a kernel name or a name of this boot."""
+    """Whether a block device has no lasting identifier, only a kernel name or a name of this boot."""
     return drive.capabilities.block_device and not has_own_name(drive.id, drive.identity)
 
 
 def _lasting(drive: DriveInfo) -> dict[str, Any]:
-    """Return what of a drive a manifest says, but not what changes with each attachment."""
+    """Return the manifest's record of a drive without what changes with each attachment."""
     return drive.model_dump(mode="json", exclude={"identity"})
 
 
@@ -283,7 +277,7 @@ def _sealed(given: Given) -> bytes:
 
 
 def _read(folder: HeldFolder) -> Record | str:
-    """Return the record of a run folder, or why there is none."""
+    """Return the consent record of a run folder, or why there is none."""
     try:
         record = Record.model_validate(read_document(folder.read_bytes(CONSENT), SCHEMA)[0])
     except FileNotFoundError:

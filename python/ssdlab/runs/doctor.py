@@ -1,7 +1,7 @@
-"""What a host can and cannot measure: facts in, checks with advice out.
+"""What a host can and cannot measure: checks facts about the host and gives advice.
 
-`examine` is pure; `gather` collects its facts. A check is `ok`, `limited` (figures are possible, with the
-stated caveat) or `missing` (something is impossible).
+`gather` collects the facts; `examine` judges them and is pure. A check is `ok`, `limited` (figures are
+possible, with the stated caveat) or `missing` (something is impossible).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 State = Literal["ok", "limited", "missing"]
 
 THREADS = 512
-"""Threads of the deepest sweep; each needs at most one open file."""
+"""Threads of the deepest sweep; each needs one open file at most."""
 
 LOCKED_BYTES = 512 * 128 * 1024
-"""Registered buffers of that sweep with 128 KiB blocks."""
+"""Memory for registered buffers in that sweep, with 128 KiB blocks."""
 
 WAKE_UP_NS = 50_000
 """A median wake-up delay this long is comparable to an SSD's read latency."""
@@ -38,8 +38,6 @@ CALIBRATION_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An external program, its package, and what is missing without it."""
-
     name: str
     package: str
     loss: str
@@ -60,32 +58,30 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts for the checks.
+    """Facts about the host that the checks judge.
 
     Attributes
     ----------
-    environment
-        Host and kernel.
     capabilities, calibration
-        As the native part reports them.
+        As reported by `ssdlab._core`.
     schedulers
-        The I/O scheduler of each disk with a choice.
+        I/O scheduler of each disk that offers a choice.
     root
         Whether this process is root.
     attributes
-        Whether files can be marked as made by ssdlab.
+        Whether files can carry an extended attribute that marks them as made by ssdlab.
     library, library_free_bytes
-        Folder for results, None if its setting is wrong; and the free space, None if not writable.
+        Folder for results, None if its setting is wrong; free space there, None if it is not writable.
     missing_tools
         The `TOOLS` that are not installed.
     left
         Settings left by crashed runs, each with its remedy: ``(what, advice)``.
     traces
-        Traces left by dead processes of ours, now removed.
+        Kernel traces that dead ssdlab processes left, now removed.
     config
-        This user's configuration file and what it names; empty where there is none.
+        The user's configuration file and the settings in it; empty if there are none.
     config_fault
-        What is wrong with it, or with the variable that overrides it.
+        What is wrong with that file or with the variable that overrides it.
     """
 
     environment: Environment
@@ -105,8 +101,6 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check."""
-
     name: str
     state: State
     what: str
@@ -114,7 +108,7 @@ class Check:
 
 
 def gather() -> Facts:
-    """Examine this host; takes `CALIBRATION_S` seconds and touches no drive."""
+    """Collect facts about this host; takes about `CALIBRATION_S` seconds and touches no drive."""
     import ssdlab._core as _core
     from ssdlab.host.defaults import config_path, default_library, read_defaults
     from ssdlab.host.environment import read_environment
@@ -352,7 +346,7 @@ def _takes_attributes() -> bool:
 
 
 def _free_bytes(folder: Path) -> int | None:
-    """Return the free space where a folder is or would be made; None if it could not be."""
+    """Return the free space at a folder, or where it would be made; None if it cannot be written."""
     place = next(path for path in (folder, *folder.parents) if there(path))
     if not os.access(place, os.W_OK):
         return None

@@ -1,8 +1,8 @@
-"""The state of a simulated drive, kept with its run: virtual time stops while ssdlab does not run.
+"""Keeps the state of a simulated drive with its run; its virtual time stops while ssdlab does not run.
 
-A real drive rests during an interruption, which each step's policy handles (see `lab`). A simulated drive's
-state is known, so a resumed run continues exactly. Finished steps are simulated again from the last snapshot,
-each must end in the journalled state, and then the interrupted step starts again.
+A real drive idles during an interruption, which each step's policy handles (see `lab`). The state of a
+simulated drive is known, so a resumed run continues exactly. Steps after the last snapshot are simulated
+again, and each must end in the journalled state. Then the interrupted step starts again.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ STATES = "states"
 """Folder of the snapshots in the run folder; removed when the run is finished."""
 _FIRST = "begin"
 COST_SHARE = 0.05
-"""Maximum share of a run's time for snapshots."""
+"""Maximum share of a run's time to spend on snapshots."""
 _FIRST_COST_S_PER_BYTE = 4 / 4096 / 100e6
-"""Until one has been taken: 4 bytes for each 4 KiB of the drive, to a slow disk."""
+"""Estimated cost of the first snapshot: 4 bytes per 4 KiB of capacity, written to a slow disk."""
 
 
 @dataclass(frozen=True)
 class _Done:
-    """A finished step that the drive has not gone through in this session."""
+    """A finished step that was not yet applied to the drive in this session."""
 
     request: Request
     ended: EndRecord
@@ -46,7 +46,7 @@ class StateKeeper:
     Parameters
     ----------
     state
-        Of the drive.
+        Gives access to the state of the drive.
     folder
         The run folder.
     capacity_bytes
@@ -64,26 +64,25 @@ class StateKeeper:
         """Whether the drive is in the run's state."""
 
     def begin(self) -> None:
-        """Save a new run's initial state, unless opening the drive recreates it."""
+        """Save a new run's initial state, unless the drive starts in it whenever it is opened."""
         if self._state.lasting:
             self._save(_FIRST)
         self._there = True
 
     @property
     def lasting(self) -> bool:
-        """Whether a file keeps the state after the run."""
+        """Whether a state file keeps the state after the run."""
         return self._state.lasting
 
     def digest(self) -> str:
-        """Return the state digest for the journal at a step's end."""
         return self._state.digest()
 
     def read_back(self, request: Request, ended: EndRecord) -> None:
-        """Note that a step was finished in an earlier session."""
+        """Record that a step was finished in an earlier session."""
         self._behind.append(_Done(request, ended))
 
     def catch_up(self, redo: Callable[[Request], object]) -> bool:
-        """Bring the drive into the state after the last finished step; return whether it was not.
+        """Restore the state after the last finished step; return whether that was necessary.
 
         Parameters
         ----------
@@ -109,27 +108,27 @@ class StateKeeper:
         return True
 
     def finished(self, ordinal: int, seconds: float) -> None:
-        """Save the state after a step, if the work since the last snapshot justifies it."""
+        """Save the state after a step if enough work was done since the last snapshot; see `COST_SHARE`."""
         self._worked_s += seconds
-        # Within a fork the state alone would not do: what it goes back to is in memory.
+        # Within a fork a snapshot is not enough: the fork's state, to which the drive returns, is in memory.
         forked = any(fork != ordinal for fork in self._marks)
         if not forked and self._worked_s * COST_SHARE >= self._cost_s:
             self._save(ordinal)
 
     def keep(self, ordinal: int) -> None:
-        """Save the state after a step in any case."""
+        """Save the state after a step, whatever the cost."""
         self._save(ordinal)
 
     def fork(self, ordinal: int) -> None:
-        """Keep the state in memory for `back`."""
+        """Remember the state in memory, so that `back` can return to it."""
         self._marks[ordinal] = self._state.mark()
 
     def back(self, ordinal: int, *, end: bool) -> None:
-        """Return the drive to the state of a fork; with `end` for the last time."""
+        """Return the drive to the state of a fork; `end` also forgets that state."""
         self._state.back(self._marks.pop(ordinal) if end else self._marks[ordinal])
 
     def _from_snapshot(self, behind: list[_Done]) -> list[_Done]:
-        """Take up the last snapshot, and return the finished steps after it."""
+        """Load the last snapshot, and return the finished steps after it."""
         for at in range(len(behind) - 1, -1, -1):
             done = behind[at]
             if self._load(state_name(done.request.ordinal)):
@@ -142,7 +141,6 @@ class StateKeeper:
         return behind
 
     def _load(self, name: str) -> bool:
-        """Take up a snapshot, and say whether it was there."""
         try:
             with self._run.folder(STATES) as states, states.readable(name) as path:
                 self._state.load(path)
@@ -175,7 +173,7 @@ class StateKeeper:
 
 
 def keeper_of(drive: Drive, folder: Path | HeldFolder, *, new: bool) -> StateKeeper | None:
-    """Return the state keeper of a run, new or resumed; None for a real drive."""
+    """Return the state keeper of a run; None for a real drive. `new`: the run has not started before."""
     if drive.state is None:
         return None
     keeper = StateKeeper(drive.state, folder, drive.capacity_bytes)
@@ -185,13 +183,13 @@ def keeper_of(drive: Drive, folder: Path | HeldFolder, *, new: bool) -> StateKee
 
 
 def describe_state(drive: Drive, name: str) -> dict[str, str]:
-    """Return the session's record, under `name`, of a state kept after the run."""
+    """Return `{name: digest}` for a drive state that outlives the run, else an empty dict."""
     state = drive.state
     return {name: state.digest()} if state is not None and state.lasting else {}
 
 
 def check_left(session: Session, drive: Drive) -> None:
-    """Refuse to resume if the drive's file has another state than the run left.
+    """Refuse to resume if the state file differs from what the run left.
 
     Raises
     ------
@@ -199,7 +197,7 @@ def check_left(session: Session, drive: Drive) -> None:
         The drive was used in between.
     """
     known = [digest for digest in (session.drive_left, session.drive_found) if digest is not None]
-    if not known:  # the session was killed before it had looked at the drive, so it has done nothing to it
+    if not known:  # the session was killed before it read the drive's state, so it did nothing to the drive
         return
     if drive.state is not None and drive.state.lasting and drive.state.digest() not in known:
         raise Refused(
@@ -210,19 +208,18 @@ def check_left(session: Session, drive: Drive) -> None:
 
 
 def discard_states(folder: HeldFolder) -> None:
-    """Remove the snapshots of a run that no longer needs them."""
     with library_errors(folder.path):
         folder.remove_folder(STATES)
 
 
 def _needed(behind: Iterable[_Done]) -> list[_Done]:
-    """Leave out what a return to a fork undoes."""
+    """Return the steps without those that a return to a fork undoes."""
     needed: list[_Done] = []
     forks: dict[int, int] = {}
     for done in behind:
         to = done.request.asked.returns_to
         if to is not None:
-            # A fork that the snapshot was taken at comes before all that is here.
+            # If the snapshot was taken at the fork, the fork comes before all these steps.
             del needed[forks.get(to, 0) :]
         needed.append(done)
         if done.request.asked.marks:

@@ -1,7 +1,7 @@
-"""Imports fio results as runs of the library: all files are read before the first run is written.
+"""Imports fio results as runs of the library; reads all files before it writes the first run.
 
-Each file becomes a run, each job a step. A run id ends in letters of the file's SHA-256, so that the same
-file is recognised. The manifest is written last; a failure removes the folder.
+Each file becomes a run, each job a step. A run id ends in letters derived from the file's SHA-256, so the
+same file is recognised. The manifest is written last; a failure removes the folder.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ VERB = "import"
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LETTERS = 6
 _BEYOND = 10
-"""A percentile counts where so many I/Os lie beyond it, as in every measurement."""
+"""Minimum number of I/Os beyond a percentile for it to count, as in every measurement."""
 _OURS = {"clat": "service", "lat": "response"}
-"""Clocks of ours that tables of a run have columns for."""
+"""fio's clocks for which the tables of a run have columns, with the names of these columns."""
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
 _TERSE_CLOCK = "terse output does not name the clock of its percentiles; fio's default, clat, is assumed"
 
@@ -76,7 +76,7 @@ class Import:
     Attributes
     ----------
     known
-        The run of an earlier import; None: none.
+        Folder of an earlier import of the same file; None if there is none.
     """
 
     path: Path
@@ -91,23 +91,23 @@ class Import:
 def read_imports(
     files: Sequence[Path], library: Path, *, drive: str | None = None, name: str | None = None
 ) -> list[Import]:
-    """Read results of fio, with the logs in the same folders.
+    """Read fio results, with the logs in the same folders.
 
     Parameters
     ----------
     files
-        Results, and logs that one of them names.
+        Result files, and optionally logs that one of them names.
     library
         Target library; nothing is written.
     drive
-        Name of the drive; by default from the jobs.
+        Name of the drive; by default taken from the jobs.
     name
-        Name of the job, for results of one job.
+        New name of the job, for results with one job.
 
     Raises
     ------
     UsageError, HostError
-        One of them cannot be read, or is given twice.
+        A file cannot be read or is given twice, or a log belongs to several results or none.
     """
     paths = [user_path(each) for each in files]
     read = [_read(path, drive, name) for path in paths if not is_log(path)]
@@ -155,7 +155,7 @@ def _file(path: Path) -> ImportedFile:
 
 
 def _drive_of(result: FioResult) -> str:
-    """Return what the jobs say of their drive: the file, the folder, or the disk that was used."""
+    """Return the drive that the jobs name: by file, by folder, or by the disks that fio used."""
     for option in ("filename", "directory"):
         if named := [text for each in result.jobs if (text := each.options.get(option))]:
             return ", ".join(dict.fromkeys(named))
@@ -165,7 +165,7 @@ def _drive_of(result: FioResult) -> str:
 
 
 def _placed(found: Import, library: Path) -> Import:
-    """Give an import its run id, or the run that is of the same file."""
+    """Return the import with a new run id, or with the run already imported from the same file."""
     digest = found.result.files[0].sha256
     number = int(digest, 16)
     names = [each.name for each in library.iterdir()] if library.is_dir() else []
@@ -189,7 +189,9 @@ def _placed(found: Import, library: Path) -> Import:
 
 
 def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
-    """Write an import to the library as a finished run, and return its folder; a known one is only tagged.
+    """Write an import to the library as a finished run, and return its folder.
+
+    If the file was imported before, only the tags are added.
 
     Raises
     ------
@@ -231,7 +233,7 @@ def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
         finally:
             lock.release()
     except BaseException:
-        with suppress(LabError):  # the library may not take this either
+        with suppress(LabError):  # the library may be unwritable for this, too
             catalogue.remove(library, folder.name)
         with hold_library(library) as place:
             place.remove_tree(folder.name)
@@ -240,11 +242,11 @@ def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
 
 
 def kept_as(path: Path) -> str:
-    """Return the name of a file in its run folder, where some names are reserved."""
+    """Return the name for the imported file in its run folder, where some names are reserved."""
     return f"imported{path.suffix}" if _SUFFIX.fullmatch(path.suffix) else "imported"
 
 
-# --- what a run holds of a result -------------------------------------------------------------------------
+# --- contents of an imported run ---------------------------------------------------------------------------
 
 
 def _made(
@@ -318,7 +320,7 @@ def _made(
 
 
 def _labels(jobs: Sequence[Job]) -> list[str]:
-    """Return what to call each job: its name, with its client and its group where the name is not enough."""
+    """Return a label for each job: its name, with client and group where the name is not unique."""
     found: list[str] = []
     for job in jobs:
         of_host = [each for each in jobs if each.name == job.name]
@@ -332,7 +334,6 @@ def _labels(jobs: Sequence[Job]) -> list[str]:
 
 
 def _slugs(labels: Iterable[str]) -> list[str]:
-    """Return what figures of each job begin with."""
     found: list[str] = []
     for label in labels:
         slug = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") or "job"
@@ -378,7 +379,7 @@ def _points(each: OverTime, label: str, ordinal: int) -> list[ImportedPoint]:
 
 
 def _clock(clocks: dict[Clock, Latencies]) -> Clock | None:
-    """Return the clock that headline figures are of: the whole, else that with percentiles."""
+    """Return the clock of the headline figures: the first with percentiles, preferably `lat`."""
     ours: tuple[Clock, ...] = ("lat", "clat")
     stated = [clock for clock in ours if clock in clocks]
     return next(
@@ -418,7 +419,7 @@ def _sync(job: Job, label: str, ordinal: int) -> ImportedSync | None:
 
 
 def _lacking(job: Job) -> Iterator[str]:
-    """Yield what is not to be had of a job."""
+    """Yield which figures a job lacks, and why."""
     if job.mixed:
         yield "no figures: fio added up reads and writes (unified_rw_reporting), so neither is known"
     elif not job.sides:
@@ -494,7 +495,7 @@ def _step(
 
 
 def _summary(job: Job, points: Sequence[ImportedPoint], seconds: float) -> dict[str, JsonValue] | None:
-    """Return a job as a measurement has it, for exports; None where fio does not tell its count of I/Os."""
+    """Return a job's measurement in ssdlab's form, for exports; None if fio does not give I/O counts."""
     if not points or any(point.ios is None for point in points):
         return None
     sides: dict[str, JsonValue] = {

@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
 
-# The seed of a measurement that is given none.
+# Default seeds.
 #
-# A command that draws what the one before it drew overwrites together what was written together:
-# superblocks then empty as a whole, and the drive seems faster than it is. fio's `randrepeat` is known for
-# it. So whatever outlives the command gets another seed each time; a drive made for the command alone keeps
-# one, as nothing of it is left for the next.
+# Two commands with the same seed write the same sequence of addresses. Blocks that were written together are
+# then overwritten together, superblocks empty as a whole, and the drive seems faster than it is. fio's
+# `randrepeat` is known for this. So a device, file or state file, which outlives the command, gets another
+# seed each time. A drive made for the command alone keeps one seed, as nothing of it is left.
 
 _BITS = 32
-"""Few enough digits to type one again; that two commands in turn draw the same is no concern yet."""
+"""Few digits, so that a user can retype a seed; a rare repeat by chance does no harm."""
 
 
 def seed_for(drive: Drive) -> int:
     """Return the seed for the next measurement on an open drive, below 2^32.
 
-    A drive in a state file derives it from its state, so that equal states give equal figures; for a device
-    or file it is random.
+    For a simulated drive with a state file it is derived from the state, so that equal states give equal
+    figures. For a device or file it is random; for a temporary simulated drive it is `DEFAULT_SEED`.
     """
     state = drive.state
     if state is None:
@@ -57,7 +57,7 @@ def seed_for(drive: Drive) -> int:
 
 __all__ = ["MeasureOptions", "measure", "numa_cpus", "perform"]
 _OF_A_RUN = "free space where results are kept, then resume"
-"""What the engine advises where a log cannot grow; a single measurement has nothing to resume."""
+"""The engine's advice if a log cannot grow; a single measurement has nothing to resume."""
 _LOG, _POWER = "run.log", "run.power"
 
 
@@ -67,7 +67,7 @@ def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  #
     Parameters
     ----------
     drive
-        A block device (``/dev/nvme0n1``) or a file (with `size` when it must be made).
+        A block device (``/dev/nvme0n1``) or a file (with `size` if it is to be created).
     options
         Those of ``ssdlab measure``, with underscores: ``rw="randread"``, ``bs="4k"``, ``threads=4``,
         ``seconds=2``; see `MeasureOptions`.
@@ -75,17 +75,17 @@ def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  #
     Raises
     ------
     UsageError, Refused
-        Options that contradict each other; a drive that must not be read or written. Nothing was touched.
+        The options contradict each other, or the drive must not be read or written. Nothing was touched.
     DriveError, HostError
-        The drive or the host failed; `measurement` has the figures until then.
+        The drive or the host failed; `measurement` of the error has the figures until then.
     Interrupted
-        Stopped by a signal; `measurement` likewise.
+        A signal stopped the measurement; `measurement` of the error has the figures until then.
     """
     return perform(drive, MeasureOptions(**options), Silent())
 
 
 def _signature() -> inspect.Signature:
-    """Return the signature of `measure` with every option by its name, for `help` and editors."""
+    """Return the signature of `measure` with each option by name, for `help` and editors."""
     drive = inspect.signature(measure).parameters["drive"]
     fields = MeasureOptions.model_fields.items()
     options = [
@@ -104,7 +104,7 @@ measure.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
-    """Execute the options, reporting progress to the watcher; see `measure`."""
+    """Measure with the given options and report progress to the watcher; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
     if options.buffered and os.fspath(drive).startswith(SIMULATED_PREFIX):
         raise UsageError("a simulated drive has no page cache", "leave out --buffered, or name a file")
@@ -112,10 +112,10 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         from ssdlab.runs.preparing import refuse_unprepared
 
         refuse_unprepared(os.fspath(drive), options.precondition)
-    # Before a file is made: what is wrong with a rig file must not cost its layout, nor a fill.
+    # Before a file is created: a mistake in the rig file must not cost the time of its layout or fill.
     meter = _meter(options, simulated=os.fspath(drive).startswith(SIMULATED_PREFIX))
     with _log(options) as log, _opened(drive, options, watcher) as held:
-        # Before anything is written: what does not fit this drive must not cost it a fill.
+        # Before anything is written: a workload that does not fit this drive must not cost a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
         held.on_error = options.on_error
         if options.seed is None:
@@ -142,7 +142,7 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
 def _prepared(
     held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher
 ) -> dict[str, object]:
-    """Bring the drive into steady state by one pass, or place it; returns what is to be said of that."""
+    """Precondition the drive as asked by one pass or placement; return facts for the measurement."""
     how = options.precondition
     if how != "one-pass" and how != "analytic":
         return {}
@@ -160,13 +160,13 @@ def _prepared(
             seed=workload.seed,
             watcher=watcher,
         )
-        if heartbeat.pauses():  # in rounds of which nobody knows what they would have been
+        if heartbeat.pauses():  # the rounds that judge steady state may be distorted
             prepared["steady"] = False
         return prepared
 
 
 def _writes_all_or_nothing(held: Drive, workload: Workload) -> bool:
-    """Return whether each stream that writes does so to all of the drive, but for less than a block."""
+    """Return whether each writing stream covers the whole drive, up to less than one block."""
     for stream in workload.streams:
         places = stream.places(held.capacity_bytes, held.logical_block_bytes)
         rest = held.capacity_bytes - sum(length for _, length in places)
@@ -197,9 +197,10 @@ def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tupl
 
 @dataclass(frozen=True)
 class _Log:
-    """Where the append log of a run is written; with the folder in the library that is made for it.
+    """Where the I/O log of a measurement is written.
 
-    `single` is the file for single I/Os, held from before the measurement.
+    `folder` is the temporary folder in the library, for measurements to be saved. `single` is the user's file
+    for single I/Os, opened before the measurement.
     """
 
     path: Path
@@ -209,7 +210,7 @@ class _Log:
 
 @contextmanager
 def _log(options: MeasureOptions) -> Iterator[_Log | None]:
-    """Give the place of the run's append log: the file for single I/Os, or one in the library."""
+    """Yield the place of the I/O log: the user's file or a folder in the library; None without a log."""
     with ExitStack() as held:
         single = None
         if options.log_ios is not None:
@@ -225,7 +226,6 @@ def _log(options: MeasureOptions) -> Iterator[_Log | None]:
 
 @contextmanager
 def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator[_Log]:
-    """Give a place in the library."""
     from ssdlab.host.defaults import library_folder
     from ssdlab.host.durable import library_errors
     from ssdlab.results.store import hold_library
@@ -265,7 +265,7 @@ def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
 
 @contextmanager
 def _preparing(doing: str) -> Iterator[None]:
-    """Drop the measurement of a preparation that fails: it is not what was asked for."""
+    """Drop the measurement of a failed preparation: the user did not ask for its figures."""
     try:
         yield
     except Interrupted as error:
@@ -322,7 +322,7 @@ def _measured(
 
 
 def _left_of(options: MeasureOptions) -> str:
-    """Say what there is of a measurement that was stopped: its figures are with the error, and in no run."""
+    """Return advice after a signal: the figures go with the error and are not saved as a run."""
     saved = "it is not saved: --save keeps whole measurements" if options.save else "it is not saved"
     if options.log_ios is not None:
         saved += f"; {options.log_ios} holds its I/Os"
@@ -330,7 +330,7 @@ def _left_of(options: MeasureOptions) -> str:
 
 
 def _meter(options: MeasureOptions, *, simulated: bool) -> MeterText | None:
-    """Return the meter that is named, or that is usual on this host."""
+    """Return the meter given or the host's default; refuse a recording."""
     from ssdlab.power.kinds import RECORDED
     from ssdlab.runs.meters import chosen_meter
 
@@ -346,18 +346,17 @@ def _meter(options: MeasureOptions, *, simulated: bool) -> MeterText | None:
 def _metering(
     meter: MeterText | None, options: MeasureOptions, held: Drive
 ) -> AbstractContextManager[Metering]:
-    """Begin to meter what is measured."""
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.meters import open_metering
 
-    # A simulated drive's own account is in the summary; its samples are for a run to keep.
+    # The summary has a simulated drive's own power; its samples are needed only for a saved run.
     own_account = held.capabilities.virtual_time and meter is None and not options.save
     return Metering() if own_account else open_metering(meter, held)
 
 
 @contextmanager
 def _samples_kept(log: _Log | None, metering: Metering) -> Iterator[None]:
-    """Keep the samples of the meter beside the log, where a run is to be saved."""
+    """Store the meter's samples beside the log, if the run is saved."""
     if log is None or log.folder is None:
         yield
         return
@@ -369,7 +368,7 @@ _PREPARED = {
     "one-pass": "prepared by one random pass",
     "analytic": "prepared, not written: its mapping was computed",
 }
-"""How a drive was prepared, in words."""
+"""How a drive was prepared, for a warning."""
 _OVERWRITTEN = (
     "overwritten as with --precondition full, as the pass did not confirm its spare or reach five steady "
     "rounds"

@@ -1,7 +1,8 @@
-"""Metering during a run: the meter, samples of each step, power of each measurement.
+"""Metering during a run: the meter, the samples of each step, the power of each measurement.
 
-A step's window is that of its throughput: from its first interval that counts to its last completion, on
-CLOCK_MONOTONIC, the clock of rows and meters alike. A simulated drive meters itself, in its own time.
+The power of a step is averaged over the same window as its throughput: from the end of the ramp to the last
+completion. Interval rows and meters both use CLOCK_MONOTONIC. A simulated drive meters itself, in its own
+virtual time.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _MODEL_BINS = 1000
-"""Of a simulated step that measures nothing: enough to draw it."""
+"""Maximum power samples of a simulated step that measures nothing: enough to draw a chart."""
 
 
 class Metering(Closing):
@@ -51,7 +52,7 @@ class Metering(Closing):
         return measurement, []
 
     def rested(self, start_ns: int, end_ns: int) -> tuple[RestRecord, list[Warning]]:
-        """Return a rest of the drive with its power, if any."""
+        """Return the record of an idle period with its power, if any, and warnings."""
         from ssdlab.results.records import RestRecord
 
         power, warnings = self._rest_power(start_ns, end_ns)
@@ -63,21 +64,21 @@ class Metering(Closing):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Meter a step, and keep its samples in a file of that name; also where the step fails."""
+        """Meter a step and store its samples in the file `name`, even if the step fails."""
         del steps, name
         yield
 
     def settled(self, steps: Sequence[Step], folder: HeldFolder) -> Sequence[Step]:
-        """Return the finished steps of a run, with power known only then."""
+        """Return the finished steps of a run, with power that is known only at the end."""
         del folder
         return steps
 
     def record(self) -> dict[str, JsonValue] | None:
-        """Return the manifest's record: meter, error, clock, losses; None without a meter."""
+        """Return the manifest's record of the meter: error, clock, losses; None without a meter."""
         return None
 
     def close(self) -> None:
-        """End it."""
+        """Close the meter, if any."""
 
 
 class NoMetering(Metering):
@@ -86,13 +87,12 @@ class NoMetering(Metering):
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Return a measurement without power."""
         del ramp_ns, watched
         return measurement.with_power(None), []
 
 
 def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | None:
-    """Return why a window has no power figure; None if it has one."""
+    """Return a warning why a window has no power figure; None if it has one."""
     from ssdlab.analysis.energy import MIN_BOUNDS, MIN_COVERED
 
     covered = 0.0 if drawn is None else drawn.covered
@@ -108,7 +108,7 @@ def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | 
 
 
 def power_of(info: MeterInfo, drawn: Drawn) -> dict[str, JsonValue]:
-    """Return the power of a measurement for its summary."""
+    """Return the power for a measurement's summary: mean, energy, source and error."""
     return {
         "mean_w": drawn.mean_w,
         "energy_j": drawn.energy_j,
@@ -123,7 +123,7 @@ class LiveMetering(Metering):
     Parameters
     ----------
     collector
-        Reads it; closed with this.
+        Reads the meter; `close` closes it.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -136,7 +136,7 @@ class LiveMetering(Metering):
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Add the power over the window of the totals; without one, say why."""
+        """Add the mean power over the throughput window; if there is none, warn why."""
         del watched
         summary = measurement.as_dict()
         started = summary.get("started")
@@ -167,7 +167,7 @@ class LiveMetering(Metering):
         return None if fault is not None or drawn is None else power_of(info, drawn), warnings
 
     def _fault(self, drawn: Drawn | None, window_ns: int) -> Warning | None:
-        """Return why a window has no figure, if it has none."""
+        """Return a warning why a window has no power figure; a lost meter is reported once."""
         from ssdlab.analysis.energy import MIN_COVERED
 
         info, died = self._collector.info, self._collector.died
@@ -181,7 +181,6 @@ class LiveMetering(Metering):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Store the samples from now to the end of the step."""
         from ssdlab.results.step_log import StepPower, write_power
 
         self._step_ns = self._zero_ns = time.monotonic_ns()
@@ -189,7 +188,7 @@ class LiveMetering(Metering):
             yield
         finally:
             now_ns, rails, zero = time.monotonic_ns(), self._collector.info.rails, self._zero_ns
-            # A record or a setting: over before there is a sample, which is not waited for.
+            # A step shorter than the sampling period, such as a setting, has no sample: do not wait for one.
             brief = now_ns - self._step_ns < self._collector.period_ns
             trace = None if brief else self._collector.trace(self._step_ns, now_ns)
             if trace is not None and len(trace.start_ns):
@@ -198,7 +197,6 @@ class LiveMetering(Metering):
             self._collector.forget(time.monotonic_ns())
 
     def record(self) -> dict[str, JsonValue]:
-        """Return the manifest's record."""
         died = self._collector.died
         return {
             **self._collector.info.as_dict(),
@@ -211,12 +209,11 @@ class LiveMetering(Metering):
         }
 
     def close(self) -> None:
-        """Close the meter."""
         self._collector.close()
 
 
 class MeterGone(Metering):
-    """A meter that a resumed run no longer has."""
+    """A meter that is missing when a run is resumed."""
 
     def __init__(self, text: MeterText, why: LabError) -> None:
         self._text, self._why, self._reported = text, why, False
@@ -224,7 +221,7 @@ class MeterGone(Metering):
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Say once that there is no power."""
+        """Return the measurement without power; the first time, with a warning."""
         del ramp_ns, watched
         return measurement, self._rest_power(0, 0)[1]
 
@@ -236,12 +233,11 @@ class MeterGone(Metering):
         return None, warnings
 
     def record(self) -> dict[str, JsonValue]:
-        """Return the manifest's record."""
         return {"use": self._text.use, "gone": self._why.what}
 
 
 class ModelMetering(Metering):
-    """A simulated drive's own power, whose figures are in its measurements: here its samples."""
+    """Stores the power samples of a simulated drive; its measurements already have the mean power."""
 
     def __init__(self, drive: SimulatedDrive) -> None:
         self._drive = drive
@@ -251,7 +247,7 @@ class ModelMetering(Metering):
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Note its interval rows; it already has the figure."""
+        """Record the times of the interval rows; the measurement already has its power."""
         del ramp_ns, watched
         summary = measurement.as_dict()
         self._base_ns = self._drive.native.now_ns - round(summary["total_s"] * 1e9)
@@ -262,7 +258,7 @@ class ModelMetering(Metering):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Store the mean of each interval row, or of equal parts without rows."""
+        """Store the mean power of each interval row, or of equal parts of a step without rows."""
         from ssdlab.results.step_log import write_power
 
         self._edges, began_ns = None, self._drive.native.now_ns
@@ -289,7 +285,7 @@ class ModelMetering(Metering):
         return StepPower(("model",), start, end, watts)
 
     def record(self) -> dict[str, JsonValue]:
-        """Return the manifest's record: the model is exact, and on the drive's clock."""
+        """Return the manifest's record; the model has no error and uses the drive's clock."""
         return {"use": "model", "name": "the simulated drive's power model", "rails": ["model"]}
 
 
@@ -302,26 +298,26 @@ def _equal_parts(length_ns: int) -> list[tuple[int, int]]:
 
 
 class OwnAccount(Metering):
-    """The power that a real drive reports: the mean of the last second in its SMART log, read by telemetry.
+    """The power that a real drive reports in its SMART log: the mean over the last second.
 
-    It sends nothing beyond telemetry, so idle steps have no figure. Readings come once a second and may be
-    one second old, which is the clock error.
+    Telemetry reads the log; metering sends no further commands, so idle steps have no power figure. Readings
+    come once a second and may be one second old, which is the clock error.
 
     Parameters
     ----------
     text
-        ``nvme:smart``, and its owner's statements.
+        ``nvme:smart``, with the user's statements about the meter.
     drive
-        Held; asked once whether it reports power.
+        The open drive; asked once whether it reports power.
 
     Raises
     ------
     Refused
-        It does not report its power, or not to this user.
+        The drive does not report its power, or not to this user.
     """
 
     period_s = PERIOD_S
-    """Interval and averaging time of readings."""
+    """Interval and averaging time of the readings."""
 
     def __init__(self, text: MeterText, drive: Drive) -> None:
         from ssdlab.power.meter import MeterInfo
@@ -348,7 +344,6 @@ class OwnAccount(Metering):
     def measured(
         self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
     ) -> tuple[Measurement, list[Warning]]:
-        """Add the power over the window of the totals; without one, say why."""
         started = measurement.as_dict().get("started")
         if started is None or watched is None:
             return measurement, []
@@ -366,7 +361,6 @@ class OwnAccount(Metering):
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
-        """Store the readings of a measuring step."""
         from ssdlab.results.step_log import StepPower, write_power
 
         self._trace = None
@@ -378,14 +372,13 @@ class OwnAccount(Metering):
                 write_power(steps, name, StepPower(("drive",), trace.start_ns, trace.end_ns, trace.watts))
 
     def record(self) -> dict[str, JsonValue]:
-        """Return what the manifest keeps."""
         return {**self._info.as_dict(), "clock": "CLOCK_MONOTONIC"}
 
 
 def _trace_of(watched: Watched, zero_ns: int, period_ns: int) -> PowerTrace:
-    """Return what a drive said while it was measured and just after, on the step's clock.
+    """Return a drive's power readings during a measurement and just after it, on the step's clock.
 
-    Each reading is the mean of the period before it, so it stands for the time around the middle of that.
+    Each reading is the mean over the period before it, so it is dated to the middle of that period.
     """
     import numpy as np
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def chosen_meter(
     given: MeterText | None, rig: Path | None, *, simulated: bool, in_suite: bool = False
 ) -> MeterText | None:
-    """Return the meter of a run: the given one, else the default. `none` is kept for a simulated drive, too.
+    """Return the meter of a run: the given meter, else the default.
+
+    `none` turns metering off. It is returned only for a simulated drive, whose own meter it turns off.
 
     Raises
     ------
@@ -50,14 +52,14 @@ def chosen_meter(
                 meter=str(given),
             )
         if given.kind in RECORDED:
-            # A resume may come from another working folder.
+            # `resume` may be called from another working directory.
             path = user_path(given.place).absolute()
             given = given.model_copy(update={"use": f"{given.kind}:{path}"})
     return given
 
 
 def usual_meter(rig: Path | None) -> MeterText | None:
-    """Return the default meter: from the rig file, else from `config.toml`.
+    """Return the default meter, from the rig file or else from `config.toml`; None if neither names one.
 
     Raises
     ------
@@ -81,13 +83,12 @@ def usual_meter(rig: Path | None) -> MeterText | None:
 
 
 def kept_meter(manifest: Manifest) -> MeterText | None:
-    """Return the meter that a run was started with."""
     kept = manifest.open_options.get("meter")
     return None if kept is None else MeterText.parse(str(kept))
 
 
 def reopened_metering(text: MeterText | None, drive: Drive) -> Metering:
-    """Start metering a continued run; without its meter it continues, and every measurement says so."""
+    """Start metering a resumed run; if the meter is missing, the run continues with a warning."""
     try:
         return open_metering(text, drive)
     except LabError as error:
@@ -101,7 +102,7 @@ def open_metering(text: MeterText | None, drive: Drive) -> Metering:
     Raises
     ------
     UsageError, Refused, HostError
-        The meter is missing, measures no drive, or does not answer.
+        The meter is missing, does not answer, or cannot measure this drive.
     """
     if text is not None and text.kind == "none":
         return NoMetering()

@@ -1,8 +1,8 @@
 """Observes during a measurement: the host, the drive's telemetry, and pauses of ssdlab.
 
-Nothing is sent in idle steps, nor before the next step has started: the drive is polled once a second, from
-one second on, and at the end. From samples and readings follow the marks of a step: heat, errors, retraining
-of the link, critical warnings and worn-out flash.
+The drive is polled once a second, first after one second, and at the end of the measurement. Nothing is sent
+during idle steps or between steps. Samples and readings give the marks of a step: thermal throttling, media
+errors, retraining of the link, critical warnings and worn-out flash.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """Polls one drive; changes of the next step count from the last reply.
+    """Polls the telemetry of one drive; the changes of a step count from the last reading before it.
 
     Parameters
     ----------
     drive
-        Held; polled at once, before anything is measured.
+        The open drive; its first reading is taken at once.
     """
 
     def __init__(self, drive: Drive) -> None:
@@ -40,14 +40,14 @@ class Witness:
         self._last, self._last_ns = self._telemetry.reading(), self._telemetry.clock_ns()
 
     def follow(self, last: StepTelemetry) -> None:
-        """Count changes from the end of an earlier session's step."""
+        """Count the next changes from the end of a step of an earlier session."""
         self._last, self._last_ns = last.health or self._last, last.ended_ns
 
     @contextmanager
     def watching(self, keep: Callable[[Sample], None] | None = None) -> Iterator[Watched]:
-        """Watch the measurement in the block, which must call `ended` with it."""
+        """Watch a measurement during the block; the caller passes the measurement to `ended`."""
         began_ns = self._telemetry.clock_ns()
-        if began_ns < self._last_ns:  # a simulated drive that was brought back to a state, counters and all
+        if began_ns < self._last_ns:  # a simulated drive returned to an earlier state, including its counters
             self._last = self._telemetry.reading()
         watched = Watched(self, self._telemetry.begin(keep), began_ns)
         try:
@@ -77,7 +77,7 @@ class Witness:
 
 
 class Watched:
-    """One measurement under watch."""
+    """A measurement during which a drive's telemetry is polled."""
 
     def __init__(self, witness: Witness, watch: Watch, began_ns: int) -> None:
         self._witness, self._watch, self._began_ns = witness, watch, began_ns
@@ -93,14 +93,14 @@ class Watched:
         return self.telemetry
 
     def stop(self) -> None:
-        """Stop watching, if the measurement did not end."""
+        """Stop polling, if the measurement did not end."""
         if self._running:
             self._running = False
             self._watch.end(None)
 
 
 class Heartbeat(Closing):
-    """A thread that detects pauses from now on; closed with the run.
+    """A thread that detects when ssdlab is paused, until it is closed.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Heartbeat(Closing):
     Raises
     ------
     HostError
-        No thread can be started.
+        The thread cannot be started.
     """
 
     def __init__(self, *, beats: bool = True) -> None:
@@ -123,13 +123,12 @@ class Heartbeat(Closing):
         return () if self._native is None else pauses_in(Gap(*each) for each in self._native.gaps())
 
     def close(self) -> None:
-        """Stop detecting pauses."""
         if self._native is not None:
             self._native.close()
 
 
 _DEVICE_READING_S = 0.5
-"""The kernel adds a request's time when it completes: over a shorter run the mean in flight is too rough."""
+"""Minimum run time for the mean I/Os in flight: the kernel adds a request's time only when it completes."""
 
 
 class Observation:
@@ -140,9 +139,9 @@ class Observation:
     drive
         The drive to measure.
     allow_unwritten
-        As it was opened.
+        Whether the drive was opened with this permission.
     written_unknown
-        Whether it is unknown if blocks to read were ever written.
+        True if nobody knows whether the blocks to read were ever written.
     """
 
     def __init__(self, drive: Drive, *, allow_unwritten: bool = False, written_unknown: bool = False) -> None:
@@ -156,11 +155,11 @@ class Observation:
         self._cpu = read_cpu_times()
 
     def around(self, summary: Summary) -> HostContext:
-        """Return the host's state during the measurement that just ended, given its summary."""
+        """Return the host's state during the measurement that just ended, for its summary."""
         from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
         if self._drive.capabilities.virtual_time:
-            # In virtual time the host's load changes how long a run takes and nothing that it gives.
+            # In virtual time the host's load affects how long a run takes, but not its figures.
             return HostContext(allow_unwritten=self._allow_unwritten, cores=len(os.sched_getaffinity(0)))
         busy = busy_share(self._cpu, read_cpu_times())
         device = self._drive.counters()
@@ -179,14 +178,14 @@ class Observation:
         )
 
     def _in_flight(self, later: Any, total_s: float) -> float | None:  # noqa: ANN401 - IoCounters or None
-        # Divided by the time of the run, not of the readings: threads start before it, memory is freed after.
+        # Not divided by the time between readings, which includes starting threads and freeing memory.
         if self._device is None or later is None or total_s < _DEVICE_READING_S:
             return None
         return float(later.in_flight_ns - self._device.in_flight_ns) / (total_s * 1e9)
 
 
 def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, str], ...]:
-    """Return what runs that died have left set on the disk of a real drive, or beneath a file."""
+    """Return the settings that crashed runs left on the disk of a real drive or file, each with advice."""
     from ssdlab.host.user_folders import ledger_paths
 
     if conditions is None or not ledger_paths():
@@ -197,45 +196,41 @@ def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, st
 
 
 class Watcher(Protocol):
-    """Observes a measurement."""
-
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Note the start of a phase, and its length or bytes if known."""
+        """Report the start of a phase, with its length or bytes if known."""
 
     def tick(self, snapshot: _core.Snapshot) -> None:
-        """Note the progress, about every 50 ms."""
+        """Report progress; called about every 50 ms."""
 
 
 class Silent:
-    """A watcher that does nothing."""
+    """A watcher that ignores all reports."""
 
-    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Say nothing."""
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None: ...
 
-    def tick(self, snapshot: _core.Snapshot) -> None:
-        """Say nothing."""
+    def tick(self, snapshot: _core.Snapshot) -> None: ...
 
 
 _WORN_PCT = 100
-"""Share of the rated endurance from which a drive is beyond what its maker answers for."""
+"""Percentage of the rated endurance from which a drive counts as worn out."""
 
 
 def marks_of(
     samples: Sequence[Sample], before: DriveHealth | None, after: DriveHealth | None, end_ns: int
 ) -> tuple[Mark, ...]:
-    """Return the marks of one step, in order of time; pure.
+    """Return the marks of one step in time order; pure.
 
-    Heat slowed the drive where a sample says so at that moment, or where its counters of that have grown
-    since the one before.
+    A sample shows thermal throttling if it has a power limit, or if a throttling counter has grown since the
+    sample before.
 
     Parameters
     ----------
     samples
-        Of the step, in order.
+        Samples of the step, in time order.
     before, after
-        What the drive said of itself at the end of the step before, and of this one.
+        Health readings at the end of the previous step and of this step.
     end_ns
-        The end of the step, on its own time.
+        End of the step, relative to its start.
     """
     first = _of_reading(before)
     found = [
@@ -248,7 +243,7 @@ def marks_of(
 
 
 def _of_reading(before: DriveHealth | None) -> Sample:
-    """Return a reading as the sample that came before the first."""
+    """Return a reading as a sample at time 0, before the first sample of the step."""
     if before is None:
         return Sample(0)
     return Sample(
@@ -266,7 +261,7 @@ def _grown(name: str, then: Sample, now: Sample) -> float:
 
 
 def _throttled(first: Sample, samples: Sequence[Sample]) -> Iterator[Mark]:
-    """Yield each stretch in which heat slowed the drive, with the temperature that it began at."""
+    """Yield a mark for each period of thermal throttling, with the temperature at its start."""
     start: Sample | None = None
     began_ns = 0
     before = first
@@ -302,7 +297,7 @@ def _stretch(start: Sample, began_ns: int, until_ns: int) -> Mark:
 def _errors(
     first: Sample, samples: Sequence[Sample], after: DriveHealth | None, end_ns: int
 ) -> Iterator[Mark]:
-    """Yield what its counters of errors have grown by, at the sample that shows it."""
+    """Yield a mark for each growth of an error counter, at the sample that shows it."""
     last = _of_reading(after)
     ended = Sample(end_ns, media_errors=last.media_errors, link_retrains=last.link_retrains)
     for then, now in pairwise(_counted([first, *samples, ended])):
@@ -315,12 +310,11 @@ def _errors(
 
 
 def _counted(samples: Sequence[Sample]) -> list[Sample]:
-    """Leave out samples without these counters, so that growth between two that have them is seen."""
+    """Return the samples with error counters, so that growth across samples without them is seen."""
     return [each for each in samples if each.media_errors is not None or each.link_retrains is not None]
 
 
 def _link_errors(before: DriveHealth | None, after: DriveHealth | None, end_ns: int) -> Iterator[Mark]:
-    """Yield what the drive's own count of transfers that its link got wrong has grown by."""
     grown = changes_between(before, after).get("link_errors", 0)
     if grown > 0:
         noun = "link error" if grown == 1 else "link errors"

@@ -1,4 +1,4 @@
-"""What to run on which drive, and its effects, determined without touching the drive."""
+"""An order (what to run on which drive) and its plan, made without touching the drive."""
 
 from __future__ import annotations
 
@@ -49,14 +49,12 @@ class Order:
 
     Attributes
     ----------
-    method, params, quick
-        The method and its parameters.
     drive
-        As the user named it.
+        The drive as the user named it.
     size_bytes
         Size of a file to create.
     destroy
-        Consent to losing the drive's data.
+        Identifier of the drive, as consent to losing its data.
     wipe_signatures
         Whether that consent covers a file system, partition table or array member on the drive.
     endurance_cap
@@ -66,17 +64,17 @@ class Order:
     rig
         File that describes the test platform; by default the user's, if any.
     run_id
-        Id of the run; None: a new one.
+        Id of the run; None: a new id is made.
     member
-        Its place in a suite.
+        Place of the run in a suite.
     meter
-        Power meter on the drive; by default from the rig file.
+        Power meter on the drive; by default from the rig file or `config.toml`.
     on_error
         What to do if too many I/Os of a step fail.
     begun_on
-        In a suite: the drive of the suite's consent.
+        In a suite: the suite's consent, with its drive.
     variant
-        Variant to set before the first step; a simulated drive has it in its text.
+        Variant to set on a real drive before the first step. A simulated drive's variant is in its text.
     """
 
     method: Method
@@ -98,12 +96,12 @@ class Order:
 
 
 def plan_order(order: Order, library: Path | None = None, *, probing: bool = False) -> Plan:
-    """Plan a run; inspects the drive and touches nothing.
+    """Plan a run: inspect the drive without changing it.
 
     Parameters
     ----------
     order
-        What to run on which drive.
+        The run to plan.
     library
         Library whose earlier runs show the drive's speed.
     probing
@@ -112,8 +110,8 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
     Raises
     ------
     UsageError, Refused
-        There is no such drive, or it has no size. Other objections, such as missing consent, are the plan's
-        `objection`.
+        There is no such drive, or its size is unknown. Other objections, such as missing consent, are in the
+        plan's `objection`.
     """
     found = look(
         order.drive,
@@ -124,7 +122,7 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
     )
     if found.identity is None or not found.identity.capacity_bytes:
         refusal = found.reading
-        assert refusal is not None  # what has no identity or no size is refused
+        assert refusal is not None  # a drive without identity or size is always refused
         raise refusal.error(order.drive)
     writing = order.method.writes(order.params) or order.variant.destroys
     refusal = found.writing if writing else found.reading
@@ -159,7 +157,7 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
 
 
 def check_before_made(order: Order, looked: Callable[..., Look], *, writing: bool) -> None:
-    """Refuse requests that a drive to be created cannot meet; `looked` is `drives.look`.
+    """Refuse an order that a drive or file still to be created cannot meet; `looked` is `drives.look`.
 
     Raises
     ------
@@ -180,7 +178,7 @@ def check_before_made(order: Order, looked: Callable[..., Look], *, writing: boo
 
 
 def no_drive(method: Method, identity: Identity) -> Unsupported | None:
-    """Return why a method that queries the drive cannot; None if it can."""
+    """Return why the drive lacks the features that a method needs; None if it does not."""
     can = identity.capabilities
     if not method.asks_drive or can.virtual_time:
         return None
@@ -197,10 +195,18 @@ def plan_on(
     pace: Pace | None = None,
     **lab: Any,  # noqa: ANN401 - seeds and span of Lab
 ) -> Plan:
-    """Run a procedure on a lab that only counts, for a drive of that capacity and logical block.
+    """Plan a procedure by running it on a lab that only counts.
 
-    For a continued run, `known` are its finished steps. `pace` is further knowledge of the drive's speed:
-    earlier runs, or a probe.
+    Parameters
+    ----------
+    method, params, drive
+        The procedure, its parameters, and the drive whose capacity and logical block it sees.
+    known
+        Finished steps of a resumed run.
+    pace
+        Knowledge of the drive's speed beyond link and ratings: earlier runs, or a probe.
+    lab
+        Seeds and span of `Lab`.
     """
     can = drive.capabilities
     planning = planning_of(drive, pace)
@@ -221,20 +227,20 @@ def plan_on(
     )
     if not can.virtual_time or method.reads_unwritten:
         return made
-    # A simulated drive is written once before a run begins, in time of its own that is not counted.
+    # A simulated drive is written once before the run, in virtual time that does not count.
     laid = Bounds(drive.capacity_bytes, drive.capacity_bytes)
     return replace(made, preparation=simulating_bounds(laid, FILL_BLOCK_BYTES))
 
 
 def _cannot_show(steps: Sequence[PlannedStep], params: Params) -> tuple[str, ...]:
-    """Return why figures will not be known to be of steady state, where the method brings it about."""
+    """Return why a method that needs steady state will not show it; empty if it may."""
     if isinstance(params, SteadyParams) and not any(step.verb == Precondition.verb for step in steps):
         return ("writes follow one fill",)
     return tuple(dict.fromkeys(filter(None, map(not_steady, steps))))
 
 
 def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
-    """Add the share of the rated endurance to a plan, with an objection if it is too large."""
+    """Add the rated endurance and the cap to a plan, with an objection if it writes too much."""
     rating = None if drive.capabilities.virtual_time else rating_of(drive, cap)
     if rating is None:
         return plan

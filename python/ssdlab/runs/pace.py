@@ -1,6 +1,6 @@
 """What is known about a drive's speed before a run: link, ratings, earlier runs, minimum by model.
 
-It touches nothing; `probe` measures.
+Nothing here touches the drive; `probe` measures it.
 """
 
 from __future__ import annotations
@@ -38,48 +38,40 @@ if TYPE_CHECKING:
     from ssdlab.host.documents import Document
     from ssdlab.results.run_folder import Step
 
-# How fast a simulated drive is written in order at least, by closed forms over its figures.
-#
-# `rating_limits` bounds a load from above, by the slowest part alone. From below: the buffer parts the
-# host's side from the flash's, and within each side no part works beside another (E. D. Lazowska et al.,
-# "Quantitative System Performance" (1984), chapter 5: throughput is no less than one customer's alone).
-# What a cache took is moved once more, and a limit of power slows what is beyond it.
-
 
 FRESH_CAPACITIES = 1.3
-"""A fresh drive writes at its first speed until its flash is full: capacity and spare area, by default this
-..."""
+"""Drive writes at the speed of a fresh drive, until its flash is full; assumed if the spare is unknown ..."""
 CACHE_CAPACITIES = 0.05
-"""... and what a cache takes in addition."""
+"""... and, if it is known, the drive writes that a cache absorbs beyond capacity and spare."""
 SETTLED_CAPACITIES = 1.5
-"""Drive writes of random I/O after which a drive is steady enough for a plan."""
+"""Drive writes of random I/O after which a drive counts as steady in a plan."""
 FILLS_FROM = 0.3
-"""Share of the capacity: sequential writes of this much exceed any cache."""
+"""Share of the capacity; sequential writes of this much exceed any cache."""
 RUNS_READ = 12
 """Number of earlier runs to read, newest first ..."""
 STEPS_READ = 400
-"""... and of their steps in all."""
+"""... and number of their steps in all."""
 _EARLIER = (0.6, 1.6)
-"""What the same load gives on another day: other state, other load of the host."""
+"""Range of the speed of the same load on another day, with another drive state and host load."""
 _RATED: dict[str, tuple[bool, bool, int, tuple[float, float]]] = {
     "sequential_read_mb_s": (False, False, 128 * 1024, (0.5, 1.15)),
     "sequential_write_mb_s": (True, False, 128 * 1024, (0.3, 1.15)),
     "random_read_iops": (False, True, 4096, (0.4, 1.25)),
     "random_write_iops": (True, True, 4096, (0.5, 2.0)),
 }
-"""Of each metric: whether it writes, whether it is random, its block, and what of it a drive will do. Makers
-rate reads at their best, and steady random writes as floors."""
+"""For each metric: whether it writes, whether it is random, its block size, and the range of real speeds as
+shares of the rating. Makers rate reads at their best and steady random writes as floors."""
 _IN_FLIGHT = 32
 _LARGEST_BYTES = 16 << 20
-"""Of blocks."""
+"""Largest block size, in bytes."""
 _UNSTEADY_MIN = 0.05
-"""What is left of a random write rating of a fresh drive or a cache when the drive was written for long."""
+"""Minimum share of a write rating (of a fresh drive or a cache) that remains after long writing."""
 
 
 def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
-    """Return a plan's knowledge of a drive; `pace` is knowledge beyond link and ratings."""
+    """Return what a plan may assume about a drive; `pace` adds knowledge beyond link and ratings."""
     identity = drive if isinstance(drive, Identity) else drive.identity
-    if not isinstance(identity, Identity):  # that of a record, whose drive may be gone
+    if not isinstance(identity, Identity):  # the identity in a record, whose drive may be gone
         return Planning(purges_at_once=drive.capabilities.purges_at_once, pace=pace or ANY_DRIVE)
     found = pace or pace_of(identity)
     return Planning(
@@ -91,7 +83,7 @@ def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
 
 
 def pace_of(identity: Identity, library: Path | None = None) -> Pace:
-    """Return what is known about a drive's speed: by link, ratings and, in a library, earlier runs."""
+    """Return what link, ratings and earlier runs in the library, if given, show of a drive's speed."""
     found = Pace(fresh_bytes=_fresh_capacities(identity) * identity.capacity_bytes)
     made = _made(identity)
     link = _link_of(identity) if made is None else 1e6 * made["profile"]["link"]["bandwidth_mb_s"]["value"]
@@ -114,7 +106,7 @@ def _fresh_capacities(identity: Identity) -> float:
     try:
         share = spare_of(identity).share
     except LabError:
-        share = None  # a wrong drive record is said by who needs it
+        share = None  # the code that needs the drive record reports its faults
     return FRESH_CAPACITIES if share is None else 1 / (1 - share) + CACHE_CAPACITIES
 
 
@@ -128,7 +120,7 @@ def _link_of(identity: Identity) -> float | None:
 
 
 def _made(identity: Identity) -> Document | None:
-    """Return what a profile says of a simulated drive; None of any other."""
+    """Return the checked profile of a simulated drive; None for any other drive."""
     if not identity.capabilities.made_to_order:
         return None
     from ssdlab.drives.simulated.profiles import check_profile
@@ -139,7 +131,7 @@ def _made(identity: Identity) -> Document | None:
 
 
 def _with_profile(pace: Pace, made: Document, identity: Identity) -> Pace:
-    """Add what the parts of a simulated drive allow: no writes go beyond, and no command is shorter."""
+    """Add the limits of a simulated drive's parts: a maximum write speed and a minimum command time."""
     ceilings = tuple(
         Known(Load(True, random, block, inf), fastest_writes(made, block), max_share=1.0, source="profile")
         for random, block in ((False, _LARGEST_BYTES), (True, _LARGEST_BYTES), (True, 4096))
@@ -157,7 +149,7 @@ def _with_profile(pace: Pace, made: Document, identity: Identity) -> Pace:
 
 
 def _filling(made: Document, identity: Identity) -> Filling | None:
-    """Return how fast a simulated drive is written full at least, by its parts."""
+    """Return the minimum speed at which a simulated drive is filled, from its parts; None if unknown."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     ordered, disordered = (slowest_fill(made, FILLS_FROM, in_order=each) for each in (True, False))
@@ -181,7 +173,7 @@ def _of_ratings(identity: Identity) -> Iterator[Known]:
     try:
         ratings = rated_values(identity)
     except LabError:
-        return  # a wrong drive record is said by who needs it
+        return  # the code that needs the drive record reports its faults
     for rated in ratings:
         if rated.metric in _RATED:
             yield from _of_rating(rated)
@@ -196,13 +188,12 @@ def _of_rating(rated: Rated) -> Iterator[Known]:
         lowest = _UNSTEADY_MIN
     yield Known(load, bytes_s, lowest, highest, settled=writes and random and steady, source="rating")
     if writes and not random:
-        # A fresh drive writes at random as fast as in order: nothing has to be collected.
+        # A fresh drive writes at random as fast as in order: there is nothing to collect.
         over = Load(writes=True, random=True, block_bytes=4096, in_flight=_IN_FLIGHT)
         yield Known(over, bytes_s, _UNSTEADY_MIN, highest, source="rating")
 
 
 def _of_earlier_runs(identity: Identity, library: Path) -> Iterator[Known]:
-    """Yield the loads that finished steps of earlier runs of the drive have measured, newest first."""
     found = (known for folder in _runs_of(identity, library) for known in _of_run(folder))
     yield from islice(found, STEPS_READ)
 
@@ -237,16 +228,16 @@ def _of_run(folder: Path) -> Iterator[Known]:
 
 
 def known_of(step: Step, capacities: float, share: tuple[float, float] = _EARLIER) -> Known | None:
-    """Return what a measured one-stream step shows of the drive; None for a mix, a rate or a replay.
+    """Return the speed that a step measured; None unless it had one closed stream of only reads or writes.
 
     Parameters
     ----------
     step
-        Finished.
+        A finished step.
     capacities
-        Drive writes before it, since the purge.
+        Drive writes since the purge, before this step.
     share
-        Range of other steps of this load, as shares of it.
+        Range of speeds to expect from other steps of this load, as shares of the measured speed.
     """
     workload, summary = step.workload, step.summary
     if workload is None or summary is None or len(workload.streams) != 1 or not summary.moved_bytes:
@@ -263,7 +254,7 @@ def known_of(step: Step, capacities: float, share: tuple[float, float] = _EARLIE
 
 
 def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | None:
-    """Return how long a purge takes at most, by what a block device says of itself; None if unknown."""
+    """Return the maximum time of a purge, by the features that a block device reports; None if unknown."""
     if not identity.capabilities.block_device:
         return None
     from ssdlab.drives.purge import check_method
@@ -280,7 +271,7 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
 
 
 def planned_features(identity: Identity) -> PowerFeatures | None:
-    """Return the power features of an unopened drive: all of a simulated one, the link's of SATA."""
+    """Return the power features of an unopened drive: all for a simulated drive, the link's for SATA."""
     if identity.capabilities.made_to_order:
         from ssdlab.drives.simulated.profiles import check_profile
         from ssdlab.drives.simulated.saving import features_of_profile

@@ -1,7 +1,7 @@
 """Plans a run by running its procedure on a lab that only counts.
 
-Each step gets bounds, [lower, upper], of time and bytes written, and its effects on the drive in words, from
-its verb. During a run `tracking` narrows the bounds by the observed speed.
+Each step gets bounds, [lower, upper], of its time and bytes written, and its effects on the drive in words.
+Both come from the step's verb. During a run `tracking` narrows the bounds by the observed speed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Past:
-    """The history of a drive."""
+    """What the drive has gone through before a step."""
 
     worked: bool = False
-    """It has done I/O."""
+    """The drive has done I/O."""
     disordered: bool = False
-    """It has data from random writes since the purge."""
+    """The drive has data from random writes since the purge."""
 
     def pace(self, of_the_drive: Pace) -> Pace:
-        """Return what is known about the drive's speed for the next step."""
+        """Return what is known about the drive's speed after this history."""
         return of_the_drive.after(work=self.worked, disorder=self.disordered)
 
     def then(self, step: Request | Step) -> Self:
-        """Return the history after a step."""
         worked = self.worked or step.workload is not None
         if step.verb in ("purge", "place"):
             return type(self)(worked, step.verb == "place")
@@ -54,46 +53,43 @@ class Past:
 
 
 START_MAX_S = 10.0
-"""Maximum for opening the drive, reading the environment, and writing the tables."""
+"""Maximum time to open the drive, read the environment, and write the tables."""
 OVERHEAD_MAX_S = 8.0
-"""Maximum of the host in all steps together, besides the usual time: some wait for a disk ..."""
+"""Maximum host overhead of all steps together, beyond the usual time: some steps wait for a disk ..."""
 OVERHEAD_USUAL_S = 0.25
-"""... and the usual time per step: threads start, I/O is drained, records reach the disk; 20 to 100 ms
-here."""
+"""... and the usual overhead per step: threads start, I/O is drained, records reach the disk. Measured: 20 to
+100 ms."""
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One planned step."""
-
     ordinal: int
     verb: str
     label: str
     seconds: Bounds
     bytes_written: Bounds
     target_bytes: int | None
-    """Where it stops by bytes: how many."""
+    """Bytes after which the step stops; None if it stops by time."""
     hash: str = ""
     """Hash of verb and arguments, as in the journal."""
     effects: tuple[str, ...] = ()
     """Effects on the drive, as phrases: ``writes 128 KiB blocks in order to ...``."""
     overhead_s: float = 0.0
-    """What of the upper bound of its time is the host's."""
+    """The host's part of the upper bound of `seconds`."""
     settled_bytes: float = inf
-    """Upper bound of its writes on a long-written drive."""
+    """Upper bound of the bytes written on a drive that is no longer fresh."""
     request: Request | None = None
-    """The request; None: none."""
     simulating: Bounds = NOTHING
-    """Seconds that a simulation of it takes of the host."""
+    """Seconds of host time to simulate the step."""
 
     @property
     def drive_seconds(self) -> Bounds:
-        """Bounds of the drive's own time."""
+        """Bounds of the time without the host's overhead."""
         return Bounds(self.seconds.lower, max(self.seconds.lower, self.seconds.upper - self.overhead_s))
 
 
 def not_steady(step: PlannedStep) -> str:
-    """Return why the writes of a step cannot show steady state; empty: they may."""
+    """Return why the writes of a step cannot show steady state; empty if they may."""
     asked = None if step.request is None else step.request.asked
     if not isinstance(asked, Precondition) or asked.until is None or step.request is None:
         return ""
@@ -136,27 +132,26 @@ class Plan:
     planning: Planning = field(default_factory=Planning)
     """Knowledge of the drive."""
     own_steps: int = 0
-    """Number of leading steps that the user did not write."""
+    """Number of leading steps that are not the user's; the user's count starts after them."""
     keeps_time: bool = False
-    """The drive has its own time, separate from the host's."""
+    """Whether the drive has virtual time, separate from the host's."""
     cannot_show: tuple[str, ...] = ()
-    """Why its figures certainly cannot show steady state; empty: they may."""
+    """Why the figures certainly cannot show steady state; empty if they may."""
 
     @property
     def drive_seconds(self) -> Bounds:
-        """Seconds of the drive's time, without what the host adds."""
         return sum((step.drive_seconds for step in self.steps), NOTHING)
 
     @property
     def seconds(self) -> Bounds:
-        """Seconds from the command to its end; in the drive's own time, if it has one."""
+        """Seconds from the command to its end; virtual seconds if the drive keeps its own time."""
         if self.keeps_time:
             return self.drive_seconds
         return self.preparation + self.drive_seconds + Bounds(0.0, START_MAX_S + overhead_max_s(self.steps))
 
     @property
     def real_seconds(self) -> Bounds:
-        """Seconds of the host's clock from the command to its end."""
+        """Seconds from the command to its end by the host's clock."""
         if not self.keeps_time:
             return self.seconds
         total = sum((step.simulating for step in self.steps), self.preparation)
@@ -166,7 +161,8 @@ class Plan:
     def bytes_written(self) -> Bounds:
         """Bytes written to the drive.
 
-        A drive is fast only for some time after each purge; certain writes, such as a fill, use that up.
+        A drive is fast only for some time after each purge. Writes of a known amount, such as a fill, use up
+        that time.
         """
         prepared = float(self.preparation_bytes)
         lower = prepared + sum(step.bytes_written.lower for step in self.steps)
@@ -179,8 +175,8 @@ class Plan:
 def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
     """Return the maximum extra bytes written at a fresh drive's speed.
 
-    The drive is fresh after each purge, and possibly at the start. Certain writes use that up, and so does a
-    skipped fill.
+    The drive is fresh after each purge, and possibly at the start. Writes of a known amount use this up, and
+    so does a fill, even if it is skipped.
     """
     total, left = 0.0, fresh_bytes
     for step in steps:
@@ -194,7 +190,6 @@ def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
 
 
 def overhead_max_s(steps: Sequence[PlannedStep]) -> float:
-    """Return the host's maximum overhead of steps."""
     usual = OVERHEAD_MAX_S + OVERHEAD_USUAL_S * len(steps)
     return min(usual, sum(step.overhead_s for step in steps))
 
@@ -207,7 +202,7 @@ class Recorder:
     known
         Finished steps of the same run, so that a trace need not be read again.
     planning
-        What is known of the drive.
+        What is known about the drive.
     """
 
     def __init__(self, known: Iterable[Step] = (), *, planning: Planning | None = None) -> None:
@@ -217,7 +212,7 @@ class Recorder:
         self.steps: list[PlannedStep] = []
 
     def perform(self, request: Request) -> Step:
-        """Count a step."""
+        """Plan a step, and return it with the result that a plan assumes."""
         known = self._known.get(request.ordinal) if request.asked.planned_once else None
         pace = self._past.pace(self._planning.pace)
         planned = plan_of(request.asked, replace(self._planning, known=known, pace=pace))
@@ -228,7 +223,7 @@ class Recorder:
 
 
 def planned_step(request: Request, planning: Planning | None = None, past: Past | None = None) -> PlannedStep:
-    """Return the bounds of one step, with optional steps after it."""
+    """Return the bounds of one step; `past` is the drive's history before it."""
     known = planning or Planning()
     if past is not None:
         known = replace(known, pace=past.pace(known.pace))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4096
 _FULL = SteadyParams()
-"""Where a pass does not show that it left what it should: as the steady methods write, by their defaults."""
+"""Parameters for overwriting if a pass does not confirm its spare: the defaults of the steady methods."""
 _IN_FULL = (
     "overwriting as with --precondition full, as the pass did not show its spare "
     f"({_FULL.overwrites:g} drive writes and "
@@ -34,12 +34,12 @@ _OF_MEASURE = Advice(
 
 
 def refuse_unprepared(drive: str, how: str) -> None:
-    """Refuse a simulated drive that cannot be prepared like this, before it is made.
+    """Refuse a simulated drive that cannot be prepared as asked, before it is created.
 
     Raises
     ------
     Refused, UsageError
-        Why it cannot; there is no such simulated drive.
+        The drive cannot be prepared, with the reason, or there is no such simulated drive.
     """
     refuse_before_made(drive, how, _OF_MEASURE)
 
@@ -53,17 +53,27 @@ def prepare(
     seed: int,
     watcher: Watcher,
 ) -> dict[str, object]:
-    """Purge and prepare a drive; return remarks for the measurement.
+    """Purge and prepare a drive; return facts about the preparation for the measurement.
 
-    `whole`: later writes cover the whole drive, as a part has its own steady state. The watcher is notified
-    of each phase.
+    Parameters
+    ----------
+    drive, how
+        The drive, and how to precondition it.
+    whole
+        Whether later writes cover the whole drive; a part of it has its own steady state.
+    spare
+        Share of spare as given by the user; None: by the drive's record.
+    seed
+        Seed of the writes.
+    watcher
+        Notified of each phase.
 
     Raises
     ------
     Refused, UsageError
-        It cannot be prepared like this; nothing was touched.
+        The drive cannot be prepared as asked; nothing was touched.
     DriveError
-        It cannot be purged.
+        The drive cannot be purged.
     """
     usable = drive.capacity_bytes
     usable -= usable % span_unit_bytes(usable, drive.logical_block_bytes)
@@ -105,9 +115,9 @@ def prepare(
 def _write_after(
     drive: Drive, laid: Pass, before: list[float], *, seed: int, placed: bool, watcher: Watcher
 ) -> tuple[Judged, bool, int]:
-    """Write until that is steady or was done in full.
+    """Write at random until the drive is steady, or as long as full preconditioning would take.
 
-    Returns what that showed, whether in full, and how many of the writes failed.
+    Returns the judgement, whether full preconditioning was done, and how many writes failed.
     """
     after = AfterPass(laid, before, placed=placed)
     full, _ = steady_until(_FULL, laid.data_bytes)
@@ -140,6 +150,6 @@ def _write_after(
 
 
 def _rows_of(measured: Measurement) -> tuple[Any, Any]:
-    """Return the ends of the interval rows, and the bytes written in each."""
+    """Return the end of each interval row, in ns, and the bytes written in the row."""
     rows: ArrowColumns = measured.rows(direction="write")
     return rows["start_ns"] + rows["duration_ns"], rows["bytes"]

@@ -1,7 +1,7 @@
 """The measurements of `plan --probe`: a few loads, for up to half a minute, to replace guesses in a plan.
 
-Reads only, unless the drive's data may be lost (`--destroy`). For a simulated drive, a temporary copy of the
-smallest size is measured.
+Only reads are measured, unless the drive's data may be lost (`--destroy`). For a simulated drive, a temporary
+copy of the smallest scale is measured.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ PROBE_MAX_S = 30.0
 """Maximum time of all loads together."""
 _READ_S = _WRITE_S = 1.2
 _FILLING_S = 7.5
-"""A drive that is so small or so fast is written full; a short look at its writes cannot tell of that."""
+"""Maximum time to fill a drive; a fill shows effects that a short measurement of writes does not."""
 _SETTLING_S = 8.0
-"""Of random writes: as long as a probe can afford."""
+"""Time for random writes: as much as a probe can afford."""
 _SIMULATED_S = 0.1
-"""Of a simulated drive's time: thousands of I/Os."""
+"""Virtual time of each load on a simulated drive: enough for thousands of I/Os."""
 _SCALES = (512, 256, 128, 64, 32, 16, 8, 4, 2)
 _SHARE = (0.55, 1.7)
-"""Other blocks and depths, another day, and the noise of a short look."""
+"""Range of real speeds as shares of the measured speed: other block sizes, depths and days, and noise."""
 _WAITED_UP_TO = 0.9
-"""Of a probe's time; of one that waited longer no more is made."""
+"""Maximum share of time spent waiting for a CPU for which the measured speed is corrected."""
 _FILLED = 0.99
-"""Of a capacity: it was written full."""
+"""Share of the capacity from which a drive counts as full."""
 _LAST_SHARE = 0.2
-"""Of the rows of random writes: what they have settled to, as far as they have."""
+"""Share of the rows of random writes to average at their start (fresh) and at their end (settled)."""
 _DISCARDED = 1 / 16
-"""Of a capacity, to see that discards work ..."""
+"""Share of the capacity to discard, to measure the rate ..."""
 _DISCARD_SHARE = 0.2
-"""... and what of their speed is left for all of it."""
+"""... and share of that rate to assume for the whole capacity."""
 _KIB = 1024
 _READS = ((True, 4, 1), (True, 4, 32), (True, 4, 256), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
 _WRITES = ((False, 128, 1), (False, 128, 32), (False, 1024, 4), (True, 4, 1))
-"""Whether random, KiB, and I/Os in flight."""
+"""Loads: whether random, KiB, and I/Os in flight."""
 _WRITES_AFTER = (
     *((True, 4, 256), (True, 4, 4), (True, 64, 32), (True, 64, 256)),
     *((False, 128, 1), (False, 128, 32), (False, 1024, 4)),
 )
-"""Likewise, of a drive that was written at random for long: what a cache has left."""
+"""Loads after long random writing, in the same form: what a cache still gains."""
 
 
 @dataclass
 class _Probe:
-    """One probe: the drive, and until when."""
+    """One probe: the drive, and the time at which to stop (`time.monotonic`)."""
 
     drive: Drive
     ends: float
@@ -79,7 +79,7 @@ class _Probe:
         seconds: float,
         simulated_s: float = _SIMULATED_S,
     ) -> list[Known]:
-        """Measure a load, unless the time is over."""
+        """Measure a load; return nothing if the time is over."""
         if time.monotonic() >= self.ends:
             return []
         seconds = simulated_s if self.simulated else seconds
@@ -91,9 +91,9 @@ class _Probe:
         return [Known(load, rate, low, high, source="probe")] if rate > 0 else []
 
     def filling(self, capacity_bytes: int) -> Filling | None:
-        """Fill a drive; `capacity_bytes` is the planned drive's.
+        """Fill the drive; `capacity_bytes` is the capacity of the drive to plan for.
 
-        A simulated drive is purged before; a real one that takes too long gives no result.
+        A simulated drive is purged first. A real drive that takes too long gives no result.
         """
         ends = self.ends if self.simulated else min(self.ends, time.monotonic() + _FILLING_S)
         if time.monotonic() >= self.ends:
@@ -111,7 +111,7 @@ class _Probe:
         return Filling(FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
 
     def discards(self) -> float | None:
-        """Discard a part of a drive; return the minimum rate for the whole, in bytes a second."""
+        """Discard a part of the drive; return the minimum rate for the whole drive, in bytes a second."""
         unit = SPAN_UNIT_BYTES
         length = round(_DISCARDED * self.drive.identity.capacity_bytes) // unit * unit
         if not length or time.monotonic() >= self.ends:
@@ -123,7 +123,7 @@ class _Probe:
         return _DISCARD_SHARE * length / max(record.seconds, 1e-6) if record.reached_device else None
 
     def settling(self, capacity_bytes: int) -> list[Known]:
-        """Write at random until the drive is steady, or the time is over; return first and last figures."""
+        """Write at random until the drive is steady or the time is over; return the first and last speeds."""
         seconds = 1e4 if self.simulated else _SETTLING_S
         enough = round(SETTLED_CAPACITIES * capacity_bytes)
         load = Load(writes=True, random=True, block_bytes=4 * _KIB, in_flight=32)
@@ -162,7 +162,7 @@ class _Probe:
 
 
 def unhindered(summary: Summary) -> float:
-    """Return the possible speed-up of a one-thread load that never waits for a CPU."""
+    """Return the possible speed-up of a one-thread load if it never waited for a CPU."""
     waited_s = ((summary.workers or NO_WORKERS).run_queue_wait_ns or 0) / NS_PER_S
     elapsed_s = float(summary.elapsed_s)
     return 1 / (1 - min(waited_s / elapsed_s, _WAITED_UP_TO)) if elapsed_s else 1.0
@@ -176,23 +176,23 @@ def probe(
     destroy: str | None = None,
     wipe_signatures: bool = False,
 ) -> Pace:
-    """Measure a drive for up to half a minute, and return what is then known about it.
+    """Measure a drive for up to half a minute, and return what is then known about its speed.
 
     Parameters
     ----------
     text
-        The drive.
+        The drive as the user named it.
     pace
-        Earlier knowledge of it.
+        What is known about its speed so far.
     size_bytes, destroy, wipe_signatures
-        As of `ssdlab.drives.open_drive`; with consent writes are measured too.
+        See `ssdlab.drives.open_drive`. With consent, writes are measured too.
 
     Raises
     ------
     Refused, DriveError, HostError
-        The drive cannot be opened for that.
+        The drive cannot be opened.
     Interrupted
-        Stopped by a signal; a probe keeps nothing.
+        A signal stopped the probe; it keeps nothing.
     """
     try:
         return _probed(text, pace, size_bytes, destroy, wipe_signatures)
@@ -226,14 +226,14 @@ def _probed(
         if writing and time.monotonic() < ends:
             found += at_work.settling(drive.identity.capacity_bytes)
     what = "a probe" if writing else "a probe of reads"
-    # What was measured now says more than what was rated or measured another day, of the loads that it has.
+    # A fresh measurement of a kind of load replaces ratings and earlier runs of the same kind.
     kinds = {(known.load.writes, known.load.random) for known in found}
     kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
     return replace(pace, known=kept).with_known(*found, source=what)
 
 
 def _fills(found: Sequence[Known], capacity_bytes: int) -> bool:
-    """Whether a drive would be full in time, by what writes of one I/O at a time were seen to do."""
+    """Whether the drive would be full in time, judged by sequential writes at queue depth 1."""
     in_order = Load(writes=True, random=False, block_bytes=FILL_BLOCK_BYTES, in_flight=1)
     return any(each.load == in_order and capacity_bytes <= each.bytes_s * _FILLING_S for each in found)
 
@@ -247,7 +247,7 @@ def _capacity_of(text: str) -> int:
 
 
 def _small_copy(text: str) -> Drive:
-    """Make a simulated drive of one's own, as small as its profile allows."""
+    """Create a temporary copy of a simulated drive, as small as its profile allows."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     asked = replace(SimulatedText.parse(text), state=None)

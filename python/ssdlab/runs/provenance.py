@@ -34,12 +34,7 @@ if TYPE_CHECKING:
 
 
 def written_by_run(folder: Path | HeldFolder) -> int:
-    """Return the bytes written by the attempts of a run: from its tables, or earlier from its logs.
-
-    Parameters
-    ----------
-    folder
-        The run folder.
+    """Return the bytes written by all attempts of a run: from its tables, or else from its logs.
 
     Raises
     ------
@@ -48,7 +43,7 @@ def written_by_run(folder: Path | HeldFolder) -> int:
     """
     held = hold(folder)
     run = RunFolder(held.path)
-    if run.manifest.tables:  # of the logs some may be gone by now
+    if run.manifest.tables:  # some logs may be gone by now
         return _by_table(run)
     if not (names := step_logs(held)):
         return 0
@@ -64,7 +59,7 @@ def voided_writes(folder: HeldFolder, voided: Sequence[VoidedAttempt]) -> tuple[
     folder
         The run folder, before its tables are written.
     voided
-        Those attempts.
+        The voided attempts.
     """
     there = set(step_logs(folder))
     names = [(each, log_name(each.ordinal, each.attempt)) for each in voided]
@@ -88,7 +83,6 @@ def _by_log(steps: HeldFolder, name: str) -> int:
 
 
 def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
-    """Return a run's first manifest."""
     started = now()
     info = drive_info(order.drive, drive)
     engine = str(getattr(order.params, "engine", order.method.engine))
@@ -122,12 +116,12 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
 
 
 def on_error_of(manifest: Manifest) -> OnError:
-    """Return a run's policy for too many failed I/Os; runs of older versions stop."""
+    """Return a run's policy for too many failed I/Os; runs of older versions have none and stop."""
     return "continue" if manifest.open_options.get("on_error") == "continue" else "stop"
 
 
 def lasting_text(text: str, info: DriveInfo) -> str:
-    """Return a text that means the same drive from any working directory."""
+    """Return a drive's text so that it means the same drive from any working directory."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     if info.capabilities.on_file_system:
@@ -138,9 +132,9 @@ def lasting_text(text: str, info: DriveInfo) -> str:
 
 
 def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
-    """Return a manifest with the present queue settings, at the end of the last step.
+    """Return a manifest with the present queue settings, read at the end of the last step.
 
-    The environment is read before the first step, when settings are not yet made.
+    The manifest's environment was read before the first step, when the run had not yet changed settings.
     """
     found = drive.conditions()
     storage = manifest.environment.get("storage")
@@ -152,19 +146,17 @@ def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
 
 
 def metered_by(manifest: Manifest, record: dict[str, JsonValue] | None) -> Manifest:
-    """Return a manifest with the drive's meter; unchanged without one."""
+    """Return a manifest with the record of the meter; unchanged without a meter."""
     if record is None:
         return manifest
     return manifest.model_copy(update={"environment": {**manifest.environment, "meter": record}})
 
 
 def drive_info(text: str, drive: Drive) -> DriveInfo:
-    """Return a drive's identity for a manifest."""
     return identity_info(text, drive.identity)
 
 
 def identity_info(text: str, identity: Identity) -> DriveInfo:
-    """Return an identity for a manifest."""
     plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
     can = identity.capabilities
     return DriveInfo(
@@ -179,14 +171,14 @@ def identity_info(text: str, identity: Identity) -> DriveInfo:
 
 
 def tool() -> dict[str, JsonValue]:
-    """Return version and build of this ssdlab."""
+    """Return version and build of this ssdlab, for a manifest."""
     from ssdlab.host.environment import tool_facts
 
     return dict(tool_facts())
 
 
 def tool_of(drive: DriveInfo, package: str | None = None) -> dict[str, JsonValue]:
-    """Return the same with the simulator of a simulated drive, and the package of a method."""
+    """Return `tool` plus the simulator of a simulated drive and the package of a method."""
     found = tool()
     if drive.capabilities.made_to_order:
         from ssdlab.drives.simulated.drive import simulator
@@ -196,18 +188,18 @@ def tool_of(drive: DriveInfo, package: str | None = None) -> dict[str, JsonValue
 
 
 def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
-    """Return the facts of host, kernel and drive settings that the figures depend on."""
+    """Return the facts of host, kernel and drive settings on which the figures depend."""
     from ssdlab.drives.environment import environment_facts
 
     return {**environment_facts(drive, rig), "place": place_of(drive)}
 
 
 RACK = "SSDLAB_RACK"
-"""Environment variable that names the rack of this host; the fleet sets it by the host's inventory."""
+"""Environment variable that names this host's rack; the fleet sets it from the host's inventory."""
 
 
 def place_of(drive: Drive) -> dict[str, JsonValue]:
-    """Return where a drive is: host, rack and slot; null where nothing says it."""
+    """Return the location of a drive: host, rack and slot; None for what is unknown."""
     who = drive.identity
     node = Path("/sys/class/block") / who.name.replace("/", "!")
     slot = slot_of(node, who) if who.capabilities.block_device else None
@@ -215,10 +207,10 @@ def place_of(drive: Drive) -> dict[str, JsonValue]:
 
 
 def slot_of(node: Path, who: Identity) -> str:
-    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
+    """Return a drive's slot: its device path in sysfs, which stays the same if the drive is replaced.
 
-    A drive without a device and with only a kernel name (loop, zram) has the kernel's count of attachments
-    since the host started, which the next drive of that name has not.
+    A drive without a device and with only a kernel name (loop, zram) is identified by the kernel's attachment
+    count since boot: the next drive of that name has another count.
     """
     device = node / "device"
     if device.exists():

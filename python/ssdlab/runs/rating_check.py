@@ -1,8 +1,8 @@
 """Measures a simulated drive against its ratings, each in the rating's drive state.
 
-The drive is scaled down so that long overwriting is quick; what determines the figures stays (dies, depth,
-spare, superblocks), and the scale is stated. States are prepared once and restored, so that no figure depends
-on the order of the ratings.
+The drive is scaled down so that long overwriting is quick. Whatever determines the figures is not scaled
+(dies, depth, spare, superblocks), and the scale is stated. Each drive state is prepared once and then
+restored, so that no figure depends on the order of the ratings.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ _SEQUENTIAL_BYTES = 128 * 1024
 _RANDOM_BYTES = 4096
 _INTERVAL_NS = 10_000_000
 _RAMP_NS = 50_000_000
-"""Every die is at work by then."""
+"""Every die is busy by then."""
 _WRITE_RAMP_NS = 500_000_000
-"""The write buffer is full by then, also where the flash is nearly as fast as the link."""
+"""The write buffer is full by then, even if the flash is nearly as fast as the link."""
 _SHORT_INTERVAL_NS = 1_000_000
-"""Of what is written in less than twice the ramp; there are none shorter."""
+"""Interval for spans that are written in less than twice the ramp; the shortest interval there is."""
 _MIN_SPAN_NS = 8_000_000
-"""Of a span: half of it is ramp, and fewer than four rows behind that are the edges of rows."""
+"""Minimum time to write a span. Half is ramp; fewer than four rows after it would show only row edges."""
 _BUFFERS = 2
-"""Of a span: the buffer, which no scale makes smaller, is full by half of it."""
+"""Minimum span, in write buffers: the buffer, which does not scale, is full after half of the span."""
 _NO_POWER = Unmeasured("the drive has no power model")
 _REST_S = 120.0
-"""Rest after a drive was written: what it does for itself when idle is done by then."""
+"""Idle time after writing; background work is done by then."""
 _DRAIN_S = 1.0
-"""Rest before a measurement: the write buffer is in flash by then, so that reads do not wait for it."""
+"""Idle time before a measurement; the write buffer is in flash by then, so that reads do not wait for it."""
 _SETTLED = 0.01
-"""Passes in a row whose write amplification differs by less are the steady state."""
+"""Steady state: the write amplification of passes in a row differs by less than this share."""
 _SETTLING_DEPTH = 32
 _MAX_SCALE = 1024
 _MAX_PASSES = 24
-"""Half passes; a spare of 2 % settles within ten full ones."""
+"""Maximum number of half passes; a spare of 2 % settles within ten full passes."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is spent on a check.
+    """Limits of a check: capacity and time.
 
     Attributes
     ----------
     capacity_bytes
-        Largest capacity to simulate, if the profile allows.
+        Largest capacity to simulate, if the profile allows it.
     seconds
         Virtual time to measure each rating.
     """
@@ -76,8 +76,6 @@ QUICK = Effort(capacity_bytes=6 << 30, seconds=0.25)
 
 @dataclass(frozen=True)
 class Checked:
-    """A profile's ratings with the model's figures, and the scale."""
-
     profile: str
     scale: int
     ratings: tuple[Judged, ...]
@@ -86,7 +84,7 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether no rating is missed without a reason."""
+        """Whether each missed rating has a stated reason."""
         return not any(judged.failed for judged in self.ratings)
 
 
@@ -96,7 +94,7 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     Raises
     ------
     UsageError
-        There are none, they cannot be read, or they are for another profile.
+        There are no ratings, they cannot be read, or they are for another profile.
     """
     asked, name = check_profile(profile)["profile"], profile_id(profile)
     if path is not None:
@@ -133,17 +131,15 @@ def check(
     ----------
     profile
         Name, alias or path of a profile.
-    ratings
-        Its ratings.
-    effort
-        Effort of the check.
+    ratings, effort
+        The ratings to check, and the limits of the check.
     on_rating
         Called before each rating is measured.
 
     Raises
     ------
     UsageError
-        There is no such profile, or its SLC cache holds less than a rating within it needs.
+        There is no such profile, or a rating needs a larger SLC cache than it has.
     """
     _check_spans(profile, ratings)
     scale = scale_for(profile, effort.capacity_bytes)
@@ -158,7 +154,7 @@ def check(
 
 
 def scale_for(profile: str, capacity_bytes: int) -> int:
-    """Return the smallest scale that keeps a profile within so many bytes, or else its largest."""
+    """Return the smallest scale with at most `capacity_bytes`, else the largest scale of the profile."""
     import ssdlab._core as _core
 
     text = profile_text(profile)
@@ -175,7 +171,7 @@ def scale_for(profile: str, capacity_bytes: int) -> int:
 
 
 def _check_spans(profile: str, ratings: Ratings) -> None:
-    """Refuse ratings within a cache that the drive does not have, or that is smaller."""
+    """Refuse ratings for an SLC cache that the drive lacks, or that is too small."""
     made = check_profile(profile)["profile"]
     cache = made.get("slc_cache")
     for rating in ratings.rating:
@@ -200,7 +196,7 @@ def _check_spans(profile: str, ratings: Ratings) -> None:
 
 
 class _PreparedDrive:
-    """A drive of a profile, the states it has been brought into, and how to measure in them."""
+    """A simulated drive, and the drive states that were prepared on it."""
 
     def __init__(self, profile: str, scale: int, seconds: float) -> None:
         self._drive = SimulatedDrive(SimulatedText(profile, scale=scale), writing=True, allow_unwritten=True)
@@ -212,7 +208,7 @@ class _PreparedDrive:
         self._seeds = _seeds_of("")
 
     def measure(self, rating: Rating) -> float | Unmeasured:
-        """Return the drive's figure for a rating, or why it is unknown."""
+        """Return the drive's figure for a rating, or why there is none."""
         if rating.metric == "idle_w":
             self._enter(rating)
             start_ns = self._drive.native.now_ns
@@ -220,7 +216,7 @@ class _PreparedDrive:
             return self._mean_w(start_ns)
         if rating.metric == "random_write_iops" and rating.state == "steady":
             self._enter(rating)
-            # A whole pass, so that every superblock that is collected within it counts.
+            # Half a pass or more, so that many superblocks are collected within it.
             return self._overwrite(rating, max(rating.in_flight, _SETTLING_DEPTH)).iops
         if rating.is_bound:
             return self._highest_w(rating)
@@ -234,7 +230,7 @@ class _PreparedDrive:
         return _figure(rating, measurement)
 
     def _highest_w(self, rating: Rating) -> float | Unmeasured:
-        """Return the highest mean power of two loads: in order, and at random."""
+        """Return the higher mean power of two loads: sequential and random."""
         highest = 0.0
         for sequential in (True, False):
             workload = self._ready(rating, sequential)
@@ -249,15 +245,14 @@ class _PreparedDrive:
         return highest
 
     def _mean_w(self, start_ns: int) -> float | Unmeasured:
-        """Return the mean power since a time."""
         drawn = self._drive.power(start_ns, self._drive.native.now_ns)
         return _NO_POWER if drawn is None else drawn.mean_w
 
     def _ready(self, rating: Rating, sequential: bool) -> Workload | Unmeasured:
-        """Bring the drive into the state that a rating speaks of, and return what to run on it.
+        """Bring the drive into a rating's state, and return the workload to measure.
 
-        Writes into a cache end with their span, a fast drive's before the ramp does: they are tried first,
-        and half of their time is ramp then.
+        Writes into a cache end with their span, on a fast drive even before the ramp. So they are timed
+        first, and the ramp is at most half of that time.
         """
         if _ends_with_span(rating) and (why := self._within_buffer(rating)):
             return Unmeasured(why)
@@ -277,7 +272,7 @@ class _PreparedDrive:
         return self._workload(rating, sequential, min(_ramp_ns(rating), took_ns // 2))
 
     def _within_buffer(self, rating: Rating) -> str | None:
-        """Say why writes to a span would show the write buffer; one at a time do not fill it."""
+        """Return why the write buffer would distort writes to a span; depth 1 does not fill the buffer."""
         size = round(check_profile(self._profile)["profile"]["buffer"]["size_mib"]["value"] * (1 << 20))
         length = self._span(rating).length
         assert isinstance(length, int)
@@ -310,7 +305,7 @@ class _PreparedDrive:
         return Span(start=0, length=length // _SEQUENTIAL_BYTES * _SEQUENTIAL_BYTES)
 
     def _enter(self, rating: Rating) -> None:
-        """Bring the drive into the state that a rating speaks of; what was written before lies in flash."""
+        """Bring the drive into a rating's state, with the write buffer flushed."""
         writes = _read_pct(rating) < 100
         self._seeds = _seeds_of(f"{rating.metric} of {rating.in_flight}, {rating.state}, {rating.span_gb}")
         if rating.state == "steady":
@@ -325,7 +320,7 @@ class _PreparedDrive:
             self._drive.idle(_DRAIN_S)
 
     def _go(self, state: str, rating: Rating) -> None:
-        """Go back to a state, or make it from the one before it, as whoever needs it first would."""
+        """Restore a state, or make it; its seeds are the same whichever rating needs it first."""
         after, self._seeds = self._seeds, _seeds_of(state)
         self._make(state, rating)
         self._seeds = after
@@ -353,7 +348,7 @@ class _PreparedDrive:
             self._drive.run(fill)
 
     def _settle(self, rating: Rating) -> None:
-        """Overwrite at random until the write amplification stays."""
+        """Overwrite at random until the write amplification is steady."""
         before = 0.0
         settled = 0
         for _ in range(_MAX_PASSES):
@@ -369,7 +364,7 @@ class _PreparedDrive:
         )
 
     def _overwrite(self, rating: Rating, depth: int) -> Measurement:
-        """Write half the span's bytes at random, and of a small span so much that some time passes."""
+        """Write at random: half the span's bytes, or an eighth of the capacity if that is more."""
         span = self._span(rating)
         assert isinstance(span.length, int)
         volume = max(span.length // 2, self._drive.capacity_bytes // 8)
@@ -387,7 +382,7 @@ class _PreparedDrive:
 
 
 def _seeds_of(what: str) -> Iterator[int]:
-    """Return seeds that depend on nothing but what they are for."""
+    """Return an endless sequence of seeds that depends only on `what`."""
     return count(crc32(what.encode()))
 
 
@@ -407,7 +402,7 @@ def _read_pct(rating: Rating) -> int:
 
 
 def _ends_with_span(rating: Rating) -> bool:
-    """Whether it speaks of writes into a cache, which end where their span does."""
+    """Whether a rating is for writes into a cache, which end with their span."""
     return rating.state == "cached" and _read_pct(rating) < 100
 
 

@@ -1,14 +1,12 @@
-"""Bounds of a simulated drive's speed by closed forms: what limits a rated load, and how slowly it is filled.
+"""Bounds of a simulated drive's speed in closed form: upper bounds for rated loads, lower bounds for fills.
 
-Each part is taken alone and at full work; the slowest of them bounds the drive. Source of the write
+Upper bound: each part is taken alone and fully busy; the slowest part bounds the drive. Source of the write
 amplification of uniform random writes: Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012.
 
-How fast a simulated drive is written in order at least, by closed forms over its figures.
-
-`rating_limits` bounds a load from above, by the slowest part alone. From below: the buffer parts the host's
-side from the flash's, and within each side no part works beside another (E. D. Lazowska et al.,
-"Quantitative System Performance" (1984), chapter 5: throughput is no less than one customer's alone). What a
-cache took is moved once more, and a limit of power slows what is beyond it.
+Lower bound: the write buffer separates the host side from the flash side, so the slower side counts. The
+parts of one side are assumed never to overlap (E. D. Lazowska et al., "Quantitative System Performance"
+(1984), chapter 5: throughput is no less than that of a single customer). Cached data is moved once more, and
+a power limit lowers the rate further.
 """
 
 from __future__ import annotations
@@ -30,14 +28,14 @@ _SEQUENTIAL_BYTES = 128 * 1024
 _PAGE_ENTRIES = 1024
 """Entries on a page of the map."""
 _CHANGE_BYTES = 8
-"""Memory for a changed entry."""
+"""Bytes of memory for a changed entry."""
 _SIGMAS = 3
-"""No stretch of blocks is faster than the profile says by more, of what one block is."""
+"""Standard deviations of one block's speed; no stretch of blocks deviates more from the profile."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A part and what it allows, in the unit of the rating."""
+    """A part of the drive and the maximum that it allows, in the rating's unit."""
 
     part: str
     value: float
@@ -45,12 +43,12 @@ class Limit:
 
 @dataclass(frozen=True)
 class Parts:
-    """Times of a drive's parts in us, from its profile and what was made of it."""
+    """Times of a drive's parts in us, from the result of `check_profile`."""
 
     made: Document
 
     def figure(self, table: str, name: str, otherwise: float = 0.0) -> float:
-        """Return a figure of the profile; of a list its mean."""
+        """Return a figure of the profile, or the mean of a list; `otherwise` if the profile has none."""
         found = (self.made["profile"].get(table) or {}).get(name)
         if found is None:
             return otherwise
@@ -59,41 +57,38 @@ class Parts:
 
     @property
     def flash(self) -> str:
-        """Name of the table of its medium."""
+        """Name of the profile's table for the storage medium."""
         return "flash" if self.made["profile"].get("flash") else "xpoint"
 
     @property
     def dies(self) -> float:
-        """Of all channels."""
+        """Number of dies on all channels."""
         return self.channels * self.figure(self.flash, "dies_per_channel")
 
     @property
     def channels(self) -> float:
-        """Between controller and dies."""
         return self.figure(self.flash, "channels")
 
     @property
     def page_units(self) -> float:
-        """Units that an array read brings."""
+        """4 KiB units that one array read returns."""
         return self.figure("flash", "page_kib", 4) / 4 * self.figure("flash", "planes", 1)
 
     @property
     def transfer_us(self) -> float:
-        """Time of a unit on its channel."""
+        """Time to transfer one unit on its channel."""
         overhead = 1 + self.figure(self.flash, "bus_overhead_pct") / 100
         return UNIT_BYTES * overhead / self.figure(self.flash, "bus_mt_s")
 
     @property
     def command_us(self) -> float:
-        """Time of a command on its channel."""
         return self.figure(self.flash, "command_us")
 
     def link_us(self, size: int) -> float:
-        """Return the time of so many bytes on the link."""
         return size / self.figure("link", "bandwidth_mb_s") + self.figure("link", "turnaround_us")
 
     def program_us(self, *, cached: bool, erased: bool = False) -> float:
-        """Die time of one unit that is written, its share of the erase with it if that is not done."""
+        """Return the die time to program one unit, with its share of an erase unless that is done."""
         if self.flash == "xpoint":
             return self.figure("xpoint", "write_us")
         if cached and self.made["profile"].get("slc_cache"):
@@ -105,48 +100,46 @@ class Parts:
 
     @property
     def interrupting_us(self) -> float:
-        """Die time of an array read that suspends a program."""
         pauses_us = self.figure("flash", "suspend_us") + self.figure("flash", "resume_us")
         return self.figure(self.flash, "read_us") + pauses_us
 
     @property
     def units_together(self) -> float:
-        """Units of 4 KiB that one entry of the map stands for: they are programmed and moved together."""
+        """4 KiB units in a mapping unit, which is programmed and moved as a whole."""
         return self.figure("mapping", "unit_kib", 4) / 4
 
     @property
     def parity(self) -> float:
-        """Word lines that are programmed for each of data."""
+        """Word lines programmed per word line of data, including parity."""
         dies = self.figure("mapping", "parity_dies")
         return dies / (dies - 1) if dies else 1.0
 
     @property
     def map_entries(self) -> float:
-        """Entries of the map: one for each mapping unit."""
         return float(self.made["profile"]["capacity_bytes"]["value"]) / UNIT_BYTES / self.units_together
 
     @property
     def changes_mib(self) -> float:
-        """Of the memory for a map in flash what holds changed entries: half of it if nothing is said."""
+        """Part of the map cache that holds changed entries, in MiB; by default half of the cache."""
         return self.figure("mapping", "changes_mib", self.figure("mapping", "cache_mib") / 2)
 
     @property
     def map_misses(self) -> float:
-        """Share of random look-ups whose page of the map is not at hand: four bytes map a mapping unit."""
+        """Share of random look-ups whose map page is not cached, with four bytes per mapping unit."""
         cache_mib = self.figure("mapping", "cache_mib", math.inf) - self.changes_mib
         return max(0.0, 1 - cache_mib / (self.map_entries * 4 / 2**20))
 
     def map_updates(self, changed: float) -> tuple[float, float]:
         """Return the pages of a map in flash that are written, and the array reads for them.
 
-        Pages have their turns in order, those together that an array read brings. From one turn to the next
-        a page gathers twice the changes that wait for it in the mean. If none comes it is not written: of so
-        many that come at random that has a probability of `exp(-gathered)`.
+        Map pages are written in turn; pages that one array read returns are written together. From one turn
+        to the next, a page gathers twice the mean number of its waiting changes. A page without changes is
+        not written. If changes are at random places, this has the probability `exp(-gathered)`.
 
         Parameters
         ----------
         changed
-            Entries at random places that change.
+            Number of map entries at random places that change.
         """
         if not self.figure("mapping", "cache_mib"):
             return 0.0, 0.0
@@ -158,35 +151,35 @@ class Parts:
 
     @property
     def stages(self) -> bool:
-        """Whether all writes pass the cache of one bit a cell, and one is folded for each that comes."""
+        """Whether each write passes the SLC cache, and folds one cached unit into the main flash."""
         cache = self.made["profile"].get("slc_cache")
         return bool(cache) and cache["when_full"]["value"] == "fold"
 
     @property
     def staging_us(self) -> float:
-        """Die time of a unit that is written to that cache and read again."""
+        """Die time to write a unit to the SLC cache and to read it again."""
         return (
             self.figure("slc_cache", "program_us") + self.figure("slc_cache", "read_us")
         ) / self.page_units
 
     @property
     def slowest_die(self) -> float:
-        """By how many times the slowest die is slower than the profile says, in the mean of drives.
+        """Expected time of the slowest die, as a multiple of the profile's time.
 
-        Streams go from die to die, so that all go at its pace. The largest of so many normal numbers is taken
-        at its median rank (Blom, "Statistical Estimates and Transformed Beta-Variables", 1958).
+        Streams go from die to die, so all run at the pace of the slowest die. Its deviation is the expected
+        largest of so many normal values (Blom, "Statistical Estimates and Transformed Beta-Variables", 1958).
         """
         rank = (self.dies - 0.375) / (self.dies + 0.25)
         return 1 + NormalDist().inv_cdf(rank) * self.figure("spread", "die_sigma_pct") / 100
 
     @property
     def unevenness(self) -> float:
-        """By how many times a stretch of blocks may be faster or slower than the profile says."""
+        """Factor by which a stretch of blocks may be faster or slower than the profile."""
         uneven = math.hypot(self.figure("spread", "block_sigma_pct"), self.figure("spread", "die_sigma_pct"))
         return 1 + _SIGMAS * uneven / 100
 
     def senses_of_a_move(self, amplification: float) -> float:
-        """Array reads for each unit that is moved: a victim's pages that hold any valid unit."""
+        """Return the array reads per moved unit; each read of a victim's page brings all its valid units."""
         valid = 1 - 1 / amplification
         if not valid:
             return 0.0
@@ -194,24 +187,26 @@ class Parts:
         return (1 - untouched) / (valid * self.page_units)
 
     def collection_us(self, moved: float, senses: float, programs_us: float | None) -> float:
-        """Time of what collection moves for one write, and of its command, where few reads are at once.
+        """Return the time, in us, of collection and command for one host write, if few reads run at once.
 
-        Each read is sensed, taken over the channel and entered into the map before the next is asked for, and
-        commands of the host are taken between two of them. A read
-        waits for the program that its die is at. While a program of `S` runs, reads for its die come at the
-        rate `r` (of all, over the number of dies), and the first waits for the rest of it: on average
-        `S (1 - (1 - exp(-r S)) / (r S))` for each program. The rate follows from that time in turn. Programs
-        that run beside each other are counted one by one, although who waits for one waits for all: no drive
-        takes longer, and the best that one can do is never to wait, with commands taken while it reads.
+        It is 0 if reads are not limited. Each read is sensed, transferred over the channel and entered into
+        the map before the next read starts. Host commands are served between two reads.
+
+        A read waits if its die is programming. While a program of duration `S` runs, reads for its die arrive
+        at the rate `r`: the rate of all reads over the number of dies. The first of them waits for the rest
+        of the program, on average `S (1 - (1 - exp(-r S)) / (r S))` per program. The rate depends on that
+        time in turn, so it is found by iteration. Simultaneous programs are counted one by one, although a
+        read waits for all of them at once. So the result is an upper bound. If no read ever waits, and
+        commands are served while collection reads, it is a lower bound.
 
         Parameters
         ----------
         moved
-            Units that are moved for one write.
+            Units moved for one write.
         senses
-            Array reads for them.
+            Array reads for the moved units.
         programs_us
-            Die time of programs and erases for one write, over the number of dies; None: no read waits.
+            Die time of programs and erases for one write, divided by the number of dies; None: no read waits.
         """
         at_once = self.figure("collection", "reads_at_once")
         if not at_once or not moved:
@@ -220,7 +215,7 @@ class Parts:
         moves_us = senses * read_us + moved * (self.transfer_us + self.figure("controller", "move_us"))
         if programs_us is None:
             return moves_us / at_once
-        # Every one of the reads that are at once is put off by each command.
+        # Each command delays all reads that run at once.
         busy_us = moves_us + at_once * self.figure("controller", "write_us")
         time_us, for_each = busy_us, self.figure("flash", "program_us") * senses / self.dies
         for _ in range(100):
@@ -231,21 +226,21 @@ class Parts:
 
     @cached_property
     def write_amplification(self) -> float:
-        """In the steady state of uniform random writes over the whole drive."""
+        """Write amplification in steady state, for uniform random writes over the whole drive."""
         if self.flash == "xpoint":
             return 1.0
         return steady_amplification(self.made["effective_spare"])
 
 
 def limiting(made: Document, rating: Rating) -> Limit | None:
-    """Return the part that bounds a rated load, or None where parts add up, as in a latency or power.
+    """Return the part that bounds a rated load; None where parts add up, as in a latency or power.
 
     Parameters
     ----------
     made
-        What `check_profile` returns of the drive.
+        The drive, from `check_profile`.
     rating
-        The load: its metric, state and depth.
+        The rated load: its metric, state and depth.
     """
     parts = Parts(made)
     match rating.metric:
@@ -268,7 +263,7 @@ def limiting(made: Document, rating: Rating) -> Limit | None:
 
 
 def random_writes(made: Document, amplification: float | None = None) -> Limit:
-    """Return the part that bounds 4 KiB random writes at an amplification, that of steady state if None."""
+    """Return the part that bounds 4 KiB random writes at an amplification; None: that of steady state."""
     parts = Parts(made)
     found = parts.write_amplification if amplification is None else amplification
     bounds = part_times(parts, UNIT_BYTES, found, cached=False, scattered=True)
@@ -277,26 +272,25 @@ def random_writes(made: Document, amplification: float | None = None) -> Limit:
 
 
 def fastest_writes(made: Document, block_bytes: int) -> float:
-    """Return the bytes a second that no writes go beyond: into a cache, or into flash that is erased."""
+    """Return the maximum rate of writes, in bytes a second: into a cache, or into erased flash."""
     parts = Parts(made)
     times = part_times(parts, block_bytes, 1.0, cached=True, erased=True, waits=False)
     return block_bytes * 1e6 / max(times.values()) * parts.unevenness
 
 
 def buffer_bytes(made: Document) -> float:
-    """Return what a drive takes in ahead of its flash."""
     return Parts(made).figure("buffer", "size_mib") * 2**20
 
 
 def command_s(made: Document, *, writes: bool) -> float:
-    """Return the seconds that a command takes at least: its way and its core."""
+    """Return the minimum seconds of a command: on the link and on a controller core."""
     parts = Parts(made)
     core = "write_us" if writes else "read_us"
     return (parts.figure("link", "command_us") + parts.figure("controller", core)) / 1e6
 
 
 def _reads(parts: Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
-    """Time that each part takes for one read, in us."""
+    """Return the time of each part for one read, in us."""
     units = size / UNIT_BYTES
     senses = units / parts.page_units if whole_pages else units
     read_us = parts.figure(parts.flash, "read_us")
@@ -320,13 +314,23 @@ def part_times(
     waits: bool = True,
     scattered: bool = False,
 ) -> dict[str, float]:
-    """Time that each part takes for one write and what collection does for it, in us.
+    """Return the time of each part for one write and the collection that it causes, in us.
 
-    `waits`: whether moves wait for programs and all dies for the slowest, as they do where a speed is
-    predicted; not where it is bounded.
-    `scattered`: it is at a place at random, so that no other write meets it in the buffer, and what it lacks
-    of a mapping unit is read and programmed with it; nor do entries of a map in flash that it changes share
-    more of their pages than chance has it. What is not may share all of them: their pages are left out.
+    Parameters
+    ----------
+    size
+        Bytes of the write.
+    cached
+        Whether the SLC cache takes the write.
+    erased
+        Whether the flash is already erased, so that no erase counts.
+    waits
+        Whether moves wait for programs, and all dies for the slowest. This predicts a speed; without it the
+        result bounds the speed.
+    scattered
+        Whether the write is at a random place. Then no other write joins it in the buffer. The rest of its
+        mapping unit is read and programmed with it. Changed map entries share pages only by chance. If
+        not scattered, they may share all pages, so map pages are left out.
     """
     units = size / UNIT_BYTES
     placed = max(units, parts.units_together) if scattered else units
@@ -336,7 +340,7 @@ def part_times(
     senses = moved * parts.senses_of_a_move(amplification)
     rests = 1 if lacking else 0
     staged = 1 if parts.stages and not cached else 0
-    # Its entry changes whenever it is placed, folded or moved.
+    # The map entry changes each time a unit is placed, folded or moved.
     map_pages, map_reads = parts.map_updates(amplification + staged) if scattered else (0.0, 0.0)
     map_us = map_pages * parts.program_us(cached=False, erased=True) + map_reads * parts.interrupting_us
     with_parity = amplification * parts.parity
@@ -358,9 +362,9 @@ def part_times(
 
 
 def limit_text(made: Document, judged: Judged) -> str:
-    """Return the part that bounds a rated load, and how near the drive came to it: ``link (98 %)``.
+    """Return the part that bounds a rated load, and how close the drive came to the bound: ``link (98 %)``.
 
-    Empty where parts add up, or where the drive does not tell.
+    Empty where parts add up, or where the drive has no figure.
     """
     limit = limiting(made, judged.rating)
     if limit is None or judged.model is None:
@@ -371,35 +375,35 @@ def limit_text(made: Document, judged: Judged) -> str:
 _UNITS = FILL_BLOCK_BYTES / UNIT_BYTES
 _HOST = ("link", "controller cores")
 _FLASH = ("controller data path", "channels", "flash", "collection")
-"""The data path lies behind the buffer: for what the host wrote, and for what collection moves."""
+"""The data path is behind the write buffer; it carries host writes and the moves of collection."""
 
 
 @dataclass(frozen=True)
 class SlowestFill:
-    """Bytes a second at least of writing a drive in order; cool, and as warm as it may be."""
+    """Minimum rates of sequential writes, in bytes a second, for a cool drive and for the hottest."""
 
     cool_bytes_s: float
     cool_s: float
-    """So long a drive stays cool that begins at rest; inf where no heat limits it."""
+    """Seconds for which a drive stays cool after it starts at rest; inf where heat does not limit it."""
     warm_bytes_s: float
 
 
 def slowest_fill(made: Document, share: float, *, in_order: bool = True) -> SlowestFill | None:
-    """Return how fast a drive is written in order at least; None where no part says.
+    """Return the minimum rates of filling a drive; None without a write cache.
 
     Parameters
     ----------
     made
-        What `check_profile` returns of the drive.
+        The drive, from `check_profile`.
     share
-        Of the capacity that is written at least: over more of it a cache counts for less.
+        Minimum share of the capacity that is written. The larger it is, the less a cache matters.
     in_order
-        Whether it is fresh, or was written in order. Else what is valid in a victim has to be moved: over
-        a whole pass no more than random writes move in their steady state.
+        Whether the drive is fresh or was written sequentially. Otherwise valid data must be moved: over a
+        whole pass, no more than random writes move in steady state.
     """
     parts = Parts(made)
     if not made["write_cache"]:
-        return None  # each write waits for its own program: how many dies are at work hangs on the depth
+        return None  # each write waits for its own program, so the number of busy dies depends on the depth
     amplification = 1.0 if in_order else parts.write_amplification
     times = part_times(parts, FILL_BLOCK_BYTES, amplification, cached=False)
     host_us = sum(times.get(name, 0.0) for name in _HOST) + 1e6 * command_s(made, writes=True)
@@ -416,7 +420,7 @@ def slowest_fill(made: Document, share: float, *, in_order: bool = True) -> Slow
 
 
 def _cached_share(parts: Parts, share: float) -> float:
-    """Return what share of the writes passes a cache and is moved once more, beside all that is staged."""
+    """Return the share of writes that is cached and then moved; 0 if all writes are staged."""
     if parts.stages or not parts.made["profile"].get("slc_cache"):
         return 0.0
     cache_bytes = parts.figure("slc_cache", "size_gb") * 1e9
@@ -424,14 +428,14 @@ def _cached_share(parts: Parts, share: float) -> float:
 
 
 def _moved_us(parts: Parts) -> float:
-    """Return the time of one write that is programmed into a cache, read from it and moved, in us."""
+    """Return the time, in us, to program one write into a cache, read it and move it."""
     channels_us = _UNITS * 2 * parts.transfer_us / parts.channels
     data_us = FILL_BLOCK_BYTES / parts.figure("controller", "data_mb_s", inf)
     return _UNITS * parts.staging_us / parts.dies + channels_us + data_us
 
 
 def _of_heat(parts: Parts, fastest_bytes_s: float) -> tuple[list[float], float]:
-    """Return the limits of power that heat may bring into force, in W, and after how many seconds at rest."""
+    """Return the power limits that heat may impose, in W, and after how many seconds from rest."""
     thermal = parts.made["profile"].get("thermal")
     if not thermal:
         return [], inf
@@ -450,7 +454,7 @@ def _of_heat(parts: Parts, fastest_bytes_s: float) -> tuple[list[float], float]:
         if warmest_c <= from_c:
             return [], inf
         w_per_c = (from_w - to_w) / (to_c - from_c)
-        # Where what it may draw keeps it as warm as it is.
+        # The limit at which the drive's power keeps its temperature constant.
         even_w = (from_w + (from_c - ambient_c) * w_per_c) / (1.0 + k_per_w * w_per_c)
         return [max(to_w, even_w)], seconds_to(from_c)
     caps_w: list[float] = []
@@ -471,7 +475,7 @@ def _awake_w(parts: Parts) -> float:
 
 
 def _max_w(parts: Parts, bytes_s: float) -> float:
-    """Return what it draws at most while it writes: all dies at work, and so many bytes a second."""
+    """Return the maximum power while writing `bytes_s` bytes a second with all dies busy."""
     busiest_mw = max(parts.figure("power", f"die_{does}_mw") for does in ("read", "program", "erase"))
     write_j = _write_j(parts, 1.0) - _dies_j(parts, 1.0)
     return _awake_w(parts) + parts.dies * busiest_mw / 1e3 + write_j * bytes_s / FILL_BLOCK_BYTES
@@ -487,7 +491,7 @@ def _dies_j(parts: Parts, amplification: float) -> float:
 
 
 def _write_j(parts: Parts, amplification: float) -> float:
-    """Return the energy of one write and what is moved for it: of dies, channels, controller and link."""
+    """Return the energy of one write and its moves: dies, channels, controller and link."""
     moves = _UNITS * amplification * parts.parity
     staged = _UNITS * 2 if parts.made["profile"].get("slc_cache") else 0.0
     return (

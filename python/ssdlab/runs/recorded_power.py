@@ -1,8 +1,9 @@
-"""Power of a run from a recording by something else: marks at both ends, and the file when they are done.
+"""Power of a run from a recording by another program: load marks at both ends align its clock.
 
-The steps of a run do not wait for the file. When all are done it is read, its clock is found by the marks,
-and each measurement gets its power. If the file or its marks are missing, the run is interrupted: `ssdlab
-resume` reads the finished steps back, then the file. An empty file means that there is no recording.
+The steps of a run do not wait for the recording file. When all steps are done, the file is read, the marks
+give its clock, and each measurement gets its power. If the file or the marks are missing, the run is
+interrupted. `ssdlab resume` then reads the finished steps back and looks for the file again. An empty file
+means that nothing was recorded.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
 
 _ROUNDED_NS = 1000
-"""Times of a step are sums of seconds with fractions."""
+"""Tolerance for rounding: the times of a step are sums of fractional seconds."""
 _SEEDS = (0x5D1AB, 0x5D1AC)
-"""Of the marks before and after; each end has a sequence of its own."""
+"""Seeds of the marks before and after the steps; each end has its own sequence."""
 
 
 def marked(method: Method, meter: MeterText | None) -> Method:
-    """Return a method with marks at both ends where a recording is to be its meter; else as it is."""
+    """Return a method with marks at both ends, if the meter is a recording; else the method unchanged."""
     from ssdlab.power.kinds import RECORDED
 
     if meter is None or meter.kind not in RECORDED:
@@ -60,14 +61,14 @@ def marked(method: Method, meter: MeterText | None) -> Method:
 
 
 class RecordedMetering(Metering):
-    """A recording that is given when the steps are done.
+    """A recording that is read when all steps are done.
 
     Parameters
     ----------
     text
         ``csv:FILE``.
     virtual
-        The drive keeps a time of its own, and the recording is of that.
+        Whether the drive and the recording use virtual time.
     """
 
     def __init__(self, text: MeterText, *, virtual: bool = False) -> None:
@@ -75,16 +76,15 @@ class RecordedMetering(Metering):
         self._record: dict[str, JsonValue] = {"use": text.use, "gone": "no recording was read"}
 
     def record(self) -> dict[str, JsonValue]:
-        """Return what the manifest keeps."""
         return self._record
 
     def settled(self, steps: Sequence[Step], folder: HeldFolder) -> Sequence[Step]:
-        """Return the steps with the power that the recording holds.
+        """Return the steps with their power from the recording.
 
         Raises
         ------
         Refused
-            It is not there yet, or does not hold the marks; a resume looks again.
+            The file is missing, or does not have the marks; `resume` looks again.
         """
         from ssdlab.power.recording import read_recording
 
@@ -150,7 +150,7 @@ class RecordedMetering(Metering):
             if window is None:
                 done.append(_unmetered(step))
                 continue
-            # A simulated drive that was brought back to a state: what then has its time is not known.
+            # A simulated drive that returned to an earlier time: which samples belong to the step is unknown.
             known = placed if window[0] >= latest_ns - _ROUNDED_NS else placed.window(0, 0)
             latest_ns = max(latest_ns, window[2])
             done.append(_metered(step, info, known, folder, window))
@@ -158,14 +158,14 @@ class RecordedMetering(Metering):
 
 
 def _window_of(step: Step, *, virtual: bool) -> tuple[int, int, int] | None:
-    """Return begin, begin of what counts, and end of what is metered, by the drive's clock."""
+    """Return start, end of the ramp, and end of the metered time on the drive's clock; None if unmetered."""
     rest, summary, telemetry = step.result.rest, step.summary, step.result.telemetry
     if rest is not None:
         return rest.start_ns, rest.start_ns, rest.end_ns
     if summary is None:
         return None
     if virtual:
-        # Such a drive's clock stands still between steps, so they begin when it began to be watched.
+        # Virtual time stands still between steps, so a step starts when telemetry starts.
         if telemetry is None:
             return None
         zero = telemetry.began_ns
@@ -180,7 +180,7 @@ def _window_of(step: Step, *, virtual: bool) -> tuple[int, int, int] | None:
 def _metered(
     step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder, window: tuple[int, int, int]
 ) -> Step:
-    """Return a step with its power, its samples kept beside its log."""
+    """Return a step with its power; store its samples beside its log."""
     from ssdlab.results.step_log import StepPower, power_name, write_power
 
     if step.result.rest is not None:
@@ -201,7 +201,6 @@ def _metered(
 
 
 def _metered_rest(step: Step, info: MeterInfo, trace: PowerTrace) -> Step:
-    """Return a step that let the drive rest, with what it drew meanwhile."""
     rest = step.result.rest
     assert rest is not None
     drawn = trace.window(rest.start_ns, rest.end_ns).drawn(rest.start_ns, rest.end_ns)
@@ -214,7 +213,7 @@ def _metered_rest(step: Step, info: MeterInfo, trace: PowerTrace) -> Step:
 
 
 def _marks_of(steps: Sequence[Step]) -> tuple[Marks, ...] | None:
-    """Return the marks of the ends; None where they are of two boots, whose clocks have nothing in common."""
+    """Return the marks of both ends; None if they are from two boots, whose clocks are unrelated."""
     from ssdlab.analysis.clock_offset import Marks
     from ssdlab.lab.verbs.resting import MarksFacts, PowerMarks
 
@@ -230,7 +229,7 @@ def _without(steps: Sequence[Step], warning: Warning) -> Sequence[Step]:
 
 
 def _unmetered(step: Step) -> Step:
-    """Return a step without watts: a simulated drive's own account is not what the recording said."""
+    """Return a step without power; a simulated drive's own power does not replace the recording."""
     result = step.result
     rest = None if result.rest is None else result.rest.model_copy(update={"power": None})
     measured = None if result.measurement is None else {**result.measurement, "power": None}

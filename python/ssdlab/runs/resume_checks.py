@@ -1,4 +1,4 @@
-"""Whether a run may be continued: the method, its parameters and the drive must be those that began it."""
+"""Checks before a run is resumed: method, parameters and drive must be those that it started with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def resumable_method(manifest: Manifest) -> tuple[Method, Params]:
     Raises
     ------
     Refused
-        This ssdlab has another version of the method, or other parameters.
+        The method is not installed, or this ssdlab has another version of it or other parameters.
     """
     package = manifest.tool.get("plugin")
     began = f"the package that started it, {package}" if package else "the ssdlab that started it"
@@ -66,17 +66,16 @@ def check_drive(
     formatted: bool = False,
     given: Given | None = None,
 ) -> None:
-    """Refuse a drive that is not the one on which a run began.
+    """Refuse a drive that is not the one on which a run started.
 
     Parameters
     ----------
     manifest, drive
         The run, and the drive as it is now.
     formatted
-        The run itself has changed the size of its blocks.
+        Whether the run itself has changed the drive's block size.
     given
-        The consent that counts, with the drive as it was attached then; None where consent was given anew, or
-        never recorded.
+        The valid consent, with the drive as attached then; None if it was renewed or never recorded.
 
     Raises
     ------
@@ -101,21 +100,21 @@ def check_drive(
 
 
 def check_attached(given: Given, found: DriveInfo, noun: str, run_id: str, *, resumed: bool = True) -> None:
-    """Refuse a drive that has taken the name of the one that consent was given for.
+    """Refuse another drive that now has the name of the drive with consent.
 
     Parameters
     ----------
     given, found
-        The drive then and now, of the same identifier and size.
+        The drive then and now, with the same identifier and size.
     noun, run_id
         What is resumed, a run or a suite, and its id.
     resumed
-        Whether the drive was closed for any length of time; False between the parts of a suite.
+        Whether the drive was closed in between; False between the parts of a suite.
 
     Raises
     ------
     Refused
-        Another was attached, or a part of what it stands on exchanged.
+        Another drive was attached, or a layer below it was replaced.
     """
     differs = _attached_anew(given, found)
     if differs is None and resumed and given.allowed.get("writing") and can_be_reset(found):
@@ -139,14 +138,14 @@ def _attached_anew(given: Given, found: DriveInfo) -> str | None:
         return difference(replace(then, diskseq=current.diskseq), current)
     same_boot = given.boot_id == boot_id()
     if not same_boot or (not goes_by_name(given.drive) and not then.below):
-        return None  # numbers are given out anew; a drive with a name of its own may be plugged in again
+        return None  # kernel numbers change at boot; a drive with its own identifier may be plugged in again
     return difference(then, current)
 
 
 def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:
-    """Refuse a file that lies where the run's file lay, with the same size."""
+    """Refuse another file of the same size at the path of the run's file."""
     facts = ["inode", "birth_ns"]
-    # Device numbers are given out anew at each boot.
+    # Device numbers change at each boot.
     if manifest.sessions and manifest.sessions[-1].boot_id == boot_id():
         facts.append("file_device")
     begun = manifest.drive.identity

@@ -1,4 +1,4 @@
-"""Does the steps of a run on a drive, journals them, and reads finished ones back."""
+"""Executes the steps of a run on a drive, journals them, and reads finished steps back."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _RESTED = "the drive idled during an interruption: the state from this step is l
 _STOOD_STILL = "ssdlab was paused: the step is repeated"
 _BROKEN = "interrupted within a group of steps: the group is repeated from its start"
 _AGAIN = 2
-"""Times that a step is done again: a process that is stopped again and again would have no end."""
+"""Maximum repeats of a step: a process that is paused again and again would never end."""
 _RESTS = ("idle", "rest")
-"""Verbs that leave the drive alone: what is measured after them cannot be done again without."""
+"""Verbs that leave the drive idle: a measurement after them cannot be repeated without them."""
 _AGAIN_S = 900.0
-"""The longest step that is done again unasked: more time than that is the user's to give."""
+"""Longest step that is repeated without asking: the user decides about more time."""
 _REST_S = 0.5
-"""Rest that a drive may get within what counts on its state: left alone for longer, drives tidy up.
+"""Idle time tolerated in steps whose figures depend on the drive's state: after more, drives tidy up.
 
-It is the delay before idle work of the simulated drives, which is recalled from real ones.
+It is the delay before background work of the simulated drives, an estimate from real drives.
 """
 
 
 def can_be_done_again(request: Request, result: StepResult) -> bool:
     """Whether a step in which ssdlab was paused can be repeated, as `resume` would.
 
-    Preparations are not repeated, as no figure comes from them; neither are steps that depend on a rested
-    drive, or on all steps since the purge (`from-purge`).
+    Preparations are not repeated, as no figure comes from them. Neither are steps that need a drive which was
+    idle before, nor steps that depend on all steps since the purge (`from-purge`).
     """
     summary = result.measurement
     if not result.pauses or summary is None or request.verb in PREPARING or result.seconds > _AGAIN_S:
@@ -63,12 +63,12 @@ def can_be_done_again(request: Request, result: StepResult) -> bool:
 class Rewind(BaseException):
     """A preparation was voided: the procedure must restart from its first line.
 
-    Handled in `session`. Not an `Exception`, so that methods do not catch it.
+    `session` catches it. It is not an `Exception`, so that methods do not catch it.
     """
 
 
 class Paused(Interrupted):
-    """The run stopped at the requested step; see `Runner`'s `pause_after`."""
+    """The run stopped after the requested step; see `pause_after` of `Runner`."""
 
 
 class Runner:
@@ -77,25 +77,25 @@ class Runner:
     Parameters
     ----------
     drive
-        Held by the caller during the run.
+        Open while the run lasts; the caller closes it.
     journal
         Open; the caller holds the folder's lock.
     folder
         The run folder.
     tracker
-        Called with the progress of the run.
+        Receives the progress of the run.
     stopped
         Called about every 50 ms; True ends the run as interrupted.
     progress_of
-        Reads the progress of a step log; replaced for drives without one.
+        Reads the progress from a step's log; replaced for drives without logs.
     keeper
-        Keeps the state of a simulated drive.
+        Keeps the state of a simulated drive; None for a real drive.
     written_by
-        Run that has written the whole span before, which a device cannot tell.
+        Id of a run that has written the whole span before; a device cannot report this.
     pause_after
-        Ordinal of a step after which the run stops, with the drive's state kept, so that it can be forked.
+        Ordinal of a step after which the run stops, with the drive's state saved, so that it can be forked.
     metering
-        What meters the drive; by default nothing.
+        Meters the drive; by default nothing does.
     heartbeat
         Detects pauses of ssdlab; by default nothing does.
     """
@@ -138,31 +138,30 @@ class Runner:
             heartbeat=heartbeat,
         )
         self._done_here: set[int] = set()
-        # Read back, and not told yet: an interrupted step may void them, and then they are done again.
+        # Read back, but not reported yet: an interrupted step may void these steps, which are then repeated.
         self._untold: list[Step] = []
         self._reported: set[tuple[int, int]] = set()
-        # The last preparation and the trims after it: together they make the state that is measured.
+        # The last preparation and the trims after it: together they make the drive state that is measured.
         self._prepared: list[int] = []
-        # What is finished of the present stretch, its beginning included.
+        # Finished steps of the current group, including its first step.
         self._stretch: list[int] = []
-        # The last purge and all steps after it: what has happened to the drive since it was fresh.
+        # The last purge and all steps after it: the drive's history since it was fresh.
         self._since_purge: list[int] = []
-        # Whether the drive was made ready for what is measured next: by a rest, a trim or a purge.
+        # Whether a rest, trim or purge has prepared the drive for the next measurement.
         self._led_up_to = False
         self.steps: list[Step] = []
 
     @property
     def conditions(self) -> ConditionKeeper:
-        """Settings of drive and host by the steps."""
         return self._executor.conditions
 
     def expect(self, requests: Sequence[Request]) -> None:
-        """Compute points of a fork ahead, in parallel, except finished and started ones."""
+        """Compute points of a fork ahead, in parallel; points that were started before are left out."""
         fresh = [each for each in requests if not self._journal.history(each.ordinal).begins]
         self._executor.expect(fresh)
 
     def restart(self) -> None:
-        """Forget the visited steps, as the procedure runs again from its first line."""
+        """Forget the visited steps, before the procedure runs again from its first line."""
         self.steps.clear()
         self._prepared.clear()
         self._stretch.clear()
@@ -206,7 +205,7 @@ class Runner:
         return step
 
     def _remember(self, request: Request) -> None:
-        """Keep account of which steps have made the drive's state."""
+        """Record how a step affects the drive's state."""
         role = request.asked.state
         if role == "prepares":
             self._prepared = [request.ordinal]
@@ -234,7 +233,10 @@ class Runner:
             raise Paused("paused as asked", f"continue with: ssdlab resume {run_words(self._folder)}")
 
     def catch_up(self, *, only_lasting: bool = False) -> None:
-        """Report finished steps of earlier sessions; restore a drive whose state is kept."""
+        """Report finished steps of earlier sessions, and restore the state of a simulated drive.
+
+        `only_lasting`: restore it only if a state file keeps it after the run.
+        """
         for step in self._untold:
             if (step.ordinal, step.attempt) not in self._reported:
                 self._tracker.finished(step, read_back=True)
@@ -247,10 +249,10 @@ class Runner:
             watched = (step.result.telemetry for step in reversed(self.steps))
             self._executor.caught_up(next((each for each in watched if each is not None), None))
 
-    # --- what an interruption left ---
+    # --- after an interruption ---
 
     def _settle(self, request: Request, history: StepHistory) -> None:
-        """Apply the step's policy to an interrupted attempt, and to a stale preparation."""
+        """Apply the step's policy to an interrupted attempt, and void stale preparations."""
         opened = history.open_attempt
         if opened is not None:
             done = None if self._keeper is not None else self._kept(request, history, opened)
@@ -265,7 +267,7 @@ class Runner:
                 for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
                     self._journal.void(request.ordinal, attempt, why)
         stale = self._stale(request)
-        # The first of them last: whatever is cut off here, it is then done again.
+        # Void the first step last: after an interruption here, it still shows that the group is stale.
         for ordinal in sorted(stale, reverse=True):
             ended = self._journal.history(ordinal).ended
             assert ended is not None  # it was read back
@@ -274,7 +276,7 @@ class Runner:
             raise Rewind
 
     def _stale(self, request: Request) -> dict[int, str]:
-        """Return what of earlier sessions the step cannot build on, each with the reason."""
+        """Return the steps of earlier sessions that this step cannot build on, each with the reason."""
         if not self._state_lost:
             return {}
         makers = {"re-precondition": self._prepared, "from-purge": self._since_purge}.get(request.policy, [])
@@ -288,10 +290,10 @@ class Runner:
         }
 
     def _kept(self, request: Request, history: StepHistory, opened: BeginRecord) -> dict[str, int] | None:
-        """Return what an attempt cut short has done if that counts, else None."""
+        """Return the work of an interrupted attempt if it counts; else None."""
         if request.policy != "continue" or not request.asked.keeps_parts:
             return None
-        # What was written before a reboot may have been lost from a volatile cache.
+        # A reboot may have lost earlier writes from a volatile cache.
         attempts = {opened.attempt, *(part.attempt for part in history.standing_parts)}
         if any(history.boots.get(attempt) != self._journal.boot for attempt in attempts):
             return None
@@ -306,10 +308,10 @@ class Runner:
             **({"failed": progress.failed} if progress.failed else {}),
         }
 
-    # --- doing a step ---
+    # --- executing a step ---
 
     def _undisturbed(self, request: Request, digest: str) -> Step:
-        """Do a step; repeat it if ssdlab was paused and a repeat gives the same; else leave it."""
+        """Execute a step; repeat it if ssdlab was paused in it and a repeat gives the same."""
         step = self._do(request, digest)
         for _ in range(_AGAIN):
             if self._led_up_to or not can_be_done_again(request, step.result):
@@ -358,7 +360,7 @@ class Runner:
 
 
 def _check_same(request: Request, digest: str, history: StepHistory) -> None:
-    """Refuse a step that is another one than was begun; after a void, a procedure may ask for another."""
+    """Refuse a step that differs from the begun one; a voided step may be replaced by another."""
     standing = [begun for begun in history.begins if begun.attempt not in history.voided]
     if not standing:
         return

@@ -55,19 +55,19 @@ def save_measurement(
     Parameters
     ----------
     library
-        Where to.
+        Where to create the run folder.
     drive, text
-        What was measured, still held, and how the user named it.
+        The measured drive, still open, and its name as given by the user.
     workload, measurement
-        What was asked and what came of it.
+        What was run, and its measurement.
     log
-        The append log of the run: folder, in the library, and name; it is moved into the run folder.
+        The I/O log: its folder in the library, and its name. It is moved into the run folder.
     params
         The options as the user gave them.
     power
-        Name of the power samples beside the log, if there are any; they are moved too.
+        Name of the power samples beside the log, if there are any. They are moved too.
     metered
-        What metered the drive.
+        Record of the meter, if any.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def save_measurement(
     Raises
     ------
     HostError
-        When the library cannot be written; the log then stays, here or in the run folder.
+        The library cannot be written. The log stays where it is, or in the run folder.
     """
     from ssdlab.results.catalogue import begun
     from ssdlab.results.finishing import finish_run
@@ -111,7 +111,7 @@ def measured_run(
     measurement: Measurement,
     params: dict[str, JsonValue],
 ) -> tuple[Manifest, list[AnyRecord]]:
-    """Return manifest and journal of a measurement as a finished run."""
+    """Return the manifest and journal of a measurement saved as a finished run."""
     moment = now()
     stored: dict[str, Any] = json.loads(json.dumps(measurement.as_dict()))
     summary = Summary.model_validate(stored)
@@ -151,7 +151,7 @@ def measured_run(
 
 
 def _state_of(step: Step, params: dict[str, JsonValue], *, writes: bool) -> Iterator[Qualifier]:
-    """Yield what is known of the state that writes went to; reads need none but a preparation that worked."""
+    """Yield qualifiers for the drive state of writes, and for reads after a failed preparation."""
     if any(each.code == "unprepared" for each in step.result.warnings):
         yield Qualifier(code="state-unproven", why="the preparation of the drive failed")
     elif writes:

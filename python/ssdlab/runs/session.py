@@ -1,7 +1,7 @@
-"""A run from the command to its end: start, resume, plan.
+"""Starts or resumes a run and carries it through to its end.
 
-It joins a method's procedure, a guarded drive, and the run folder with its journal. The folder has everything
-needed to resume.
+A run joins a method's procedure, a guarded drive, and the run folder with its journal. The folder contains
+everything that is needed to resume the run.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ Finisher = Callable[[Path, Manifest, RunLock], Manifest]
 
 
 class RunEnvironment:
-    """A run's access to the outside, which tests replace.
+    """A run's access to the outside world, which tests replace.
 
     Parameters
     ----------
     open_drive
-        As `ssdlab.drives.open_drive`.
+        Replaces `ssdlab.drives.open_drive`.
     finish
         Compacts a finished run and returns its manifest.
     look
-        As `ssdlab.drives.look`.
+        Replaces `ssdlab.drives.look`.
     runner
         Options for `Runner`.
     """
@@ -115,7 +115,8 @@ def start(
     UsageError, Refused
         Before anything was touched.
     Interrupted, DriveError, HostError
-        During the run; the folder is kept and can be resumed. `run` and `folder` are facts of the error.
+        During the run. The folder is kept, and the run can be resumed. `run` and `folder` are facts of the
+        error.
     """
     environment = environment or RunEnvironment()
     with library_errors(library):
@@ -185,17 +186,17 @@ def resume(
     Parameters
     ----------
     folder, observers, environment
-        As of `start`.
+        The run folder, and the same parameters as for `start`.
     renewal
         Renewed consent, if the run's is no longer valid.
     on_wait
-        Called with the reason of waiting, if a process on another host may still work on it.
+        Called with the reason for waiting, if a process on another host may still hold the run.
 
     Raises
     ------
     Refused
-        It is finished, running, from a newer ssdlab or other method code, or the drive is not the original
-        one.
+        The run is finished or running, or is from a newer ssdlab or another version of the method. Or the
+        drive is not the one it started on.
     """
     environment = environment or RunEnvironment()
     manifest = RunFolder(folder).manifest
@@ -218,7 +219,7 @@ def resume(
         allowed = {**_consent_again(manifest, written_by_run(lock.folder)), **_unwritten(chosen, text)}
         variant = manifest.drive.variant
         allowed["formats"] = variant is not None and "lba_format" in variant.demands
-        # Without a size: what is not there is not made.
+        # Without a size, so that a missing file is not created.
         with environment.open_drive(text, size=None, on_tick=None, **allowed) as drive:
             formatted = Ledger(lock.folder).find("lba_format") is not None
             check_drive(manifest, drive, formatted=formatted, given=given)
@@ -239,7 +240,7 @@ def resume(
 
 
 class _Run:
-    """The work of a session of a run: under its lock, the steps that are left, and their conclusion."""
+    """One session of a run: executes the remaining steps under the run's lock, and concludes the run."""
 
     def __init__(
         self,
@@ -275,7 +276,7 @@ class _Run:
 
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """Handle signals, keep the journal, and detect pauses of the process."""
+        """Handle signals, keep the journal, and detect pauses of ssdlab."""
         journal = Journal(
             self._held, self._manifest.run_id, check=self._lock.check, anew=self._lock.taken_over
         )
@@ -306,7 +307,7 @@ class _Run:
         return self._conclude(steps, lost)
 
     def _drawn(self, steps: Sequence[Step]) -> dict[str, JsonValue] | None:
-        """Return what metered the drive, and what that drew in all."""
+        """Return the record of the meter, with the energy of all steps; None without a meter."""
         record = self._metering.record()
         if record is None:
             return None
@@ -316,12 +317,12 @@ class _Run:
             return {**record, **energy_of(folder, steps)}
 
     def _stopped(self) -> bool:
-        """Whether a signal has come; looked at some times a second, so it is here that a lost lease shows."""
+        """Whether a signal has come; it also detects a lost lease, as it is called several times a second."""
         self._lock.check()
         return self._stop()
 
     def leave(self, error: BaseException) -> dict[str, object]:
-        """Restore what the steps have set, and record the drive's final state."""
+        """Restore changed settings, and record the drive's final state."""
         del error
         steps: Sequence[Step] = ()
         if self._runner is not None:
@@ -353,9 +354,9 @@ class _Run:
         )
 
     def _settle(self) -> None:
-        """Keep a lasting drive's state before the run is called finished, so that a kill then loses nothing.
+        """Save the state of a simulated drive with a state file before the run is finished.
 
-        What the file is going to hold is on record first: it is no other drive that a resume finds there.
+        The manifest records the new state first, so `resume` recognises the file after a kill in between.
         """
         if self._drive.state is not None and self._drive.state.lasting:
             self._record.note(**describe_state(self._drive, "drive_left"))
@@ -371,7 +372,7 @@ class _Run:
             self._drive.capacity_bytes,
             self._drive.logical_block_bytes,
             self._manifest.quick,
-            # A drive whose state is kept has gone back to where it was before them.
+            # A simulated drive has returned to its state before the voided attempts.
             voided=() if self._drive.state is not None else voided_writes(self._held, voided),
             rows=partial(rows_of_logs, self._held),
             buckets=partial(buckets_of_logs, self._held),
@@ -402,7 +403,7 @@ class _Run:
         return (*warnings_of(steps), *self._left)
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
-        """Report that the method needs every block written, which this drive cannot prove."""
+        """Report if the method needs a written span, but nobody knows whether every block was written."""
         filled = any(step.verb == "fill" and not unprepared([step], step.ordinal + 1) for step in steps)
         known = self._drive.written(0, self._drive.capacity_bytes) is not None
         member = self._manifest.member
@@ -420,7 +421,7 @@ class _Run:
 
 
 def _opened_with(manifest: Manifest, folder: Path) -> dict[str, JsonValue]:
-    """Return how the drive of a run was opened."""
+    """Return the options with which the drive of a run was opened; refuse an incomplete record."""
     options = manifest.open_options
     lacking = [name for name in ("text", "size_bytes", "destroy", "writing") if name not in options]
     if lacking or not isinstance(options["text"], str):
@@ -434,7 +435,7 @@ def _opened_with(manifest: Manifest, folder: Path) -> dict[str, JsonValue]:
 
 
 def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
-    """Return what the run is allowed to do, and what of that is used up."""
+    """Return the run's consent as options for `open_drive`, with the bytes that it has already written."""
     options = manifest.open_options
     share = cast("float | None", options.get("endurance_cap"))
     writing = bool(options["writing"])
@@ -451,12 +452,12 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
 
 
 def _unwritten(method: Method, drive: str) -> dict[str, Any]:
-    """Return the permission to read never-written blocks; only a simulated drive needs one."""
+    """Return the option to read unwritten blocks; only a simulated drive needs this permission."""
     return {"allow_unwritten": True} if method.reads_unwritten and drive.startswith(SIMULATED_PREFIX) else {}
 
 
 def _cap(order: Order) -> EnduranceCap:
-    """Return what a run may write; what its suite has written before counts."""
+    """Return the endurance cap of a run, less what its suite has written before."""
     return cap_of(order.endurance_cap, 0 if order.member is None else order.member.spent_bytes)
 
 

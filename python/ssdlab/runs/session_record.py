@@ -1,12 +1,12 @@
-"""One session of a run or a suite in its manifest; and what a run has written to its drive.
+"""One session of a run or a suite in its manifest, with its status.
 
     start, resume -> running -> finished
-                             -> interrupted   by a signal, the host or a refusal; resume goes on
-                             -> failed        the drive failed, or this program; resume tries again
+                             -> interrupted   by a signal, the host or a refusal; `resume` continues
+                             -> failed        the drive or ssdlab failed; `resume` tries again
 
-Runs and suites go through it by one function, `SessionRecord.carry_out`, and end by the same rules, so the
-same error has the same status and the same exit status in both. They differ in their work (`Work`): a run
-does steps under a journal and puts back what it has set; a suite starts runs, which do that themselves.
+Runs and suites both use `SessionRecord.carry_out` and end by the same rules. So the same error gives the same
+status and exit status in both. They differ in their work (`Work`): a run executes steps under a journal and
+restores settings. A suite starts runs, which do this themselves.
 """
 
 from __future__ import annotations
@@ -31,19 +31,18 @@ class Work(Protocol):
     """The work of a session: the steps of a run, or the runs of a suite."""
 
     def attended(self) -> AbstractContextManager[object]:
-        """Yield what must be held while the manifest says "running"."""
+        """Hold resources during the session, such as the journal."""
 
     def do(self) -> dict[str, object]:
-        """Do the rest, and return its record for the manifest."""
+        """Do the remaining work, and return changes for the manifest."""
 
     def leave(self, error: BaseException) -> dict[str, object]:
-        """Clean up after an error, and return its record for the manifest."""
+        """Clean up after an error, and return changes for the manifest."""
 
     def seal(self) -> None:
-        """Finalise finished work; if this fails, a resume repeats it."""
+        """Finalise finished work; if this fails, `resume` repeats it."""
 
-    def ended(self, status: Status) -> None:
-        """Notify the watchers."""
+    def ended(self, status: Status) -> None: ...
 
 
 class SessionRecord:
@@ -52,9 +51,9 @@ class SessionRecord:
     Parameters
     ----------
     lock
-        The session's, of the run folder.
+        The session's lock of the run folder.
     manifest
-        Says "running"; its last session is this one.
+        Has the status "running"; its last session is the present one.
     """
 
     def __init__(self, lock: RunLock, manifest: Manifest) -> None:
@@ -80,7 +79,7 @@ class SessionRecord:
         work.ended("finished")
 
     def _leave_to_successor(self, work: Work, error: BaseException) -> None:
-        """Where the lease was lost, end as by a kill: folder and drive may be another process's by now."""
+        """If the lease was lost, end as if killed: another process may own the folder and the drive."""
         try:
             self._lock.check()
         except LeaseLost as lost:
@@ -94,32 +93,32 @@ class SessionRecord:
         Raises
         ------
         HostError
-            When the library cannot be written; `LeaseLost` when the run is not ours any more.
+            The library cannot be written; `LeaseLost` if another process now owns the run.
         """
         self._lock.check()
         self.manifest = write_manifest(self._held, self.manifest)
 
     def note(self, **facts: str) -> None:
-        """Record something of this session in the manifest, without writing it yet."""
+        """Change facts of this session in the manifest, without writing it yet."""
         *earlier, session = self.manifest.sessions
         described = session.model_copy(update=facts)
         self.manifest = self.manifest.model_copy(update={"sessions": (*earlier, described)})
 
     def finish(self, **changes: object) -> None:
-        """Record the end: all is done.
+        """Record that the session finished its work.
 
         Raises
         ------
         HostError
-            When the library cannot be written.
+            The library cannot be written.
         """
         self._end("finished", changes)
 
     def stop(self, error: BaseException, **changes: object) -> Status:
         """Record that an error ended the session, and return the status.
 
-        With a full disk the old manifest stays. The error gets run and folder as facts; a suite part's own
-        run is in `part_run`.
+        If the disk is full, the old manifest stays. Run and folder are added to the error's facts. For a
+        suite, `part_run` is the run of the part that failed.
         """
         status = status_after(error)
         with contextlib.suppress(HostError):
@@ -137,13 +136,11 @@ class SessionRecord:
 
 
 def status_after(error: BaseException) -> Status:
-    """Return the status of a run or suite after an error."""
     stopped = isinstance(error, HostError | Refused | Interrupted | KeyboardInterrupt)
     return "interrupted" if stopped else "failed"
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return an error for a manifest."""
     described = error if isinstance(error, LabError) else LabError(str(error), "")
     kind = error.kind if isinstance(error, LabError) else type(error).__name__
     return Failure(
@@ -152,18 +149,17 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def resumed_manifest(manifest: Manifest) -> Manifest:
-    """Return the manifest of a run or suite for a new session."""
+    """Return the manifest of a run or suite at the start of another session."""
     sessions = (*manifest.sessions, first_session())
     return manifest.model_copy(update={"status": "running", "sessions": sessions, "failure": None})
 
 
 def first_session(started: str | None = None) -> Session:
-    """Return the record of a session that starts now, or at the given time."""
+    """Return the record of a session that starts at `started`; None: now."""
     return Session(started=started or now(), boot_id=boot_id())
 
 
 def nothing_left(manifest: Manifest, folder: Path) -> Refused:
-    """Return the refusal to resume what is finished."""
     noun, again = "run", "or run the method again"
     if manifest.children:
         noun, again = "suite", "repeat a part with --redo PART, or run it again"

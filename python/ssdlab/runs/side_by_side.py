@@ -1,8 +1,8 @@
 """Runs points of a fork in parallel, each on its own copy of the simulated drive.
 
-Every point starts in the fork's state, independent of the others, so other CPUs compute the next ones
-meanwhile. They are taken and journalled in the procedure's order, and equal a sequential run to the bit.
-Results not taken, because the run stopped, are discarded and computed again.
+Each point starts in the fork's state, independent of the others, so other CPUs can compute the next points.
+The results are used and journalled in the procedure's order, and are bit-identical to a sequential run. If
+the run stops, unused results are discarded and computed again later.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.05
 _AHEAD = "ahead-"
-"""How the log of a point begins that nobody has taken yet."""
+"""Prefix of the log of a point whose result is not used yet."""
 
 
 class SideBySide:
-    """Works points of a fork out ahead.
+    """Computes points of a fork ahead.
 
     Parameters
     ----------
     drive
-        The drive of the run, of which copies are made.
+        The drive of the run, which is copied for each point.
     steps
         Folder of the step logs.
     look
-        Called about every 50 ms while a point is waited for; what it raises ends the waiting.
+        Called about every 50 ms while waiting for a point; an exception from it ends the waiting.
     placed
-        Gives a workload its files of records.
+        Returns a workload with the paths of its record files.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class SideBySide:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove what a run left that was killed."""
+        """Remove the logs that a killed session left."""
         for name in self._steps.names():
             if name.startswith(_AHEAD):
                 self._steps.remove(name)
 
     def expect(self, requests: Iterable[Request]) -> None:
-        """Take note of points that will be asked for, each in the state of the fork."""
+        """Set the points to compute ahead, each in the fork's state."""
         self.forget()
         if processors() < 2 or self._drive.state is None:
             return
@@ -79,7 +79,7 @@ class SideBySide:
         }
 
     def forget(self) -> None:
-        """End what is being worked on, and throw away what nobody took."""
+        """Stop all computations, and discard unused results."""
         self._asked.clear()
         if self._pool is None:
             return
@@ -91,9 +91,9 @@ class SideBySide:
         self._pool, self._ended, self._mark = None, Event(), None
 
     def measured(self, ordinal: int, workload: Workload, log_name: str) -> Measurement | None:
-        """Return what a point gave that was worked out ahead, the drive then being as it left it.
+        """Return the result of a point that was computed ahead, and bring the drive into the state after it.
 
-        None where it was not expected, or as another one.
+        None if the point was not expected, or with another workload.
         """
         if self._asked.get(ordinal) != workload:
             return None
@@ -112,22 +112,22 @@ class SideBySide:
         del self._futures[ordinal], self._asked[ordinal]
         self._steps.rename(_log(ordinal), self._steps, log_name)
         state = self._drive.state
-        assert state is not None  # `expect` has seen to it
+        assert state is not None  # `expect` has checked it
         state.adopt(copy)
         self._submit_next(ordinal)
         return measurement
 
     def _begin(self) -> None:
-        """Begin with the first point that is asked for: the drive is in the state of the fork now."""
+        """Start the pool; called for the first point, when the drive is in the fork's state."""
         state = self._drive.state
         assert state is not None
         self._mark = state.mark()
         self._pool = ThreadPoolExecutor(processors(), thread_name_prefix="point")
 
     def _submit_next(self, first: int) -> None:
-        """Give out points from one on, in their order: as many as processors, with those not taken yet.
+        """Submit the next points from `first` on, up to the number of CPUs, including results not used yet.
 
-        So memory is held for few, and never by a later one while an earlier one waits for it.
+        This limits the memory, and an early point never waits for memory that a later one holds.
         """
         assert self._pool is not None
         coming = sorted(each for each in self._asked if each >= first)
@@ -153,7 +153,7 @@ class SideBySide:
 
 
 def processors() -> int:
-    """Return on how many processors points may be worked on."""
+    """Return the number of points that may be computed at the same time."""
     return len(os.sched_getaffinity(0))
 
 

@@ -1,6 +1,6 @@
-"""Gives the verbs drive, run folder and observers during a step, and measures their workloads.
+"""Executes single steps: gives verbs the drive, run folder and observers, and measures their workloads.
 
-The verb defines the step (`lab.verbs`); the `Runner` has the journal and the policies.
+The verb defines the step (`lab.verbs`); `Runner` has the journal and the policies.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ if TYPE_CHECKING:
 
 
 _OVERRUN = frozenset({"rate-not-reached", "dropped", "undone"})
-"""Warnings of a load beyond the drive's capability."""
+"""Warnings for a load that exceeds the drive's capability."""
 _OF_A_STATE = frozenset({"re-precondition", "from-purge"})
-"""Policies of steps whose drive must not have rested before them, as they say of an interruption."""
+"""Policies of steps whose drive must not have idled before them, be it by a pause or an interruption."""
 _SPACE_LOOK_S = 1.0
 _SPACE_BYTES = 256 * 1024
-"""What the library's file system must have left for rows and records of the next seconds."""
+"""Free space needed in the library for rows and records of the next seconds."""
 
 
 class StepExecutor:
-    """Does single steps; the parameters are those of `Runner`."""
+    """Executes single steps; `Runner` documents the parameters."""
 
     def __init__(
         self,
@@ -106,11 +106,11 @@ class StepExecutor:
         self._ahead = SideBySide(drive, self._steps, look=self._wait, placed=self._placed)
 
     def expect(self, requests: Sequence[Request]) -> None:
-        """Work out points of a fork ahead, side by side; of none: forget what was not asked for."""
+        """Set the points of a fork to compute ahead, in parallel; an empty list discards unused ones."""
         self._ahead.expect(requests)
 
     def act(self, request: Request, attempt: int, parts: Sequence[PartRecord]) -> StepResult:
-        """Execute a step; `parts` are interrupted attempts that count."""
+        """Execute a step; `parts` are its interrupted attempts that count."""
         name = power_name(request.ordinal, attempt)
         began_ns = time.monotonic_ns()
         with library_errors(self._steps.path / name), self.metering.step(self._steps, name):
@@ -118,7 +118,7 @@ class StepExecutor:
         return result if result.measurement is not None else self._waited(request.ordinal, result, began_ns)
 
     def _waited(self, ordinal: int, result: StepResult, began_ns: int) -> StepResult:
-        """Return a step that measured nothing with its pauses, and keep those that made a rest longer."""
+        """Add the pauses to a step that measured nothing; keep those that prolonged the drive's rest."""
         found, ended_ns = self._pauses(), time.monotonic_ns()
         own = tuple(each for each in found if each.end_ns > began_ns)
         self._rested += tuple(each for each in found if each.start_ns < began_ns or each.lasts_to(ended_ns))
@@ -129,32 +129,31 @@ class StepExecutor:
         return () if self._heartbeat is None else self._heartbeat.pauses()
 
     def again(self, request: Request) -> None:
-        """Repeat a finished step, for its drive state."""
+        """Repeat a finished step for its effect on the drive's state."""
         request.asked.redo(_StepAtWork(self, request, 0, ()))
 
     def caught_up(self, last: StepTelemetry | None) -> None:
-        """Count no work that was done again as that of the step that follows; `last` was watched last."""
+        """After repeated steps, count telemetry changes from the end of the last watched step."""
         if last is not None:
             self._witness.follow(last)
 
     def read_back(self, request: Request, result: StepResult) -> None:
-        """Bring about what of a finished step does not outlive the session that did it."""
+        """Restore what a finished step of an earlier session has set for the session only."""
         request.asked.read_back(_StepAtWork(self, request, 0, ()), result)
 
     @contextmanager
     def new_file(self, name: str) -> Iterator[Path]:
-        """Make a file of the run folder: whole at the end of the block, or not at all."""
+        """Create a file in the run folder, complete at the end of the block or not at all."""
         with library_errors(self._folder / name), self.folder.replacing(name) as descriptor:
             yield Path(f"/proc/self/fd/{descriptor}")
 
     def run(self, workload: Workload, until: Until | None) -> Measurement:
-        """Run a workload for the state that it leaves: nothing is kept, of single I/Os neither."""
+        """Run a workload for its effect on the drive's state; no log is kept, not even of single I/Os."""
         streams = tuple(each.model_copy(update={"log_ios": False}) for each in workload.streams)
         workload = workload.model_copy(update={"streams": streams})
         return self.drive.run(self._placed(workload), on_tick=lambda _: self.check_stop(), until=until)
 
     def rest(self, step: _StepAtWork, seconds: float) -> StepResult:
-        """Leave the drive alone, and meter it."""
         clock = self.drive.telemetry.clock_ns
         start_ns = clock()
         self.drive.idle(seconds, on_look=step.look)
@@ -162,18 +161,18 @@ class StepExecutor:
         return StepResult(seconds=0.0, rest=rest, warnings=_kept(step.ordinal, found))
 
     def _requests(self, workload: Workload) -> AbstractContextManager[BlockWatch | None]:
-        """Return what watches the block layer's requests: of a replay on a device, and of nothing else."""
+        """Return the block-layer watch for a replay on a device, else a context with None."""
         replayed = any(isinstance(stream.pattern, Recording) for stream in workload.streams)
         if not replayed or not self.drive.capabilities.block_device:
             return nullcontext()
-        from ssdlab.runs.block_layer import watching  # which other runs do not load
+        from ssdlab.runs.block_layer import watching  # only replays load this module
 
         return watching(self.drive)
 
     def measure(
         self, step: _StepAtWork, workload: Workload, until: Until | None, *, overload: bool
     ) -> StepResult:
-        """Run a workload, what is left of it, and keep what was measured."""
+        """Run a workload, or its rest after interrupted parts; keep log, telemetry and measurement."""
         threads = sum(stream.workers for stream in workload.streams)
         before, self._rested = (*self._rested, *self._pauses()), ()
         observed = Observation(self.drive)
@@ -201,9 +200,9 @@ class StepExecutor:
             with library_errors(self._folder):
                 write_samples(self._steps, kept, watched.samples)
         with library_errors(self._steps.path / log_name(step.ordinal, step.attempt)):
-            self._steps.sync()  # the name of the rows' file too, before the journal says that they are kept
+            self._steps.sync()  # the log's directory entry must be on disk before the journal refers to it
         measured, metered = self.metering.measured(measured, workload.ramp_ns, watched)
-        stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
+        stored = json.loads(json.dumps(measured.as_dict()))  # the same as after reading the journal back
         summary = Summary.model_validate(stored)
         around = observed.around(summary)
         if step.request.policy in _OF_A_STATE:
@@ -225,16 +224,15 @@ class StepExecutor:
         )
 
     def _placed(self, workload: Workload) -> Workload:
-        """Return the workload with its files of records where they are, in the held folder."""
         return _in_folder(workload, self.folder.existing_path)
 
     def look(self, phase: str = "") -> None:
-        """Report on a step that has no workload; `phase` says how far it is."""
+        """Report progress of a step without a workload; `phase` says how far it is."""
         self.check_stop()
         self._tracker.tick(None, phase=phase)
 
     def _wait(self) -> None:
-        """Look after the run while a point is worked on elsewhere."""
+        """Check and report while another process or thread computes a point."""
         self.check_stop()
         self._check_space()
         self._tracker.tick(None, phase="side by side")
@@ -245,7 +243,7 @@ class StepExecutor:
         self._tracker.tick(snapshot)
 
     def check_stop(self) -> None:
-        """End the step if that was asked for."""
+        """End the step if a signal has come."""
         if self._stopped():
             raise Interrupted(
                 "stopped by a signal",
@@ -254,7 +252,7 @@ class StepExecutor:
             )
 
     def _check_space(self) -> None:
-        """End a step whose rows cannot be kept any more, and not only after its hours."""
+        """End a step as soon as the library has no space for its rows, not only at the step's end."""
         moment = time.monotonic()
         if moment < self._next_space_look:
             return
@@ -265,7 +263,7 @@ class StepExecutor:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def log_path(self, ordinal: int, attempt: int) -> Path:
-        """Return the file of a step's rows, by a path safe from links."""
+        """Return the path of a step's log, safe from symbolic links."""
         return self._steps.new_path(log_name(ordinal, attempt))
 
 
@@ -280,87 +278,72 @@ class _StepAtWork:
 
     @property
     def drive(self) -> Drive:
-        """The drive under test."""
         return self.executor.drive
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use."""
         return self._ground.span
 
     @property
     def ordinal(self) -> int:
-        """Number of the step."""
         return self.request.ordinal
 
     @property
     def seed(self) -> int:
-        """Seed of the step."""
         return self._ground.seed
 
     @property
     def written_by(self) -> str | None:
-        """Run that has written the whole span before."""
         return self.executor.written_by
 
     @property
     def sitting(self) -> int:
-        """How often the drive's state was at the mercy of an interruption, from 1."""
         return self.executor.sitting
 
     @property
     def settings(self) -> ConditionKeeper:
-        """What sets the drive and its host."""
         return self.executor.conditions
 
     @property
     def forks(self) -> StateKeeper | None:
-        """What keeps the drive's state."""
         return self.executor.keeper
 
     def look(self, phase: str = "") -> None:
-        """Report how far the step is."""
         self.executor.look(phase)
 
     def tables(self) -> Tables:
-        """Return what the steps so far have measured."""
         from ssdlab.results.compaction import tables_of_logs
 
         return tables_of_logs(self.executor.folder)
 
     def new_file(self, name: str) -> AbstractContextManager[Path]:
-        """Make a file of the run folder."""
         return self.executor.new_file(name)
 
     def run(self, workload: Workload, until: Until | None) -> Measurement:
-        """Run a workload for the state that it leaves."""
         return self.executor.run(self._laid(workload), until)
 
     def rest(self, seconds: float) -> StepResult:
-        """Leave the drive alone, and return what it drew meanwhile."""
         return self.executor.rest(self, seconds)
 
     def measure(self, workload: Workload, until: Until | None, *, overload: bool) -> StepResult:
-        """Run a workload and keep what was measured."""
         return self.executor.measure(self, self._laid(workload), until, overload=overload)
 
     def _laid(self, workload: Workload) -> Workload:
-        """Return a workload that the verb may have made itself, within the part of the drive in use."""
+        """Return a workload of the verb, restricted to the part of the drive in use."""
         return self._ground.laid(workload, self.request.label)
 
     @property
     def _ground(self) -> Ground:
-        assert self.request.ground is not None  # a lab has made it
+        assert self.request.ground is not None  # a lab always sets it
         return self.request.ground
 
 
 def _times_of(block: BlockWatch, measured: Measurement) -> dict[str, JsonValue]:
-    """Return the facts of a replay that the block layer tells."""
     return {BLOCK_TIMES_FACT: block.ended(measured.summary().moved_bytes).model_dump(mode="json")}
 
 
 def _written(parts: Sequence[PartRecord], workload: Workload, measured: Measurement) -> int | None:
-    """Return what a step has written, of one that wrote more than it measured."""
+    """Return the bytes that a step wrote, if more than it measured; else None."""
     if not (workload.ramp_ns or parts) or not any(stream.writes for stream in workload.streams):
         return None
     return written_in(parts) + rows_written(measured)
@@ -376,10 +359,10 @@ def _warned(
     *,
     overload: bool,
 ) -> tuple[Warned, ...]:
-    """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
+    """Return a step's warnings; an intended overload does not warn of being too much."""
     found = judge(summary, workload, around)
     if overload and not _OVERRUN.isdisjoint(each.code for each in found):
-        # Late because the drive was, and not because the host was.
+        # I/Os were late because of the drive, not because of the host.
         found = [each for each in found if each.code not in (*_OVERRUN, "late")]
     found += judge_telemetry(telemetry, [each.code for each in found])
     return _kept(ordinal, (*found, *metered), simulated=summary.engine == "sim")
@@ -393,9 +376,9 @@ def _kept(ordinal: int, found: Sequence[Warning], *, simulated: bool = False) ->
 
 
 def _in_folder(workload: Workload, place: Callable[[str], Path]) -> Workload:
-    """Return the workload with its files of records at their places; `place` tells that of a name.
+    """Return the workload with the paths of its record files; `place` gives the path of a name.
 
-    In a journal they stand without it, so that a run is the same run wherever its folder lies.
+    Journals have names only, so that a run stays the same wherever its folder is.
     """
     streams = tuple(
         stream.model_copy(

@@ -1,4 +1,4 @@
-"""Signals as a flag: a run stops when it checks the flag, never in the middle of a record."""
+"""Signals as a flag: a run checks the flag and stops then, never in the middle of a record."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ONE_STOP_S = 0.5
-"""Signals this close together are one wish to stop: a closed terminal sends SIGHUP and SIGTERM, and a program
-that started this one passes on the Ctrl-C that the terminal has already sent to both."""
+"""Signals this close together count as one. A closed terminal sends SIGHUP and SIGTERM. A program that
+started ssdlab may pass on a Ctrl-C that the terminal has sent to both."""
 
 
 class StopFlag:
-    """Takes SIGINT, SIGTERM and SIGHUP while it is entered; a second one, later, ends the process at once.
+    """Catches SIGINT, SIGTERM and SIGHUP as a context manager; a later second signal kills the process.
 
-    A kill loses nothing that was finished, so the second is safe as well. In a thread other than the main
-    one no signal can be taken, and the flag stays down.
+    The second signal is safe too: a kill loses nothing that was finished. Outside the main thread no signal
+    can be caught, and the flag stays down.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class StopFlag:
         self._before: dict[int, Any] = {}
 
     def __call__(self) -> bool:
-        """Whether a signal has come; from this look on the next one is left to the system."""
+        """Whether a signal has come; after a True answer, the next signal has its default effect."""
         if self.raised is None:
             return False
         self._looked_at = True
@@ -52,9 +52,9 @@ class StopFlag:
             signal.signal(number, handler)
 
     def hand_on(self) -> None:
-        """Send on a signal that came after the last look, once the flag is left: nobody else knows of it.
+        """Send the signal again if it came after the last check; call this after leaving the context.
 
-        Without this the next run of a suite would begin, as if none had come.
+        Otherwise the signal would be lost, and the next run of a suite would begin.
         """
         if self.raised is not None and not self._looked_at:
             signal.raise_signal(self.raised)
@@ -65,7 +65,7 @@ class StopFlag:
             self.raised, self._raised_at = signal.Signals(number), time.monotonic()
 
     def _leave_the_next_to_the_system(self) -> None:
-        # Not in the handler: one that was already on its way would find no handler, and Python complains.
+        # Not in the handler: a signal already pending would find no handler, and Python would complain.
         time.sleep(max(0.0, self._raised_at + ONE_STOP_S - time.monotonic()))
         for number in self._before:
             signal.signal(number, signal.SIG_DFL)

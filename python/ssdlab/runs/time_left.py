@@ -1,8 +1,8 @@
-"""Estimates the time left of a run, narrowed by its finished steps.
+"""Estimates the remaining time of a run, narrowed by its finished steps.
 
-On a real drive it follows the plan, with steps that stop by bytes planned again at the observed speeds. For a
-simulated drive, the plan gives the CPU work left, finished steps the host's speed, and the CPU share the wall
-time (`HostTime`): it grows as CPUs are shared, which changes during a run.
+For a real drive the plan counts, and steps that stop by bytes are planned again with the observed speeds.
+For a simulated drive the plan gives the remaining work, and finished steps give its CPU seconds. `HostTime`
+gives the wall seconds per CPU second, which change with the load of the host.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from ssdlab.runs.plan import PlannedStep
 
 LOOK_S = 0.5
-"""Minimum wall time between two samples: shorter ones only show the scheduler's turns."""
+"""Minimum wall time between two samples: shorter times depend on single scheduler time slices."""
 RECENT_S = 5.0
-"""Averaging time of the present value."""
+"""Averaging time of the recent load."""
 MORE_BUSY = 1.5
-"""Assumed worst increase of the host's load over the recent or the whole run's."""
+"""Worst future load to assume, relative to the recent load or that of the whole run."""
 PLANNED_BUSY = 3.0
-"""Assumed load of the host in a plan's upper bounds, relative to the calibration."""
+"""Host load that a plan's upper bounds allow for, relative to the calibration."""
 _CPU_MIN_S = 1e-3
 
 
 class HostTime:
-    """Records the wall time of a simulation's work."""
+    """Records how much wall time a simulation's CPU time takes."""
 
     def __init__(self) -> None:
         self._wall_s = self._cpu_s = 0.0
@@ -48,7 +48,7 @@ class HostTime:
         self._from: tuple[float, float] | None = time.monotonic(), time.process_time()
 
     def look(self) -> None:
-        """Record the use since the last sample."""
+        """Record wall and CPU time since the last sample."""
         now = time.monotonic(), time.process_time()
         if self._from is None:
             self._from = now
@@ -58,19 +58,19 @@ class HostTime:
             self._note(wall, max(cpu, _CPU_MIN_S))
 
     def pause(self) -> None:
-        """Ignore the time until the next sample, which is not this process's work."""
+        """Leave out the time until the next sample, in which this process does not work."""
         self._from = None
 
     @property
     def stretch(self) -> Bounds:
-        """Wall seconds per CPU second from here on: on an idle host, and on a busier one."""
+        """Wall seconds per CPU second from now on: the least (idle host) and the most (busier host)."""
         if not self._wall_s:
             return Bounds(self._fastest, self._queue)
         return Bounds(self._fastest, MORE_BUSY * max(1.0, self._of_late, self.usual))
 
     @property
     def usual(self) -> float:
-        """Wall seconds per CPU second until now."""
+        """Wall seconds per CPU second so far."""
         return max(1.0, self._wall_s / self._cpu_s) if self._cpu_s else 1.0
 
     def _note(self, wall: float, cpu: float) -> None:
@@ -83,33 +83,33 @@ class HostTime:
 
 
 def _queue_of_host() -> float:
-    """Return how much busier the host is than a plan allows for: what is known before anything was seen."""
+    """Return how much busier the host is than a plan allows for, by its load average; at least 1."""
     return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)) / PLANNED_BUSY)
 
 
 SETTLED_S = 2.0
-"""A speed seen for so long says when a step that stops by bytes will end ..."""
+"""Minimum time of a step before its speed predicts the end of a step that stops by bytes ..."""
 SPEED_VARIES = (0.7, 1.6)
-"""... give or take: a cache that fills up makes the rest slower than the beginning."""
+"""... and the range of that time: a cache that fills up makes the rest slower than the beginning."""
 SEEN_S = 0.1
-"""Of a processor: before, it is not known how fast it simulates ..."""
+"""Minimum CPU seconds before finished steps show the host's simulation speed ..."""
 WORK_VARIES = (0.3, 3.0)
-"""... and what the rest takes for its work, against what is done took for its own."""
+"""... and range of the remaining work's CPU time per planned work, relative to finished work."""
 _SHARE_MIN = 0.02
-"""Of a step, before it says how long the rest of it takes."""
+"""Minimum finished share of a step before it predicts the time of the rest."""
 _STEP_VARIES = (0.5, 2.0)
-"""Of what a step takes of the host, whatever it does."""
+"""Range of the host's fixed overhead per simulated step."""
 _IN_THIS_RUN = (0.6, 1.6)
-"""Of a speed that an earlier step of the run has shown."""
+"""Range of speeds to expect from later steps, as shares of a speed seen earlier in the run."""
 
 
 class TimeLeft:
-    """Knows what is left of a plan, step by step.
+    """Estimates the remaining time of a plan, step by step.
 
     Parameters
     ----------
     plan
-        Of the whole run.
+        The plan of the whole run.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -123,7 +123,7 @@ class TimeLeft:
         self._sum_up()
 
     def finished(self, at: int, step: Step, seconds: float) -> None:
-        """Take note of what a step that was done here took; a simulated one of a processor.
+        """Record the time of a step executed in this session: CPU seconds if simulated, else wall seconds.
 
         `at` is its index in the plan.
         """
@@ -134,22 +134,22 @@ class TimeLeft:
             return
         before, self._past = self._past, self._past.then(step)
         if self._past.disordered != before.disordered:
-            # In order it writes at another speed now.
+            # Sequential writes have another speed from now on.
             self._seen = [known for known in self._seen if known.load.random or not known.load.writes]
         if (known := known_of(step, 0.0, _IN_THIS_RUN)) is not None:
             self._seen.append(known)
         self._plan_again(at + 1)
 
     def after(self, at: int) -> Bounds:
-        """Return what the steps from an index of the plan on will take, and what ends the run.
+        """Return the time of the planned steps from index `at` on, and of ending the run.
 
-        Of a simulated drive in seconds of a processor.
+        For a simulated drive in CPU seconds, else in wall seconds.
         """
         rest, certain, likely = self._from[at]
         ending = START_MAX_S + overhead_max_s(self._steps[at:])
         if not self._plan.keeps_time or sum(self._took) < SEEN_S:
             return rest + Bounds(0.0, ending)
-        # What a step takes of the host whatever it does: its record on the disk, threads that start.
+        # Fixed overhead of each step: its record is written to disk, threads start.
         left = [step for step in self._steps[at:] if step.simulating.upper]
         surely = sum(1 for step in left if step.simulating.lower)
         each_min, each_max = self._took[0], self._took[len(self._took) // 2]
@@ -163,9 +163,9 @@ class TimeLeft:
         return Bounds(shortest_s, shortest_s + longest_s + START_MAX_S)
 
     def of(self, step: PlannedStep, elapsed: float, snapshot: Snapshot | None) -> Bounds:
-        """Return what is left of the present step, narrowed by the speed seen where it stops by bytes.
+        """Return the remaining time of the present step, narrowed by its speed if it stops by bytes.
 
-        Of a simulated drive in seconds of a processor, as those that it took until now.
+        For a simulated drive in CPU seconds, as is `elapsed`.
         """
         if self._plan.keeps_time:
             return _of_simulation(step, elapsed, snapshot)
@@ -178,7 +178,7 @@ class TimeLeft:
         return Bounds(fast, slow)
 
     def _plan_again(self, begins: int) -> None:
-        """Plan what stops by bytes at the speeds seen; of other kinds of loads what was known stays."""
+        """Plan steps that stop by bytes again, with the speeds seen for their kind of load."""
         pace = self._plan.planning.pace
         kinds = {(known.load.writes, known.load.random) for known in self._seen}
         kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
@@ -195,7 +195,7 @@ class TimeLeft:
             self._sum_up()
 
     def _sum_up(self) -> None:
-        """Add up from each step to the end: bounds, certain work and likely work of a simulation."""
+        """For each step, sum up to the end: bounds, and certain and likely work of a simulation."""
         keeps_time = self._plan.keeps_time
         sums = accumulate(
             (
@@ -218,18 +218,18 @@ def _of_simulation(step: PlannedStep, used_s: float, snapshot: Snapshot | None) 
     if used_s < SEEN_S or share < _SHARE_MIN:
         return Bounds(max(whole.lower - used_s, 0.0), max(whole.upper - used_s, used_s))
     left = used_s * (1 - share) / share
-    sure_s = WORK_VARIES[0] * left if whole.lower else 0.0  # what a rule ends may end at once
+    sure_s = WORK_VARIES[0] * left if whole.lower else 0.0  # a step that a rule ends may end at once
     return Bounds(sure_s, WORK_VARIES[1] * left + step.overhead_s)
 
 
 def _share_done(step: PlannedStep, snapshot: Snapshot) -> float:
-    """Return how much of a step a simulation has done, by bytes or by the drive's time; at most all of it."""
+    """Return the finished share of a simulated step, by bytes or by virtual time; at most 1."""
     if step.target_bytes is not None:
         return min(1.0, snapshot.bytes / max(step.target_bytes, 1))
     return min(1.0, snapshot.elapsed_ns / 1e9 / max(step.drive_seconds.upper, 1e-9))
 
 
 def _middle(bounds: Bounds) -> float:
-    """Return the geometric mean of bounds that lie far apart; of what may be nothing, a tenth of the most."""
+    """Return the geometric mean of bounds far apart; if the lower is 0, a tenth of the upper replaces it."""
     lower = bounds.lower or bounds.upper / 10
     return sqrt(lower * bounds.upper)

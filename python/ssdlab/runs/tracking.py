@@ -1,4 +1,4 @@
-"""Determines a run's progress and its place in the plan, and notifies the observers."""
+"""Tracks a run's progress and its place in the plan, and notifies the observers."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 _SHORT_NS = NS_PER_S // 4
-"""Rows shorter than this hold few I/Os: of one of 1.33 ms every rate is a multiple of 750 a second."""
+"""Shorter rows hold too few I/Os: with rows of 1.33 ms, every rate is a multiple of 750 a second."""
 
 
 class LiveRate:
-    """The rate of the row closed last; where rows are short, that of all I/O over a longer stretch."""
+    """The rate of the last closed row; for short rows, of all I/O over several rows."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[int, int, int]] = deque()
         self._phase = ""
 
     def of(self, snapshot: Snapshot) -> tuple[float, float] | None:
-        """Return IOPS and MB/s; None before the first row."""
+        """Return IOPS and MB/s; None before the first closed row."""
         row = snapshot.latest
         if row is None:
             return None
@@ -57,20 +57,20 @@ class LiveRate:
         return ios * NS_PER_S / elapsed, moved * 1e3 / elapsed
 
 
-# Where in its plan a run is.
+# Where a run is in its plan.
 #
-# A plan counts the longest way: points that are taken again where writes have fallen, rounds up to the last
-# that are allowed, tries of a search. A run that does without some of them has its later steps under lower
-# ordinals than the plan, so its steps are found by what they are.
+# A plan has the longest possible run: repeated points, all permitted rounds, all tries of a search. If a run
+# skips some of them, its later steps have lower ordinals than in the plan. So steps are found by verb and
+# label.
 
 
 class Whereabouts:
-    """Finds the steps of a run, as they come, in the plan.
+    """Finds the steps of a run in the plan, in the order in which they begin.
 
     Parameters
     ----------
     steps
-        Of the plan, in order.
+        The steps of the plan, in order.
     """
 
     def __init__(self, steps: Sequence[PlannedStep]) -> None:
@@ -80,12 +80,12 @@ class Whereabouts:
         """So many steps of the plan are begun, or were left out."""
 
     def restart(self) -> None:
-        """Walk from the first step again."""
+        """Search from the first step of the plan again."""
         self._found.clear()
         self.past = 0
 
     def find(self, step: Request | Step) -> int | None:
-        """Return the index in the plan of a step that begins or is read back; None of one without a plan."""
+        """Return a step's index in the plan when it begins or is read back; None if it is not planned."""
         if step.ordinal not in self._found:
             at = self._next(step)
             self._found[step.ordinal] = at
@@ -101,7 +101,7 @@ class Whereabouts:
                 break
         if step.ordinal < len(self._steps) and self._is(step.ordinal, step):
             return step.ordinal
-        # A try of a search, which goes another way than the longest.
+        # A try of a search that takes another way than the longest.
         following = self._steps[self.past : self.past + 1]
         instead = any(_may_be_left_out(each) and each.verb == step.verb for each in following)
         return self.past if instead else None
@@ -115,14 +115,14 @@ def _may_be_left_out(step: PlannedStep) -> bool:
 
 
 class Tracker:
-    """Knows the plan and the present step.
+    """Knows the plan and the present step of a run.
 
     Parameters
     ----------
     plan
-        Of the whole run.
+        The plan of the whole run.
     observers
-        Called in order; none may raise.
+        Called in order; they must not raise.
     """
 
     def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
@@ -141,14 +141,12 @@ class Tracker:
         self._past = Past()
 
     def restart(self) -> None:
-        """Count progress from the first step again."""
         self._current = None
         self._ordinal = -1
         self._past = Past()
         self._whereabouts.restart()
 
     def began(self, request: Request) -> None:
-        """Take note that a step starts."""
         known = self._planned(request) if request.asked.planned_once else None
         self._begin_step(request, known or planned_step(request, self._plan.planning, self._past))
         if self._host is not None:
@@ -159,7 +157,7 @@ class Tracker:
             observer.began(progress)
 
     def tick(self, snapshot: Any, *, phase: str = "") -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
-        """Take note of how far the present step is; `phase` says it where there is no snapshot."""
+        """Record the progress of the present step; `phase` describes it if there is no snapshot."""
         if self._host is not None and snapshot is not None:
             self._host.look()
         elif self._host is not None:
@@ -170,7 +168,6 @@ class Tracker:
             observer.tick(progress)
 
     def finished(self, step: Step, *, read_back: bool) -> None:
-        """Take note that a step is finished."""
         if self._ordinal != step.ordinal:
             self._begin_step(step, self._planned(step))
         if not read_back and (at := self._whereabouts.find(step)) is not None:
@@ -181,7 +178,6 @@ class Tracker:
             observer.finished(step, progress, read_back=read_back)
 
     def ended(self, status: Status) -> None:
-        """Take note of the end of the run."""
         for observer in self._observers:
             observer.ended(status)
 
@@ -197,11 +193,11 @@ class Tracker:
         self._rate = LiveRate()
 
     def _used_s(self) -> float:
-        """Return seconds of the present step until now: by the clock, or of a processor for a simulation."""
+        """Return the time of the present step so far: CPU seconds for a simulation, else wall seconds."""
         elapsed = time.monotonic() - self._step_begun
         if self._host is None:
             return elapsed
-        if self._elsewhere:  # in processes of its own
+        if self._elsewhere:  # computed by other threads or processes
             return elapsed / self._host.usual
         return time.process_time() - self._step_cpu_s
 
@@ -225,7 +221,7 @@ class Tracker:
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
             ordinal=self._ordinal,
-            # A plan has the longest way, without what is done again: what the run has more or less by now.
+            # The plan has the longest run without repeats; this corrects it by the steps more or less so far.
             steps=len(self._plan.steps) + self._ordinal - (self._whereabouts.past - 1),
             own_steps=self._plan.own_steps,
             verb="" if current is None else current.verb,
@@ -249,13 +245,13 @@ class Tracker:
 
 
 class _Layout(WorkloadVerb):
-    """Writes a new file before there is a run; no journal has it."""
+    """The layout of a new file, before the run begins; it is in no journal."""
 
     verb: ClassVar[str] = "layout"
 
 
 def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[Any], None]:
-    """Return what to call while a new file is laid out, before there is a run: it notifies the observers."""
+    """Return a callback for the layout of a new file, before the run begins; it notifies the observers."""
     stop = Stop(bytes=max(size_bytes, 1))
     fill = Workload.of(Stream(ops=Mix(read_pct=0), pattern=Sequential(), stop=stop))
     request = Request(0, "laying out the drive", _Layout(workload=fill), "restart")
@@ -272,5 +268,5 @@ def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[An
 
 
 def _worst(tails: list[dict[str, int]], name: str) -> int | None:
-    """Percentiles of several streams cannot be averaged; the slowest is shown."""
+    """Return the worst of the streams' percentiles, which cannot be averaged."""
     return max((tail[name] for tail in tails), default=None)

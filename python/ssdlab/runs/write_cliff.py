@@ -1,10 +1,10 @@
-"""The write cliff of a simulated drive, and the part of it that limits its random writes behind it.
+"""The write cliff of a simulated drive, and the part that limits its random writes after the cliff.
 
-As long as there is empty flash, what is written goes there and nothing is collected. When so much was
-written as there is flash, less what the drive keeps free, every write costs what collection moves for it.
+As long as there is erased flash, writes go there and nothing is collected. When all flash except the reserve
+is written, each write also costs what collection moves for it.
 
-Source: SNIA SSS PTS 2.0.2, section 10 (write saturation), whose plots name the fall the write cliff. That it
-is found by a share of the level before it is ours.
+Source: SNIA SSS PTS 2.0.2, section 10 (write saturation); its plots name the drop the write cliff. Finding it
+by a share of the level before it is ssdlab's own rule.
 """
 
 from __future__ import annotations
@@ -28,25 +28,27 @@ if TYPE_CHECKING:
 
 
 PIECES = 50
-"""Into so many pieces each physical capacity is cut."""
+"""Number of pieces into which each physical capacity of writes is divided."""
 BEFORE = (0.6, 0.85)
-"""Physical capacities written at which the level before the cliff is taken: behind the end of any cache."""
+"""Range of physical capacities written that gives the level before the cliff; any cache is full by then."""
 FALLEN = 0.85
-"""Share of that level below which the speed has fallen: what a cache does beside the writes costs less."""
+"""Share of that level below which the speed has dropped; background work of a cache costs less."""
 
 
 def cliff_begins(speeds: Sequence[float], pieces: int = PIECES) -> float | None:
-    """Return after how many physical capacities the speed falls for good; None where it does not.
+    """Return after how many physical capacities written the speed drops for good; None if it does not.
 
     Parameters
     ----------
     speeds
-        Of the pieces of what was written, in any one unit; `pieces` of them make a physical capacity.
+        Speed of each piece written, in any one unit.
+    pieces
+        Number of pieces in a physical capacity.
 
     Raises
     ------
     ValueError
-        Less was written than one physical capacity.
+        Less than one physical capacity was written.
     """
     if len(speeds) < pieces:
         raise ValueError(f"{len(speeds)} pieces are less than a physical capacity of {pieces}")
@@ -57,24 +59,24 @@ def cliff_begins(speeds: Sequence[float], pieces: int = PIECES) -> float | None:
 
 
 def fresh_amplification(alpha: float, steps: int = 500) -> Iterator[tuple[float, float]]:
-    """Yield how the write amplification of uniform random writes grows from an erased drive on, without end.
+    """Yield the growing write amplification of uniform random writes to an erased drive, without end.
 
-    Nothing is collected until the flash is full. Then the oldest superblock is: of what was written an age
-    `a` ago a share of exp(-a) is still valid, ages in user capacities written. A user capacity moves the log
-    on by as many as were written with what was moved, and the oldest is `alpha` of them behind its end. It
-    is the model of Desnoyers (SYSTOR 2012) before its steady state, whose limit is his closed form.
+    Nothing is collected until the flash is full; then the oldest superblock is collected. Of data that is `a`
+    old, a share of exp(-a) is still valid; the age is in user capacities written. Host writes and moved data
+    together advance the log. The oldest superblock is `alpha` user capacities behind its end. This is the
+    model of Desnoyers (SYSTOR 2012) before steady state; its limit is his closed form.
 
     Parameters
     ----------
     alpha
-        Capacity of the flash to that of the user, without what the drive keeps free.
+        Ratio of flash capacity, without the drive's reserve, to user capacity.
     steps
-        To each user capacity.
+        Steps per user capacity.
 
     Yields
     ------
     tuple of float
-        User capacities written, and the write amplification then.
+        User capacities written, and the write amplification at that point.
 
     >>> grown = fresh_amplification(1.3)
     >>> [round(cost, 2) for at, cost in (next(grown) for _ in range(10_000)) if at in (1.0, 1.3, 19.0)]
@@ -97,9 +99,9 @@ _BLOCK_BYTES = 4096
 _DEPTH = 32
 _CAPACITIES = 3
 _AFTER = _CAPACITIES - 0.1
-"""In the middle of the fifth of a capacity that is taken for their end."""
+"""Middle of the last fifth of a physical capacity, over which the final speed is taken."""
 _SMALL_BYTES = 3 << 30
-"""A drive is made so small; it has as many superblocks as a large one."""
+"""Capacity to scale the drive down to; it keeps as many superblocks as a large drive."""
 _INTERVAL_NS = 2_000_000
 
 
@@ -112,15 +114,15 @@ class Cliff:
     scale
         Scale of the drive.
     begins
-        Physical capacities written when the speed falls for good; None: it does not.
+        Physical capacities written when the speed drops for good; None: it does not.
     predicted
-        The same by theory: where the amplification has grown so far that the slowest part allows no more.
+        The same by theory: when the write amplification lets the slowest part fall below the threshold.
     before_iops, after_iops
-        Just before one physical capacity was written, and when three were.
+        IOPS just before one physical capacity was written, and after three.
     predicted_after
-        IOPS when three were, by theory.
+        IOPS after three, by theory.
     before, limit
-        The part whose closed form is the lowest while nothing is collected, and in steady state.
+        The slowest part by closed form before anything is collected, and in steady state.
     """
 
     scale: int
@@ -134,23 +136,23 @@ class Cliff:
 
 
 def predicted_cliff(made: Document) -> tuple[float | None, float]:
-    """Return after how many physical capacities random writes fall by theory, and their IOPS after three.
+    """Return after how many physical capacities random writes drop by theory, and their IOPS after three.
 
-    They fall where the slowest part, by its closed form, allows less than `FALLEN` of what the slowest one
-    allows before anything is collected. Link and cores do not feel collection: while one of them is the
-    slowest, the amplification grows unseen. None: they do not fall within those three.
+    They drop when the slowest part, by its closed form, allows less than `FALLEN` of the IOPS before any
+    collection. Collection does not load the link. While the link is the slowest part, amplification grows
+    without effect. None: they do not drop within three capacities.
 
     Parameters
     ----------
     made
-        What `check_profile` returns of the drive.
+        The drive, from `check_profile`.
     """
     fallen = FALLEN * random_writes(made, 1.0).value
     user_share = made["capacity_bytes"] / made["raw_bytes"]
     together = Parts(made).units_together
     begins, allowed = None, 0.0
     for user_capacities, amplification in fresh_amplification(1 / (1 - made["effective_spare"])):
-        # A write of part of a mapping unit programs all of it.
+        # Writing a part of a mapping unit programs the whole unit.
         written = user_share * user_capacities / together
         if written > _AFTER:
             break

@@ -1,4 +1,4 @@
-"""Reports of a drive: admin pages by raw command, decoded per specification.
+"""Admin commands to a drive, and decoders of its replies.
 
-Only `port` calls the kernel; `nvme`, `ata` and `scsi` are pure: bytes in, frozen records out.
+Only `port` calls the kernel. `nvme`, `ata`, `scsi` and `tcg` are pure: bytes in, frozen records out.
 """

@@ -12,11 +12,11 @@ from ssdlab.drives.admin.fields import Malformed, Page, plausible
 from ssdlab.host.attributes import ata_text
 from ssdlab.host.fillers import is_filler
 
-# SMART of an ATA drive: its attributes, and the verdict it gives of itself.
+# SMART of an ATA drive: its attributes, and its verdict on itself.
 #
-# Sources: ATA8-ACS 7.53 SMART (feature set obsolete since ACS-5, and still what drives have); attribute
-# numbers are custom and not standard, those read here mean the same with all makers of SSDs. SAT-5
-# 12.2.2.6: ATA Status Return descriptor.
+# Sources: ATA8-ACS 7.53 SMART (a feature set that is obsolete since ACS-5, but still in drives); SAT-5
+# 12.2.2.6 (ATA Status Return descriptor). Attribute numbers are custom, not standard; those read here mean
+# the same for all makers of SSDs.
 
 PAGE_BYTES = 512
 _PASS_THROUGH_16 = 0x85
@@ -27,18 +27,17 @@ _STATISTICS_LOG = 0x04
 
 
 def identify_cdb() -> bytes:
-    """Return the command that reads IDENTIFY DEVICE."""
     return _cdb(_IDENTIFY_DEVICE, _PIO_IN, _FROM_DRIVE_IN_BLOCKS, count=1)
 
 
 def statistics_cdb(page: int) -> bytes:
-    """Return the command that reads a page of Device Statistics (log 04h)."""
+    """Return READ LOG EXT for a page of Device Statistics (log 04h)."""
     extended = _cdb(_READ_LOG_EXT, _PIO_IN, _FROM_DRIVE_IN_BLOCKS, count=1, extend=True)
     return extended[:8] + bytes([_STATISTICS_LOG, 0, page]) + extended[11:]
 
 
 def write_cache_cdb(*, enabled: bool) -> bytes:
-    """Return SET FEATURES subcommand 02h or 82h: volatile write cache on or off."""
+    """Return SET FEATURES 02h or 82h: volatile write cache on or off."""
     return _cdb(_SET_FEATURES, _NO_DATA, 0, feature=0x02 if enabled else 0x82)
 
 
@@ -52,9 +51,9 @@ def _cdb(
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Words 82, 85, 89, 90, 128: the ATA Security feature set.
+    """The ATA Security feature set (words 82, 85, 89, 90, 128).
 
-    `erase_minutes`, `enhanced_minutes`: the drive's estimate; None if not reported.
+    `erase_minutes` and `enhanced_minutes` are the drive's estimates; None if not reported.
     """
 
     supported: bool
@@ -69,21 +68,19 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class AtaDevice:
-    """IDENTIFY DEVICE; None: not reported, or implausible (`PLAUSIBLE`).
+    """Fields of IDENTIFY DEVICE; None if not reported or implausible (`PLAUSIBLE`).
 
     Attributes
     ----------
-    capacity_bytes
-        User-addressable size.
     link, link_most
         Negotiated and highest SATA speed.
     write_cache, write_cache_enabled
-        Whether it has a volatile cache, and whether that is on.
+        Whether the drive has a volatile cache, and whether the cache is on.
     trim, trimmed_reads
-        Whether it supports TRIM, and what a trimmed block reads as: `zeroes`, `the same each time`, or None
-        if not reported.
+        Whether the drive supports TRIM, and what a trimmed block reads as: `zeroes`, `the same each time`, or
+        None if not reported.
     zoned
-        `host-aware` or `device-managed`; None for an ordinary drive.
+        `host-aware` or `device-managed`; None for a conventional drive.
     host_power, device_power, device_sleep
         Support of host-initiated and device-initiated link power management, and of DevSleep.
     """
@@ -131,7 +128,7 @@ def device(content: bytes) -> AtaDevice:
     Raises
     ------
     Malformed
-        It is too short or empty, or its checksum (word 255) is wrong.
+        The page is too short or empty, or its checksum (word 255) is wrong.
     """
     page = Page(content, "IDENTIFY DEVICE", PAGE_BYTES)
     if content[510] == 0xA5 and sum(content[:PAGE_BYTES]) % 256:
@@ -190,12 +187,12 @@ def _security(supported: int, enabled: int, erase: int, enhanced: int, state: in
 
 
 def _minutes(word: int) -> int | None:
-    """Return an erase time (words 89, 90): 2-minute units in 15 bits if bit 15 is set, else in 8 bits."""
+    """Return an erase time from word 89 or 90: 2-minute units in 15 bits if bit 15 is set, else in 8 bits."""
     return 2 * (word & 0x7FFF if word >> 15 else word & 0xFF) or None
 
 
 def _block_sizes(page: Page) -> tuple[int | None, int | None]:
-    """Return logical and physical block from words 106, 117 and 118."""
+    """Return logical and physical block size from words 106, 117 and 118."""
     word = page.number(212, 2)
     if word >> 14 != 1:
         return 512, 512
@@ -206,7 +203,7 @@ def _block_sizes(page: Page) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class AtaStatistics:
-    """Device Statistics; None: not supported, not valid now, or implausible (`PLAUSIBLE`)."""
+    """Device Statistics; None if not supported, not valid now, or implausible (`PLAUSIBLE`)."""
 
     power_on_hours: int | None = None
     power_cycles: int | None = None
@@ -217,11 +214,11 @@ class AtaStatistics:
 
 
 def statistics(pages: dict[int, bytes], logical_block_bytes: int | None) -> AtaStatistics:
-    """Decode pages 1 (general), 5 (temperature) and 7 (solid state) of Device Statistics, as far as given."""
+    """Decode Device Statistics from pages 1 (general), 5 (temperature) and 7 (solid state), where given."""
 
     def value(field: str, number: int, at: int, length: int, unit: int | None = 1) -> int | None:
         content = pages.get(number, b"")
-        # Bits 63 and 62 of each statistic: supported, valid (ACS-5 9.5.2). A page names itself in byte 2.
+        # Bits 63 and 62 of each statistic: supported, valid (ACS-5 9.5.2). Byte 2 is the page's number.
         if len(content) < PAGE_BYTES or content[2] != number or content[at + 7] & 0xC0 != 0xC0:
             return None
         kept = content[at : at + length]
@@ -247,13 +244,13 @@ _ATTRIBUTES = 30
 _DESCRIPTOR_AT, _STATUS_RETURN = 8, 0x09
 
 _HEAT = (194, 190)
-"""Temperature, and that of the air flow, in the order of smartctl."""
+"""Numbers of temperature and airflow temperature, in the order of smartctl."""
 UNCORRECTED, CRC_ERRORS = 187, 199
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute: `value` and `worst` are normalised, `raw` is the maker's own number."""
+    """A SMART attribute: `value` and `worst` are normalised, `raw` is the maker's own number."""
 
     value: int
     worst: int
@@ -261,22 +258,22 @@ class Attribute:
 
 
 def data_cdb() -> bytes:
-    """Return the command that reads the attributes (SMART READ DATA)."""
+    """Return SMART READ DATA, which reads the attributes."""
     return _smart_cdb(protocol=4, flags=0x0E, feature=_READ_DATA, count=1)
 
 
 def verdict_cdb() -> bytes:
-    """Return the command for the drive's verdict (SMART RETURN STATUS), with registers in the sense data."""
+    """Return SMART RETURN STATUS; the drive's verdict comes back as registers in the sense data."""
     return _smart_cdb(protocol=3, flags=0x20, feature=_RETURN_STATUS, count=0)
 
 
 def attributes(content: bytes) -> dict[int, Attribute]:
-    """Decode the attributes by their numbers.
+    """Decode the SMART attributes; the keys are their numbers.
 
     Raises
     ------
     Malformed
-        It is too short or empty, or its checksum is wrong.
+        The data is too short or empty, or its checksum is wrong.
     """
     Page(content, "SMART data", PAGE_BYTES)
     if sum(content[:PAGE_BYTES]) % 256:
@@ -290,18 +287,18 @@ def attributes(content: bytes) -> dict[int, Attribute]:
 
 
 def temperature_c(found: dict[int, Attribute]) -> int | None:
-    """Return the temperature: the lowest byte of the first attribute with one."""
+    """Return the temperature in degrees Celsius, from the lowest byte of the first plausible attribute."""
     given = (plausible("temperature_c", found[number].raw & 0xFF) for number in _HEAT if number in found)
     return next((each for each in given if each is not None), None)
 
 
 def count(found: dict[int, Attribute], number: int) -> int | None:
-    """Return an attribute's count, in its lower four bytes; None if missing."""
+    """Return an attribute's count from its lower four bytes; None if the attribute is missing."""
     return plausible("events", found[number].raw & 0xFFFFFFFF) if number in found else None
 
 
 def failing(sense: bytes) -> bool | None:
-    """Return whether the drive reports that it is failing; None without registers in the answer."""
+    """Return whether the drive reports that it is failing; None if the reply has no registers."""
     at = _DESCRIPTOR_AT
     if len(sense) < at + 14 or sense[0] & 0x7F != 0x72 or sense[at] != _STATUS_RETURN:
         return None

@@ -1,4 +1,4 @@
-"""Numbers and texts at byte offsets of an admin page, with plausible ranges."""
+"""Reads numbers and texts at byte offsets of an admin page, within plausible ranges."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final, NamedTuple, TypeVar
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.sysfs import plain_name
 
-# What a figure of a drive can be. Outside of it the field is "not told", and its neighbours stay.
+# Plausible ranges of a drive's figures. A value outside counts as not reported; other fields stay valid.
 #
-# One table for NVMe, ATA, SCSI and hwmon. A bound is a specification's, or so far out that no drive gets
-# there; drives fill what they do not know with zeroes, ones, or what lay in their memory (smartmontools
-# issues 537 and 609, lm-sensors 574, CrystalDiskInfo 186, beszel 1686).
+# One table serves NVMe, ATA, SCSI and hwmon. A bound comes from a specification, or is so wide that no drive
+# reaches it. Drives fill unknown fields with zeroes, ones, or stale memory (smartmontools issues 537 and
+# 609, lm-sensors 574, CrystalDiskInfo 186, beszel 1686).
 
 Number = TypeVar("Number", int, float)
 
 _LIFE_H = 30 * 8766
-"""A drive of 30 years: there are solid state drives with such counters since about 2005."""
+"""Hours of 30 years: solid-state drives with such counters have existed since about 2005."""
 
 
 class Range(NamedTuple):
@@ -52,14 +52,15 @@ PLAUSIBLE: Final = {
     "lba_formats": Range(0, 63, "NVM Command Set figure 97: NLBAF counts from 0, and there are 64 at most"),
     "version": Range(0, 9, "each part of it: NVMe goes from 1.0 to 2.3"),
 }
-"""By field, or by what it is measured in."""
+"""Ranges, by name or unit of a field."""
 
 
 def plausible(field: str, value: Number | None) -> Number | None:
     """Return a figure; None if implausible or missing.
 
-    A temperature of 0 C means that there is no sensor: SATA drives without one say so (Starosdev/scrutiny
-    issue 587), SCSI writes it for all below too, and NVMe has no other way to say it in Celsius.
+    A temperature of 0 C means that there is no sensor. SATA drives without a sensor report it
+    (Starosdev/scrutiny issue 587). SCSI also reports it for all lower temperatures, and NVMe has no other way
+    to report a missing sensor in Celsius.
 
     >>> plausible("temperature_c", 35), plausible("temperature_c", -93), plausible("temperature_c", 0)
     (35, None, None)
@@ -71,26 +72,24 @@ def plausible(field: str, value: Number | None) -> Number | None:
 
 
 class Malformed(ValueError):
-    """An invalid page, which is not used."""
+    """A page is invalid and must not be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Bytes of a page, little-endian as in NVMe and ATA.
+    """The bytes of a page, little-endian as in NVMe and ATA.
 
     Parameters
     ----------
-    content
-        What the drive sent.
     name
-        Its name in errors.
+        Name of the page in errors.
     needed_bytes
         Minimum length.
 
     Raises
     ------
     Malformed
-        It is too short, or all bytes are equal.
+        The page is too short, or all its bytes are equal.
     """
 
     content: bytes
@@ -104,11 +103,10 @@ class Page:
             raise Malformed(f"{self.name} holds nothing but {self.content[0]:02x}h")
 
     def number(self, at: int, length: int) -> int:
-        """Return the unsigned number of `length` bytes at an offset."""
         return int.from_bytes(self.content[at : at + length], "little")
 
     def plausible(self, field: str, at: int, length: int) -> int | None:
-        """Return the unsigned number of a field of `PLAUSIBLE`; None if implausible or all ones.
+        """Return the unsigned number of a field in `PLAUSIBLE`; None if implausible or all ones.
 
         A single byte may be all ones.
         """
@@ -116,21 +114,21 @@ class Page:
         return None if length > 1 and value == (1 << 8 * length) - 1 else plausible(field, value)
 
     def bit(self, at: int, bit: int) -> bool:
-        """Return a bit of the byte at an offset, counted from the lowest."""
+        """Return a bit, counted from the lowest bit of the byte at an offset."""
         return bool(self.number(at + bit // 8, 1) >> bit % 8 & 1)
 
     def text(self, at: int, length: int) -> str | None:
-        """Return a name without padding; None if missing or not text."""
+        """Return a text without padding; None if missing or not text."""
         return plain_name(self.content[at : at + length])
 
     def hex(self, at: int, length: int) -> str | None:
-        """Return a world-wide name in hexadecimal; None for a filler."""
+        """Return a world-wide name in hexadecimal; None if it is only a filler."""
         found = self.content[at : at + length].hex()
         return None if is_filler(f"eui.{found}") else found
 
 
 def kelvin(value: int) -> int | None:
-    """Return a temperature in degrees Celsius; None for 0 or if implausible.
+    """Convert a temperature to degrees Celsius; None for 0 or an implausible value.
 
     >>> kelvin(323), kelvin(0), kelvin(65535)
     (50, None, None)

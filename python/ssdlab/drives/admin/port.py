@@ -35,7 +35,7 @@ _PACKAGES = {"hdparm": "hdparm", "blkdiscard": "util-linux", "wipefs": "util-lin
 
 @dataclass(frozen=True, slots=True)
 class NvmeReply:
-    """Answer to an NVMe admin command: `status` 0 is success, else the status field; `result` is dword 0."""
+    """Reply to an NVMe admin command: `status` is 0 or the status field of an error; `result` is dword 0."""
 
     status: int
     result: int = 0
@@ -44,7 +44,7 @@ class NvmeReply:
 
 @dataclass(frozen=True, slots=True)
 class ScsiReply:
-    """Answer to a SCSI command: `status` 0 is good, 2 check condition, with sense data then."""
+    """Reply to a SCSI command: `status` is 0 for good, 2 for check condition, which has sense data."""
 
     status: int
     sense: bytes = b""
@@ -54,7 +54,7 @@ class ScsiReply:
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """How a program ended, which does not show what the drive did."""
+    """Exit status and output of a program, which do not show what the drive did."""
 
     arguments: tuple[str, ...]
     status: int
@@ -62,7 +62,7 @@ class ToolReply:
 
 
 class AdminPort(Protocol):
-    """Access to one drive."""
+    """Access to one drive for admin commands."""
 
     def nvme(
         self,
@@ -73,12 +73,12 @@ class AdminPort(Protocol):
         read_bytes: int = 0,
         limit_s: float = _ADMIN_LIMIT_S,
     ) -> NvmeReply:
-        """Send an NVMe admin command; `cdw` are its dwords from 10 on."""
+        """Send an NVMe admin command; `cdw` has its dwords from 10 on."""
 
     def scsi(
         self, cdb: bytes, *, read_bytes: int = 0, data: bytes = b"", limit_s: float = _ADMIN_LIMIT_S
     ) -> ScsiReply:
-        """Send a SCSI command that reads or writes data, or neither."""
+        """Send a SCSI command that reads `read_bytes`, writes `data`, or transfers nothing."""
 
     def tool(self, *arguments: str, limit_s: float) -> ToolReply:
         """Run a program to its end.
@@ -86,27 +86,28 @@ class AdminPort(Protocol):
         Raises
         ------
         HostError
-            It is not installed.
+            The program is not installed.
         DriveError
-            It did not end in time (`reason` "hung"); it is left running, as the drive may be working.
+            The program did not end in time (`reason` "hung"). It is left running, as the drive may be
+            working.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class KernelPort:
-    """The drive behind a device node.
+    """Access to the drive behind a device node.
 
-    Each command goes to a descriptor verified to be of the intended drive, which programs get instead of the
-    path.
+    Each command goes to a descriptor that was verified to be of the intended drive. Programs get this
+    descriptor instead of the path.
 
     Parameters
     ----------
     path
-        Its name; programs are given it, and get the descriptor in its place.
+        Path of the node; in a program's arguments the descriptor replaces it.
     held
-        Returns a descriptor of the drive, while it is held; otherwise the path is opened, each time.
+        Returns a descriptor of the drive while it is held. Without `held`, each command opens the path.
     device, diskseq
-        Number (`major:minor`) and attachment of the drive that must be found there; None is not compared.
+        Expected number (`major:minor`) and attachment count of the drive; None is not compared.
     """
 
     path: Path
@@ -116,7 +117,7 @@ class KernelPort:
 
     @classmethod
     def of(cls, path: Path, node: Path) -> Self:
-        """Return access to the drive with this sysfs folder, and to no later drive of that name."""
+        """Return access to the drive of this sysfs folder, and to no later drive of that name."""
         return cls(path, None, text(node / "dev"), number(disk_of(node) / "diskseq"))
 
     def nvme(
@@ -128,7 +129,6 @@ class KernelPort:
         read_bytes: int = 0,
         limit_s: float = _ADMIN_LIMIT_S,
     ) -> NvmeReply:
-        """See `AdminPort.nvme`."""
         buffer = ctypes.create_string_buffer(max(read_bytes, 1))
         address = ctypes.addressof(buffer) if read_bytes else 0
         words = (*cdw, *(0,) * (6 - len(cdw)))
@@ -147,7 +147,6 @@ class KernelPort:
     def scsi(
         self, cdb: bytes, *, read_bytes: int = 0, data: bytes = b"", limit_s: float = _ADMIN_LIMIT_S
     ) -> ScsiReply:
-        """See `AdminPort.scsi`."""
         length = read_bytes or len(data)
         buffer = ctypes.create_string_buffer(data, max(length, 1))
         order = ctypes.create_string_buffer(cdb, len(cdb))
@@ -172,7 +171,6 @@ class KernelPort:
         return ScsiReply(header.status, sense.raw[: header.sb_len_wr], read, header.host_status)
 
     def tool(self, *arguments: str, limit_s: float) -> ToolReply:
-        """See `AdminPort.tool`."""
         name = arguments[0]
         program = find_program(name)
         if program is None:
@@ -194,7 +192,7 @@ class KernelPort:
                 env=fixed_environment(),
                 cwd=WORKING_FOLDER,
                 pass_fds=(descriptor,),
-                start_new_session=True,  # a Ctrl-C stops the waiting, not a drive in the middle of an erase
+                start_new_session=True,  # Ctrl-C must end the wait, not an erase in progress
             )
         try:
             output, _ = process.communicate(timeout=limit_s)
@@ -210,7 +208,7 @@ class KernelPort:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """Open it without a claim: whoever sends destructive commands holds one already."""
+        """Open the drive without a claim: the sender of destructive commands already holds one."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             if self.held is not None:

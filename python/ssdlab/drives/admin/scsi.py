@@ -17,7 +17,7 @@ SUPPORTED_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """Sense data: key, additional code and qualifier, and progress (0 to 1) where there is any."""
+    """Sense data: key, additional code and qualifier, and progress (0 to 1) if reported."""
 
     key: int
     code: int
@@ -26,14 +26,14 @@ class Sense:
 
     @property
     def working(self) -> str | None:
-        """The long command in progress: `format`, `sanitize`, or None."""
+        """The long command in progress, `format` or `sanitize`; None if there is none."""
         return (
             {4: "format", 0x1B: "sanitize"}.get(self.qualifier) if (self.key, self.code) == (2, 4) else None
         )
 
 
 def sense(content: bytes) -> Sense | None:
-    """Decode fixed (70h) or descriptor (72h) sense data; None where there is none."""
+    """Decode fixed (70h) or descriptor (72h) sense data; None if there is none."""
     kind = content[0] & 0x7F if content else 0
     if kind in {0x70, 0x71} and len(content) >= 14:
         share = _share(content[15:18]) if len(content) >= 18 else None
@@ -49,39 +49,37 @@ def sense(content: bytes) -> Sense | None:
 
 
 def _share(field: bytes) -> float | None:
-    """Return a progress indication: valid with bit 7 of its first byte, in 65536ths."""
+    """Return a progress indication in 65536ths; it is valid if bit 7 of the first byte is set."""
     return int.from_bytes(field[1:3], "big") / 65536 if len(field) == 3 and field[0] & 0x80 else None
 
 
 def request_sense_cdb() -> bytes:
-    """Return REQUEST SENSE for descriptor or fixed data of up to `SENSE_BYTES`."""
     return bytes([0x03, 0, 0, 0, SENSE_BYTES, 0])
 
 
 def supported_cdb(opcode: int, action: int | None) -> bytes:
-    """Return REPORT SUPPORTED OPERATION CODES for one command, or one service action of it (SPC-6 6.36)."""
+    """Return REPORT SUPPORTED OPERATION CODES for a command or one of its service actions (SPC-6 6.36)."""
     option = 0x01 if action is None else 0x02
     return bytes([0xA3, 0x0C, option, opcode, *(action or 0).to_bytes(2, "big"),
                   *SUPPORTED_BYTES.to_bytes(4, "big"), 0, 0])  # fmt: skip
 
 
 def is_supported(content: bytes) -> bool:
-    """Whether the answer to `supported_cdb` shows standard support."""
+    """Return whether the reply to `supported_cdb` shows standard support."""
     return len(content) >= 2 and content[1] & 0x07 == 0x03
 
 
 def sanitize_cdb(action: str) -> bytes:
-    """Return SANITIZE, `block` or `crypto` erase, returning at once (IMMED)."""
+    """Return SANITIZE for a `block` or `crypto` erase; the drive answers at once (IMMED)."""
     return bytes([0x48, 0x80 | SANITIZE_ACTIONS[action], *(0,) * 8])
 
 
 def format_cdb() -> bytes:
-    """Return FORMAT UNIT with a parameter list (`FORMAT_LIST`)."""
     return bytes([0x04, 0x10, 0, 0, 0, 0])
 
 
 FORMAT_LIST = bytes([0, 0x02, 0, 0])
-"""Parameter list of FORMAT UNIT: return at once (IMMED), all else default."""
+"""Parameter list of FORMAT UNIT: the drive answers at once (IMMED), everything else is default."""
 
 
 # The Caching mode page of SCSI devices, which holds the bit of the volatile write cache.
@@ -99,7 +97,7 @@ _WRITE_CACHE = 0x04
 
 @dataclass(frozen=True, slots=True)
 class CachingPage:
-    """The page as it is in force."""
+    """The Caching mode page with its current values."""
 
     content: bytes
 
@@ -109,9 +107,9 @@ class CachingPage:
         return bool(self.content[2] & _WRITE_CACHE)
 
     def with_write_cache(self, *, on: bool) -> bytes:
-        """Return what MODE SELECT is sent: the page with that bit, and a header of zeroes as it must be."""
+        """Return the parameters of MODE SELECT: a header, which must be zero, and the page with that bit."""
         page = bytearray(self.content)
-        page[0] &= 0x3F  # "can be saved" is for MODE SENSE alone
+        page[0] &= 0x3F  # the bit "can be saved" is valid in MODE SENSE only
         page[2] = page[2] | _WRITE_CACHE if on else page[2] & ~_WRITE_CACHE
         return bytes(_HEADER_BYTES) + bytes(page)
 
@@ -122,7 +120,7 @@ def caching_page_cdb() -> bytes:
 
 
 def mode_select_cdb(length: int) -> bytes:
-    """Return MODE SELECT(10) for so many bytes of parameters; nothing is saved in the device."""
+    """Return MODE SELECT(10) for `length` bytes of parameters; the device does not save them."""
     return bytes([0x55, _PAGE_FORMAT, 0, 0, 0, 0, 0, *length.to_bytes(2, "big"), 0])
 
 
@@ -132,7 +130,7 @@ def caching_page(content: bytes) -> CachingPage:
     Raises
     ------
     Malformed
-        The page is not in it.
+        The reply does not contain the page.
     """
     at = _HEADER_BYTES + int.from_bytes(content[6:8], "big") if len(content) >= _HEADER_BYTES else 0
     page = content[at : at + 2 + content[at + 1]] if at and len(content) > at + 2 else b""
@@ -141,7 +139,7 @@ def caching_page(content: bytes) -> CachingPage:
     return CachingPage(page)
 
 
-# What a SCSI device says of itself: vital product data, log pages, and how they are asked for.
+# What a SCSI device reports about itself: vital product data, log pages, and the commands that read them.
 #
 # Sources: SPC-6 6.7 (INQUIRY), 6.9 (LOG SENSE), 7.3 (log pages), 7.7 (VPD pages); SBC-4 6.4.6 (Solid State
 # Media log page 11h), 6.6.2 (Block Device Characteristics B1h), 6.6.7 (Logical Block Provisioning B2h).
@@ -158,7 +156,7 @@ _NOT_ROTATING = 1
 
 @dataclass(frozen=True, slots=True)
 class Characteristics:
-    """VPD page B1h; `solid_state` is None where the device does not say."""
+    """VPD page B1h; `solid_state` is None if not reported."""
 
     solid_state: bool | None
     form_factor: str | None
@@ -166,9 +164,9 @@ class Characteristics:
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """VPD page B2h: whether UNMAP is taken, and what an unmapped block reads as.
+    """VPD page B2h: whether UNMAP is supported, and what an unmapped block reads as.
 
-    `unmapped_reads` is `zeroes`, `the provisioning initialization pattern`, or None for "not said".
+    `unmapped_reads` is `zeroes`, `the provisioning initialization pattern`, or None if not reported.
     """
 
     unmap: bool
@@ -177,7 +175,6 @@ class Provisioning:
 
 
 def vpd_cdb(page: int) -> bytes:
-    """Return INQUIRY for a page of vital product data."""
     return bytes([_INQUIRY, 1, page, *REPLY_BYTES.to_bytes(2, "big"), 0])
 
 
@@ -192,7 +189,7 @@ def characteristics(content: bytes) -> Characteristics:
     Raises
     ------
     Malformed
-        It is another page, or too short.
+        The reply is another page, or too short.
     """
     page = _vpd(content, CHARACTERISTICS, 8)
     rate = int.from_bytes(page[4:6], "big")
@@ -208,36 +205,36 @@ def provisioning(content: bytes) -> Provisioning:
     Raises
     ------
     Malformed
-        It is another page, or too short.
+        The reply is another page, or too short.
     """
     page = _vpd(content, PROVISIONING, 8)
     reads = page[5] >> 2 & 7
     return Provisioning(
         unmap=bool(page[5] & 0x80),
         write_same_unmap=bool(page[5] & 0x60),
-        # Bit 0 of three means zeroes; 010b is a pattern of the device's own (SBC-4 table 288).
+        # Bit 0 of the three bits means zeroes; 010b is a pattern of the device's own (SBC-4 table 288).
         unmapped_reads="zeroes" if reads & 1 else {2: "the provisioning initialization pattern"}.get(reads),
     )
 
 
 def temperature_c(content: bytes) -> int | None:
-    """Return the temperature of log page 0Dh, in degrees Celsius; None where the device measures none.
+    """Return the temperature from log page 0Dh in degrees Celsius; None if the device has no sensor.
 
     Raises
     ------
     Malformed
-        It is another page, or holds no such parameter.
+        The reply is another page, or lacks the parameter.
     """
-    return plausible("temperature_c", _parameter(content, TEMPERATURE, 0x0000)[-1])  # FFh is "none"
+    return plausible("temperature_c", _parameter(content, TEMPERATURE, 0x0000)[-1])  # FFh: none
 
 
 def used_pct(content: bytes) -> int | None:
-    """Return the share of rated endurance used of log page 11h, in percent; it may exceed 100.
+    """Return the used share of rated endurance from log page 11h, in percent; it may exceed 100.
 
     Raises
     ------
     Malformed
-        It is another page, or holds no such parameter.
+        The reply is another page, or lacks the parameter.
     """
     return plausible("used_pct", _parameter(content, SOLID_STATE, 0x0001)[-1])
 
@@ -249,7 +246,7 @@ def _vpd(content: bytes, page: int, needed_bytes: int) -> bytes:
 
 
 def _parameter(content: bytes, page: int, code: int) -> bytes:
-    """Return the value of a log parameter: after code, flags and length."""
+    """Return the value of a log parameter, which follows its code, flags and length."""
     if len(content) >= 4 and content[0] & 0x3F == page:
         end, at = min(len(content), 4 + int.from_bytes(content[2:4], "big")), 4
         while at + 4 < end:

@@ -27,18 +27,18 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Locking:
-    """The Locking feature.
+    """The Locking feature of a drive.
 
     Attributes
     ----------
     rules
-        The specifications that the drive names.
+        Names of the TCG specifications that the drive lists.
     supported, enabled
-        Whether it can lock, and whether its owner has set it up to.
+        Whether the drive can lock, and whether its owner has set up locking.
     locked
-        Whether some range is locked now: reads or writes of it fail.
+        Whether some range is locked now, so that its reads or writes fail.
     encrypts, shadow
-        Whether it encrypts what it stores, and whether a shadow of the boot record stands in for its data.
+        Whether the drive encrypts its data, and whether a shadow boot record (MBR) replaces its data.
     """
 
     rules: tuple[str, ...]
@@ -60,7 +60,7 @@ def locking(content: bytes) -> Locking:
     Raises
     ------
     Malformed
-        It is too short, empty, or names no Locking feature.
+        The reply is too short or empty, or lists no Locking feature.
     """
     end = min(len(content), 4 + int.from_bytes(content[:4], "big"))
     if end <= _HEADER_BYTES:

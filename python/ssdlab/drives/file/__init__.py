@@ -1,1 +1,1 @@
-"""A file as a drive: its guard, layout and extents."""
+"""A file as a drive: created or opened, locked, and laid out."""

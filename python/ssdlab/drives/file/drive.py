@@ -1,4 +1,4 @@
-"""A file as a drive: laid out by ssdlab, block by block, or one that exists."""
+"""A file as a drive: created and laid out by ssdlab, or an existing one."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
 
-# Lays a file out by really writing every block of it.
+# Layout: every block of the file is really written.
 #
-# With data that no layer below can compress or share, through the engine that measures, so that each later
-# read is a real one. What is missing is found from the extents and not from a note, so a layout that was
-# interrupted is completed by the same call that would have begun it.
+# The engine that measures writes data that no layer below can compress or deduplicate, so that each later
+# read is a real one. Missing parts are found from the file's extents, not from a note. So the call that
+# begins a layout also completes one that was interrupted.
 
 _BLOCK_BYTES = 1 << 20
 _SEED = 0x55D1AB
-"""Any fixed number; recorded here so that the content of a laid out file is known."""
+"""An arbitrary constant, so that the content of a laid-out file is known."""
 
 
 def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = None) -> int:
-    """Write a file from its first to its last gap, and return the number of bytes.
+    """Write a file from its first to its last gap, and return the number of bytes written.
 
     Parameters
     ----------
@@ -57,16 +57,16 @@ def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = N
     Raises
     ------
     HostError
-        The file system still shows gaps afterwards, so no read of this file can be trusted.
+        The file system still reports gaps afterwards, so reads of this file cannot be trusted.
     DriveError, Interrupted
-        As from any run; a later call continues.
+        As for any run; a later call continues the layout.
     """
     missing = gaps(descriptor, 0, target.size_bytes)
     if not missing:
         return 0
     start = missing[0].start // _BLOCK_BYTES * _BLOCK_BYTES
     end = missing[-1].start + missing[-1].length
-    # Whole blocks first; a file need not be a multiple of them.
+    # Large blocks first; the size of the file need not be a multiple of them.
     middle = start + (end - start) // _BLOCK_BYTES * _BLOCK_BYTES
     if middle > start:
         _write(target, start, middle, _BLOCK_BYTES, on_tick)
@@ -104,38 +104,34 @@ def _write(target: _core.Target, start: int, end: int, block_bytes: int, on_tick
 
 
 class FileDrive(RealDrive):
-    """A file, locked against another lab while it is held.
+    """A file, locked against another ssdlab while it is held.
 
-    It is opened once, and all that reaches it goes through that descriptor. Before each write the guard
-    checks it again by that descriptor: it may be in use by now, or changed.
+    It is opened once, and all access uses that descriptor. Before each write the guard checks the file again
+    by that descriptor: it may be in use by now, or changed.
 
     Parameters
     ----------
     place
-        Where it is, or is to be; closed by the caller.
-    intent
-        What is to be done with it.
-    files
-        The host.
+        Place of the file, which need not exist yet; the caller closes it.
     size_bytes
-        Size to make it with; None takes it as it is.
+        Size of a file to create; None uses an existing file as it is.
     allow_unwritten
         Leave gaps as they are and allow reads of them, to measure the tool and not the drive.
     on_tick
         Called about every 50 ms while the file is laid out.
     token
-        Of the run that is resumed (`Identity.token`); None for a new one.
+        Token of the run to resume (`Identity.token`); None for a new run.
     cap
-        How much may be written to it.
+        Cap on the bytes written.
 
     Raises
     ------
     UsageError
-        It is no file, or is missing and no size was given.
+        The path is not a file, or the file is missing and no size was given.
     Refused
         The guard objects; `reason` says why.
     HostError, DriveError, Interrupted
-        It could not be made or laid out.
+        The file could not be created or laid out.
     """
 
     def __init__(
@@ -166,7 +162,6 @@ class FileDrive(RealDrive):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What could not be inspected when it was checked."""
         return self._unseen
 
     def run(
@@ -178,10 +173,7 @@ class FileDrive(RealDrive):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload; see `Drive.run`.
-
-        If the file changes its size, the error has the reason `changed`.
-        """
+        """Run a workload; if the file changes its size, the error has the reason `changed`."""
         try:
             measured = super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
         except DriveError as error:
@@ -191,21 +183,20 @@ class FileDrive(RealDrive):
         return measured
 
     def conditions(self) -> Conditions | None:
-        """Read the settings of the block device beneath its file system; None if there is none."""
+        """Read the settings of the block device under the file system; None if there is none."""
         node = self._beneath()
         return None if node is None else read_conditions(node)
 
     def counters(self) -> IoCounters | None:
-        """Read the kernel's account of the disk beneath, which others use as well."""
+        """Read the kernel's I/O counters of the disk under the file system, which others use too."""
         node = self._beneath()
         return None if node is None else read_counters(node)
 
     def written(self, start: int, length: int) -> bool:
-        """Say whether every byte of a range was written."""
         return not gaps(self._descriptor, start, length)
 
     def close(self) -> None:
-        """Close the file once its mark is durable; the mark is of our own last write."""
+        """Close the file, after making the mark of our last write durable."""
         if self._target.closed:
             return
         super().close()
@@ -223,14 +214,14 @@ class FileDrive(RealDrive):
         intent = self._intent
         self._size_bytes = facts.size_bytes
         consented = intent.writing and intent.destroy is not None
-        # One that we made and others changed is ours again, once all that is in it may be lost.
+        # Our file that others changed is ours again if the user consents to losing its content.
         self._ours = facts.ownership == "ours" or (facts.ownership != "foreign" and consented)
         self._noted = False
         mark = read_mark(self._descriptor, self._path)
         self._complete = mark is not None and mark.complete
         missing = not self._allow_unwritten and bool(gaps(self._descriptor, 0, facts.size_bytes))
         if missing and (self._ours or consented):
-            # For whoever only wants to read, too, if nothing speaks against writing it.
+            # A file that is only read is laid out too, if the guard allows writing it.
             if judge_file(facts, replace(intent, writing=True), None) is None:
                 self._lay_out(on_tick)
         elif facts.ownership == "ours" and mark is not None and mark.written_ns is None:
@@ -262,12 +253,11 @@ class FileDrive(RealDrive):
             self._note(writing=False)
 
     def _check_cap(self) -> None:
-        """Refuse what is written beyond the cap, where one was named."""
         if (rating := rating_of(self._identity, self._cap)) is not None:
             rating.check(self._identity.path, self._counted)
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick:
-        """Return a tick that ends the run when the file grows or shrinks, and at the cap on bytes written."""
+        """Return a tick that ends the run at the cap on bytes written, or if the file changes its size."""
         before = self._counted
 
         def tick(snapshot: _core.Snapshot) -> None:
@@ -285,11 +275,11 @@ class FileDrive(RealDrive):
         self._check_cap()
         check_file(file_facts(self._files, self._path, self._descriptor, self._token), self._intent)
         if self._ours:
-            # Between the steps of a run the drive is not made to flush on account of the mark.
+            # Updates of the mark between the steps of a run must not make the drive flush.
             self._note(writing=True, trims=trims, durable=not self._noted)
 
     def _after_writing(self) -> None:
-        # So that a kill in a later step, which only reads, leaves a file that is known to be ours.
+        # After a kill in a later step that only reads, the file must still be known as ours.
         if self._ours:
             self._note(writing=False, durable=False)
 
@@ -334,7 +324,6 @@ class FileDrive(RealDrive):
         )
 
     def _check_same(self) -> None:
-        """Refuse if the path no longer leads to the file that was checked and opened."""
         held = os.fstat(self._descriptor)
         try:
             now = self._path.lstat()
@@ -345,7 +334,7 @@ class FileDrive(RealDrive):
         self._check_size()
 
     def _check_size(self, cause: DriveError | None = None) -> None:
-        """Raise if the file has grown or shrunk: places of it are no longer those that were laid out."""
+        """Raise if the file has grown or shrunk, because its extents are then no longer the laid-out ones."""
         now_bytes = os.fstat(self._descriptor).st_size
         if now_bytes == self._size_bytes:
             return
@@ -360,7 +349,7 @@ class FileDrive(RealDrive):
         ) from cause
 
     def _note(self, *, writing: bool, trims: bool = False, durable: bool = True) -> None:
-        """Keep the mark of our own file up to date; while writing, without a time of last write."""
+        """Update the mark of our own file; while we write, the mark has no time of last write."""
         size_bytes = os.fstat(self._descriptor).st_size
         mark = mark_of(
             self._descriptor,

@@ -1,7 +1,7 @@
-"""From a place in a folder to a file that is open, locked against another lab, and judged by its descriptor.
+"""Opens a file, locks it against another ssdlab, and judges it by its descriptor.
 
-Nothing but a regular file is ever opened, and nothing is opened by its name: what lies under the name is
-pinned first, and a link, a pipe or a device put there meanwhile is seen and not followed.
+Only regular files are opened, and never by name. The object under the name is pinned first. A link, a pipe or
+a device that somebody puts there in the meantime is detected and not followed.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from ssdlab.model.units import bytes_text
 
 _DEFAULT_BLOCK_BYTES = 4096
 _USAGE = {"no-size", "no-file", "no-folder", "size", "empty"}
-"""Refusals that a different command line would have avoided without any danger: usage errors."""
+"""Refusals that a different command line avoids without any danger; they are usage errors."""
 
 
 def hold_file(
     place: Place, intent: Intent, files: HostFiles, size_bytes: int | None, token: str
 ) -> tuple[int, FileFacts]:
-    """Open a file, or make it, and judge it.
+    """Open or create a file, and judge it.
 
     Parameters
     ----------
     place
-        Where it is, or is to be.
+        Place of the file, which need not exist yet.
     intent, files, size_bytes
         As for `FileDrive`.
     token
-        Of the run; see `ownership`.
+        Token of the run; see `guard.mark.ownership`.
 
     Returns
     -------
     tuple
-        The one descriptor of the file, locked, and what was found of it. It is open for writing if that is
-        intended, and if the file bears a mark of ours, so that it can be laid out.
+        The only descriptor of the file, locked, and the facts about the file. The descriptor is open for
+        writing if writing is intended, or if the file has our mark, so that it can be laid out.
 
     Raises
     ------
@@ -66,26 +66,23 @@ def hold_file(
     except BaseException:
         os.close(descriptor)
         raise
-    # Of one just made nothing can have been missed.
+    # A file that was just created has no hidden users.
     return descriptor, replace(facts, unseen=()) if new else facts
 
 
 def check_file(facts: FileFacts, intent: Intent, size_bytes: int | None = None) -> None:
-    """Raise what the guard objects to."""
     refusal = judge_file(facts, intent, size_bytes)
     if refusal is not None:
         raise _refusal_error(refusal, facts.path)
 
 
 def _refusal_error(refusal: Refusal, target: str) -> LabError:
-    """Return the error for a refusal: some are no more than a wrong command line."""
     if refusal.reason in _USAGE:
         return UsageError(refusal.what, refusal.advice, reason=refusal.reason, target=target)
     return refusal.error(target)
 
 
 def replaced(path: Path) -> Refused:
-    """Return the refusal of a file that is not what was looked at."""
     return Refused(
         f"{path} is no longer the file that was checked: it was moved, removed or replaced",
         "start again with the right file",
@@ -95,7 +92,7 @@ def replaced(path: Path) -> Refused:
 
 
 class _Nothing:
-    """A pin of nothing, as a context manager."""
+    """A context manager in place of the pin of a missing file."""
 
     def __enter__(self) -> None:
         return
@@ -108,12 +105,12 @@ def _pinned(place: Place) -> Pin | _Nothing:
     try:
         pin = None if place.folder is None else place.folder.inside(place.path.name)
     except OSError:
-        pin = None  # a folder that may not be searched: the guard says so
+        pin = None  # the folder may not be searched; the guard reports it
     return _Nothing() if pin is None else pin
 
 
 def _made(place: Place, pin: Pin | None, intent: Intent, files: HostFiles, size_bytes: int | None) -> int:
-    """Make what is missing; refuse what is no regular file."""
+    """Create a missing file; refuse anything but a regular file."""
     facts = file_facts(files, place.path)
     check_file(facts, intent, size_bytes)
     if pin is not None or place.folder is None or facts.kind != "missing" or size_bytes is None:
@@ -129,7 +126,7 @@ def _made(place: Place, pin: Pin | None, intent: Intent, files: HostFiles, size_
 
 
 def _make(folder: Pin, path: Path, size_bytes: int) -> int:
-    """Make a file of our own with its space reserved; leave nothing behind on failure."""
+    """Create a file of our own with its space reserved; leave nothing behind on failure."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(path.name, flags, 0o644, dir_fd=folder.descriptor)
@@ -138,7 +135,7 @@ def _make(folder: Pin, path: Path, size_bytes: int) -> int:
     except OSError as error:
         raise _host_error(path, error) from error
     try:
-        # Marked first: a kill from here on leaves a file that is known as ours, to be completed.
+        # The mark comes first: after a kill from here on, the file is known as ours and can be completed.
         os.ftruncate(descriptor, size_bytes)
         write_mark(descriptor, path, mark_of(descriptor, size_bytes=size_bytes, complete=False, writing=True))
         allocate(descriptor, size_bytes)
@@ -159,7 +156,7 @@ def _opened(pin: Pin, place: Place, intent: Intent, files: HostFiles, size_bytes
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise _host_error(place.path, error) from error
     try:
-        # Without waiting for whoever holds a lease on it: that one is found by the guard.
+        # O_NONBLOCK: do not wait for the holder of a lease, whom the guard finds later.
         descriptor = pin.open(os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         check_file(file_facts(files, place.path), intent, size_bytes)
@@ -178,7 +175,7 @@ def _lock(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno != errno.EWOULDBLOCK:
-            return  # a file system without locks (some network ones); others are found by what they have open
+            return  # no locks here (some network file systems); the guard finds others by their open files
         raise Refused(
             f"{path} is in use by another ssdlab",
             "wait for it to end, or use another file",

@@ -1,4 +1,4 @@
-"""Gathers all that speaks against using a block device, for :mod:`ssdlab.drives.guard.judge` to judge."""
+"""Gathers the facts against using a block device, for :mod:`ssdlab.drives.guard.judge` to judge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text
 
 _PATIENCE_S = 1.0
-"""How long a device may look busy before it counts: udev opens every device just closed or made."""
+"""Seconds a device may look busy before it counts: udev opens every device that was just closed or made."""
 
 _LOOK_AGAIN_S = 0.1
 
@@ -43,18 +43,16 @@ def device_facts(
     patience_s: float = _PATIENCE_S,
     seen: Seen | None = None,
 ) -> DeviceFacts:
-    """Gather what speaks against using the block device at `path`, whose sysfs folder is `node`.
+    """Gather the facts against using the block device at `path`, whose sysfs folder is `node`.
 
     Parameters
     ----------
-    files, path, node
-        The host, the device node and its sysfs folder.
     intent
-        What is to be done: signatures are looked for only before writing.
+        The intended use: signatures are read only before writing.
     patience_s
-        How long to look again, in seconds, while the only objection is that something has it open.
+        Seconds to look again while the only objection is that the device is open or claimed.
     seen
-        A look at the whole host, if there has been one.
+        An earlier look at the whole host, if there was one.
     """
     deadline = time.monotonic() + patience_s
     passing_by = _PassingBy()
@@ -75,9 +73,10 @@ def device_facts(
 def held_facts(
     files: HostFiles, path: str, node: Path, intent: Intent, *, patience_s: float = _PATIENCE_S
 ) -> DeviceFacts:
-    """Gather it again of a device that this process holds: its own descriptors and claim do not count.
+    """Gather the facts again for a device that this process holds.
 
-    What lies on the device is not looked for: it is being written.
+    The process's own descriptors and claim do not count. Signatures are not read, because the device is being
+    written.
     """
     deadline = time.monotonic() + patience_s
     passing_by = _PassingBy()
@@ -92,17 +91,17 @@ def held_facts(
 
 
 class _PassingBy:
-    """Who had a device open for reading in one look and not in another.
+    """Ignores processes that have a device open for reading in some looks only.
 
-    udev opens every device just closed or made, and each ssdlab every loop device, to ask what it stands on:
-    on a busy host there is always somebody, and each time another.
+    udev opens every device that was just closed or made. Each ssdlab opens every loop device, to read what is
+    behind it. So on a busy host some process always has the device open, but each time another one.
     """
 
     def __init__(self) -> None:
         self._always: set[Opener] | None = None
 
     def without(self, openers: tuple[Opener, ...]) -> tuple[Opener, ...]:
-        """Return the openers of the next look who write, or were there in each look."""
+        """Return the openers of the next look that write, or that were there in every look."""
         self._always = set(openers) if self._always is None else self._always & set(openers)
         return tuple(one for one in openers if one.writing or one in self._always)
 
@@ -110,7 +109,7 @@ class _PassingBy:
 def device_tables(
     files: HostFiles, path: str, node: Path, intent: Intent, tables: Tables | None = None
 ) -> DeviceFacts:
-    """Gather what the tables of the kernel say, without opening anything but the nodes of loop devices."""
+    """Gather the facts in the kernel's tables, without opening anything but the nodes of loop devices."""
     tables = read_tables(files) if tables is None else tables
     family = usage.family_of(files, node, tables.loops)
     disk = disk_of(node)
@@ -144,7 +143,7 @@ def _with_claim(files: HostFiles, facts: DeviceFacts, node: Path) -> DeviceFacts
     disk = disk_of(node)
     whole = files.dev / disk.name.replace("!", "/")
     try:
-        # The whole disk too: the claim on a sibling partition shows only there.
+        # The whole disk is tried too, because a claim on a sibling partition shows only there.
         claimed = usage.claimed(facts.path, text(node / "dev")) or (
             disk != node and usage.claimed(str(whole), text(disk / "dev"))
         )
@@ -182,7 +181,7 @@ def _blocks(disk: Path) -> Literal["nvme", "scsi"] | None:
 def _twins(files: HostFiles, disk: Path) -> tuple[str, ...]:
     """Return the disks with the same world-wide name and size: other paths to the same drive.
 
-    USB bridges are left out, as they share names among different drives.
+    USB bridges are left out, because different drives behind them share names.
     """
     own = own_wwid_of(disk)
     if own is None or transport_of(disk) == "usb":
@@ -196,7 +195,7 @@ def _twins(files: HostFiles, disk: Path) -> tuple[str, ...]:
 
 
 def _named(files: HostFiles, node: Path, identifier: str) -> str | None:
-    """Return which other device an identifier is of, and what that is to the one of a sysfs folder."""
+    """Return a phrase for the other device that an identifier belongs to; None if there is none."""
     other = consent_ids(files).get(identifier)
     if other is None:
         return None
@@ -209,7 +208,7 @@ def _named(files: HostFiles, node: Path, identifier: str) -> str | None:
 
 
 def _volume(disk: Path) -> str | None:
-    """Say what an md or device mapper volume is, and what it stands on; None for any other disk."""
+    """Return a phrase for an md or device mapper volume and its lower devices; None for any other disk."""
     if not is_folder(disk / "md") and not is_folder(disk / "dm"):
         return None
     kind = "an md array" if is_folder(disk / "md") else "a device mapper volume"

@@ -1,9 +1,9 @@
-"""The cap on a run's use of a drive's rated endurance, and its byte count.
+"""The cap on the bytes that a run writes, by default a share of the drive's rated endurance.
 
 The rating is in the drive record (:mod:`ssdlab.drives.drive_record`). A drive without one is assumed to have
-the lowest rating sold; more than the default share of that needs a cap in bytes. Loop devices, RAM disks,
-arrays, maps and files have no rating, and are capped only in bytes. Written bytes come from the kernel's
-counters of the disk; without counters, and for files, from the workload.
+the lowest rating sold; to write more than the default share of it, the user must give a cap in bytes. Loop
+devices, RAM disks, arrays, maps and files have no rating, and are capped only in bytes. Written bytes come
+from the kernel's counters of the disk; without counters, and for files, from the workload.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from ssdlab.model.errors import Refused
 from ssdlab.model.units import capacity_text, fixed_share_text, share_text
 
 DEFAULT_SHARE = 0.10
-"""A tenth of its life: 180 capacities of a drive of one drive write a day over five years, 18 of one of 0.1.
+"""A tenth of the rated endurance: 180 capacities at one drive write a day over five years, 18 at 0.1.
+
 Preconditioning and a whole suite take 5 to 50."""
 MIN_RATED_CAPACITIES = 180
-"""Rated endurance of the least that is sold, in capacities: a tenth of the drive a day over five years."""
+"""Lowest rated endurance sold, in capacities: a tenth of the drive a day over five years."""
 NEVER_MATTERS_BYTES = 10**12
-"""A few per cent of what the smallest drives are rated for."""
+"""A few per cent of the rated endurance of the smallest drives."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnduranceCap:
-    """What may be written.
+    """How much may be written.
 
     Attributes
     ----------
     share
-        Of the rated endurance, 0 to 1; above 1 lifts it beyond the rating.
+        Share of the rated endurance, 0 to 1; above 1 allows more than the rating.
     max_bytes
-        In place of a share: bytes, whatever the rating.
+        Bytes that may be written, in place of the share and whatever the rating.
     bytes_written
-        What earlier sessions of the same run have written.
+        Bytes that earlier sessions of the same run have written.
     """
 
     share: float = DEFAULT_SHARE
@@ -45,7 +46,7 @@ class EnduranceCap:
 
 
 def cap_of(asked: float | None, bytes_written: int = 0) -> EnduranceCap:
-    """Return the cap that a user asked for, a share or whole bytes (an `int`); the default for None."""
+    """Return the cap that a user gave, as a share or as bytes (an `int`); the default for None."""
     if isinstance(asked, int):
         return EnduranceCap(DEFAULT_SHARE, bytes_written, asked)
     return EnduranceCap(DEFAULT_SHARE if asked is None else asked, bytes_written)
@@ -53,7 +54,7 @@ def cap_of(asked: float | None, bytes_written: int = 0) -> EnduranceCap:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The rated endurance of a drive in bytes, None where nobody noted it; and what may be written in all."""
+    """The rated endurance of a drive in bytes (None if not on record), and its cap."""
 
     endurance_bytes: int | None
     cap: EnduranceCap
@@ -61,7 +62,7 @@ class Rating:
 
     @property
     def max_bytes(self) -> int:
-        """Bytes that may be written."""
+        """Bytes that may be written in all."""
         if self.cap.max_bytes is not None:
             return self.cap.max_bytes
         if self.endurance_bytes is None:
@@ -74,7 +75,7 @@ class Rating:
         Raises
         ------
         Refused
-            It is; the facts say how much.
+            The cap is exceeded; the facts say by how much.
         """
         total = written_bytes + self.cap.bytes_written
         if total <= self.max_bytes:
@@ -107,12 +108,12 @@ class Rating:
 
 
 def rating_of(identity: Identity, cap: EnduranceCap | None = None) -> Rating | None:
-    """Return the rating of a drive; None for a device without rating that does not wear out.
+    """Return the rating of a drive; None for a device that does not wear and has neither rating nor cap.
 
     Raises
     ------
     UsageError, HostError
-        The drive's record is wrong.
+        A drive record is invalid, or cannot be read.
     """
     cap = cap or EnduranceCap()
     capacity_bytes = identity.capacity_bytes

@@ -1,6 +1,6 @@
-"""Refuses the wrong file: the counterpart of `guard` for a target that is a file or shall become one.
+"""Refuses the wrong file: the guard of a target that is a file or will become one.
 
-`file_facts` gathers, `judge_file` is pure.
+`file_facts` gathers the facts; `judge_file` is pure.
 """
 
 from __future__ import annotations
@@ -25,34 +25,36 @@ from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.printable import quoted, shell_word
 from ssdlab.model.units import bytes_text
 
-# Whether anybody else has a file open, asked of the kernel by a lease.
+# Whether anybody else has a file open: the kernel shows it by granting or refusing a lease.
 #
 # A write lease is granted only while no other open file description of the inode exists, in any process,
 # any namespace or the kernel itself: descriptors, mappings whose descriptor is closed, files registered in
-# a ring, descriptors on their way over a socket, loop devices, swap. Source: fcntl(2), F_SETLEASE.
+# a ring, descriptors in transit over a socket, loop devices, swap. Source: fcntl(2), F_SETLEASE.
 
 Lease = Literal["free", "held", "unknown"]
-"""`free`: nobody else has it open. `unknown`: not our file and no CAP_LEASE, or a file system without."""
+"""`free`: nobody else has the file open. `unknown`: the kernel grants no lease.
+
+It grants none on another user's file without CAP_LEASE, and in some file systems."""
 
 
 def probe(descriptor: int) -> Lease:
     """Take a write lease on an open file and release it at once.
 
-    Our other descriptors, except duplicates of this one, count as foreign. A process that opens the file
+    Our other descriptors count as foreign, except duplicates of this one. A process that opens the file
     meanwhile waits a few microseconds (with O_NONBLOCK it gets EWOULDBLOCK).
     """
     return _asked(descriptor, fcntl.F_WRLCK)
 
 
 def only_read_elsewhere(descriptor: int) -> bool:
-    """Whether certainly no process, including this one, has the file open for writing."""
+    """Return whether certainly no process, including this one, has the file open for writing."""
     reading = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
     return reading and _asked(descriptor, fcntl.F_RDLCK) == "free"
 
 
 def _asked(descriptor: int, kind: int) -> Lease:
     try:
-        # Who breaks a lease has a signal sent to us. The usual one, SIGIO, ends a process; this one does not.
+        # The kernel signals us when somebody breaks the lease. SIGIO, the default, would end this process.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, kind)
     except OSError as error:
@@ -62,7 +64,7 @@ def _asked(descriptor: int, kind: int) -> Lease:
 
 
 _PATIENCE_S = 1.0
-"""How long somebody who cannot be found may have it open before it counts: indexers open each new file."""
+"""Seconds an unknown process may have the file open before it counts: indexers open each new file."""
 
 _LOOK_AGAIN_S = 0.1
 
@@ -83,28 +85,27 @@ class FileFacts:
     Attributes
     ----------
     path, name
-        Where it is (its folder resolved), and what it is called there: the name is what gives consent.
+        Path with its folder resolved, and the file's name in it, which is also the identifier for consent.
     kind
         `missing`, `file`, `directory`, `symbolic link` and so on.
     leads_to
-        Where a symbolic link leads.
+        Target of a symbolic link.
     size_bytes, links
         Size in bytes, and number of names (hard links).
     ownership
-        Whether ssdlab made it.
+        Whether ssdlab created it.
     readable, writable
-        What this user may do; for a missing file, `writable` is whether it can be made.
+        Permissions of this user; for a missing file, `writable` is whether it can be created.
     folder
         Whether its folder exists.
     free_bytes
-        Free space for this user, what the file holds already included.
+        Free space for this user, including the space that the file already occupies.
     swap, loops, exports, openers
-        Who uses it: the kernel as swap space, loop devices on it, what the kernel serves to others, processes
-        that have it open.
+        Users of the file: swap space, loop devices on it, exports of the kernel, processes that have it open.
     lease
-        Whether anybody else has it open at all, as the kernel says; `read` where all others only read.
+        Whether anybody else has it open at all, according to the kernel; `read` if all others only read.
     unseen
-        What could not be looked at.
+        What could not be inspected.
     """
 
     path: str
@@ -129,20 +130,18 @@ class FileFacts:
 def file_facts(
     files: HostFiles, path: Path, descriptor: int | None = None, token: str | None = None
 ) -> FileFacts:
-    """Gather what speaks against using a file.
+    """Gather the facts against using a file.
 
     Parameters
     ----------
-    files
-        The host.
     path
-        Absolute, its folder resolved and its last part not: a symbolic link is judged as one.
+        Absolute path. Its folder is resolved, its last part is not: a symbolic link is judged as one.
     descriptor
-        Of the file itself, if it is open: then every fact is of that file, wherever the path leads by now,
-        and the path only says what it is called. What this process itself has open of it counts for the
-        lease alone.
+        A descriptor of the file itself, if it is open. Then every fact is about that file, wherever the path
+        leads by now, and the path only gives the name. Other descriptors of this process count for the lease
+        alone.
     token
-        Of the run that resumes it after it was cut short; see `ownership`.
+        Token of the run that resumes with the file after it was cut short; see `ownership`.
     """
     if descriptor is not None:
         return _facts_of(files, path, descriptor, ours=True, token=token)
@@ -174,7 +173,7 @@ def file_facts(
 
 
 def _link_target(path: Path) -> str | None:
-    """Return where a link leads; None where there is no link, or none any more."""
+    """Return the target of a link; None if there is no link, or no longer."""
     try:
         return str(path.readlink())
     except OSError:
@@ -182,7 +181,7 @@ def _link_target(path: Path) -> str | None:
 
 
 def _free_bytes_now(folder: Path) -> int:
-    """Return the free space of a folder that somebody may take away while it is looked at: then none."""
+    """Return the free space of a folder; 0 if the folder has just been removed."""
     try:
         return free_bytes(folder)
     except OSError:
@@ -192,7 +191,7 @@ def _free_bytes_now(folder: Path) -> int:
 def _facts_of(
     files: HostFiles, path: Path, descriptor: int, *, ours: bool, token: str | None = None
 ) -> FileFacts:
-    """Gather the facts of an open file; `ours` is whether it is the target that this process holds."""
+    """Gather the facts of an open file; `ours` is whether this process holds it as its target."""
     status = os.fstat(descriptor)
     kind = _kind(status)
     if kind != "file":
@@ -218,7 +217,6 @@ def _facts_of(
 
 
 def _with_users(files: HostFiles, facts: FileFacts, descriptor: int, *, ours: bool) -> FileFacts:
-    """Look for all who use an open file."""
     status = os.fstat(descriptor)
     file = (status.st_dev, status.st_ino)
     lease: Lease | Literal["read"] = probe(descriptor)
@@ -265,7 +263,7 @@ def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refu
 
 
 def free_bytes(place: Path | int) -> int:
-    """Return the free space of the file system of a folder or an open file, for plain users, in bytes."""
+    """Return the bytes that plain users can still write to the file system of a folder or an open file."""
     status = os.statvfs(place)
     return status.f_bavail * status.f_frsize
 
@@ -341,10 +339,10 @@ def _in_use(facts: FileFacts) -> Refusal | None:
 
 
 def _perhaps_in_use(facts: FileFacts, intent: Intent) -> Refusal | None:
-    """Return the refusal of a file that somebody may be using who cannot be seen.
+    """Return the refusal of a file that may have a user who cannot be seen.
 
-    A granted lease says that there is nobody. Where one is refused, those who only read it may be the reason
-    if all of them were seen; where the kernel gives none, seeing everything is enough.
+    A granted lease means that there is no other user. A refused lease is accepted if all users were seen and
+    only read the file. If the kernel gives no lease, it is enough that every process could be inspected.
     """
     if facts.lease == "free" or not (intent.writing or facts.lease == "held"):
         return None

@@ -1,14 +1,14 @@
-"""Whether a file holds nothing but what ssdlab wrote: asked after a kill, when nobody knows who wrote last.
+"""Whether a file holds only data that ssdlab wrote, if a kill has left the last writer unknown.
 
-All data that the engine writes is drawn by SplitMix64, which can be run backwards: from one word of 64 bits
-its state is known, and with that every word after it. So a block tells by itself whether it was drawn, with
-any seed, and no copy of it need have been kept. Each stretch of 512 bytes is one such sequence, filled up
-with zeroes where data was to be compressible; its first word may be a stamp. What was never written, or was
-trimmed, reads as zeroes. Of data with more than 95 % zeroes too little is left to tell.
+All data that the engine writes is drawn by SplitMix64, which can be run backwards. One word of 64 bits gives
+its state, and the state gives every later word. So a block shows by itself whether it was drawn, with any
+seed, and no copy of the data is needed. Each 512 bytes are one such sequence. If data had to be compressible,
+zeroes fill the sequence up; the first word may be a stamp. Blocks that were never written, or were trimmed,
+read as zeroes. Data with more than 95 % zeroes leaves too little to judge.
 
-Looked at are both ends of the file, where file systems, partition tables, arrays and archives put what they
-are known by, and blocks spread over what lies between: a file system made in the file is always found, a few
-blocks that somebody changed somewhere may not be.
+The samples are both ends of the file, and blocks spread over the part between. File systems, partition
+tables, arrays and archives have their signatures at the ends. So a file system made in the file is always
+found; a few blocks that somebody changed may be missed.
 
 Sources: Steele, Lea, Flood 2014 (SplitMix64); `fill` in crates/engine/src/buffers.rs.
 """
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 _UNIT_BYTES = 512
 _END_BYTES = 1 << 20
-"""At either end: backup headers of GPT, md and ZFS lie within the last 512 KiB, those in front earlier."""
+"""At each end: backup headers of GPT, md and ZFS lie within the last 512 KiB, front headers earlier."""
 _BLOCK_BYTES = 4096
 _BLOCKS = 256
 _GAMMA = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-"""Factors of the mixing function."""
+"""Factors of SplitMix64's mixing function."""
 _BACK_FIRST, _BACK_SECOND = pow(_FIRST, -1, 1 << 64), pow(_SECOND, -1, 1 << 64)
 
 
 def only_drawn(descriptor: int, size_bytes: int) -> bool:
-    """Say whether all samples of an open file are the engine's own, or empty."""
+    """Return whether all samples of an open file are data of the engine, or empty."""
     for start, length in _places(size_bytes):
         content = os.pread(descriptor, length, start)
         if not _all_drawn(content):
             return False
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)  # nothing of it shall be in the cache later
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)  # later reads must reach the drive
     return True
 
 
@@ -53,7 +53,7 @@ def _places(size_bytes: int) -> Iterator[tuple[int, int]]:
         return
     yield 0, _END_BYTES
     between = range(_END_BYTES, size_bytes - _END_BYTES - _BLOCK_BYTES, _BLOCK_BYTES)
-    drawn = random.Random(size_bytes)  # any: there is no need for other places each time
+    drawn = random.Random(size_bytes)  # any seed: the places may be the same each time
     for at in sorted(drawn.sample(between, min(_BLOCKS, len(between)))):
         yield at, _BLOCK_BYTES
     yield size_bytes - _END_BYTES, _END_BYTES
@@ -67,11 +67,11 @@ def _all_drawn(content: bytes) -> bool:
     units = units[units.any(axis=1)]
     if len(units) == 0:
         return True
-    body = units[:, 1:].astype(np.uint64)  # behind the stamp
+    body = units[:, 1:].astype(np.uint64)  # without the stamp
     counts = np.arange(body.shape[1], dtype=np.uint64) * np.uint64(_GAMMA)
     expected = _mixed(_unmixed(body[:, 0])[:, None] + counts)
     drawn = np.logical_and.accumulate(body == expected, axis=1)
-    # One word follows from nothing; from the second on it is proof.
+    # The first word proves nothing, as the state was taken from it; a second word that fits is proof.
     return bool(drawn[:, 1].all() and (drawn | (body == 0)).all())
 
 
@@ -90,6 +90,6 @@ def _folded(word: NDArray[np.uint64], shift: int) -> NDArray[np.uint64]:
 
 
 def _unfolded(word: NDArray[np.uint64], shift: int) -> NDArray[np.uint64]:
-    """Undo `_folded`; three times the shift is more than the word has."""
+    """Undo `_folded`; two terms are enough, because three times the shift exceeds 64 bits."""
     twice: NDArray[np.uint64] = word >> np.uint64(2 * shift)
     return word ^ (word >> np.uint64(shift)) ^ twice

@@ -1,11 +1,11 @@
 """Refuses the wrong drive, for reading too.
 
-:func:`ssdlab.drives.guard.device_facts.device_facts` gathers all objections to using a device;
-`judge_device` is pure: facts and intent in, a :class:`Refusal` or None out. So each rule is in one place and
+:func:`ssdlab.drives.guard.device_facts.device_facts` gathers all objections to using a device. `judge_device`
+is pure: it takes facts and intent, and returns a :class:`Refusal` or None. So each rule is in one place and
 tested as a table. `file_guard` does the same for files.
 
-Reading is refused on a device in use as well: its own traffic would be timed along with ours, and the page
-cache of a mounted file system writes back under it.
+A device in use is refused for reading as well. Its other I/O would be timed along with ours, and the page
+cache of a mounted file system writes back during the measurement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ssdlab.model.errors import Refused
 from ssdlab.model.printable import printable, quoted, shell_word
 
 SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "/efi", "/usr")
-"""Mount points without which this system does not run or start."""
+"""Mount points that this system needs to start or to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Intent:
     destroy
         The identifier given as consent.
     wipe_signatures
-        Whether that consent covers a file system, partition table or array member on the device.
+        Whether the consent covers a file system, partition table or array member on the device.
     formats
-        Whether an NVMe namespace is formatted before all else, so that it may be without a size until then.
+        Whether an NVMe namespace is formatted before anything else, so that it may have no size until then.
     """
 
     writing: bool = False
@@ -48,19 +48,18 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason not to touch a target: `reason` is a stable word, `what` and `advice` are for people."""
+    """A reason not to use a target: `reason` is a stable word, `what` and `advice` are for people."""
 
     reason: str
     what: str
     advice: str
 
     def __post_init__(self) -> None:
-        """Make the names within visible: people chose them, and processes do."""
+        """Escape invisible characters, because the names of files and processes may contain any."""
         object.__setattr__(self, "what", printable(self.what))
         object.__setattr__(self, "advice", printable(self.advice))
 
     def error(self, target: str) -> Refused:
-        """Return the exception that says this."""
         return Refused(self.what, self.advice, reason=self.reason, target=target)
 
 
@@ -73,27 +72,27 @@ class DeviceFacts:
     path, name, disk
         Its node, its kernel name, and the kernel name of its whole disk.
     consent_id
-        What `--destroy` must say.
+        Identifier that `--destroy` must give.
     label
-        What a person knows it by (model, capacity).
+        Model and capacity, for readers.
     blocks
-        Whose format decides whether Linux takes its blocks: an `nvme` namespace's, a `scsi` disk's, or None.
+        Kind of device whose block format Linux may not support: `nvme` namespace, `scsi` disk, or None.
     zoned
-        Zone model of a drive that has one.
+        Zone model; None for a conventional drive.
     fault
         Why the kernel cannot open it.
     claimed
         Whether the kernel refuses an exclusive claim.
     twins
-        Other devices of this host that say they are the same drive.
+        Other devices of this host that report the same identity.
     volume
-        For md and device mapper: which, and what it is built on.
+        For md and device mapper: a phrase for the volume and its lower devices.
     named
-        Whose identifier the given consent is, if it is another device's: a phrase.
+        If the given consent is the identifier of another device: a phrase for that device.
     unseen
-        What could not be looked at.
+        What could not be inspected.
     signatures, signatures_unknown
-        What lies on it, looked for before writing only; or why that could not be found out.
+        Signatures on it, read only before writing; or why they could not be read.
     """
 
     path: str
@@ -132,7 +131,7 @@ def judge_device(facts: DeviceFacts, intent: Intent) -> Refusal | None:
 
 
 def in_use(facts: DeviceFacts) -> Refusal | None:
-    """Return the users of a device, by the kernel's tables only."""
+    """Return the refusal of a device that is in use according to the kernel's tables."""
     system = next((use for use in facts.mounts if use.what in SYSTEM_MOUNTS), None)
     if system is not None:
         return _system(facts, system)
@@ -200,7 +199,7 @@ def _held(path: str, use: Use) -> Refusal:
 
 
 def _logical_volume(name: str) -> str:
-    """Return group/volume of a device mapper name of LVM, which doubles the hyphens within each.
+    """Return group/volume for LVM's device mapper name, in which hyphens within each are doubled.
 
     >>> _logical_volume("vg--one-home")
     'vg-one/home'
@@ -212,8 +211,8 @@ def _logical_volume(name: str) -> str:
 def without_size(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     """Return why a device of 0 bytes cannot be used, and how to give it a size.
 
-    Linux gives none to a namespace whose blocks have metadata that it cannot carry, or a size that it does
-    not take (nvme_update_ns_info_block in drivers/nvme/host/core.c), nor to a disk of 520-byte sectors
+    Linux gives no size to a namespace whose block size or metadata it does not support
+    (nvme_update_ns_info_block in drivers/nvme/host/core.c). The same holds for a disk of 520-byte sectors
     (sd_read_capacity in drivers/scsi/sd.c).
     """
     if facts.capacity_bytes or (intent.formats and facts.blocks == "nvme"):
@@ -266,7 +265,7 @@ def _unusable(facts: DeviceFacts) -> Refusal | None:
 
 
 def unseen(path: str, what: tuple[Unseen, ...]) -> Refusal:
-    """Return the refusal of a target that may be in use, as something could not be inspected."""
+    """Return the refusal of a target that may be in use, because something could not be inspected."""
     wording = " and ".join(one.what for one in what)
     return Refusal("unseen", f"{path} may be in use: {wording} cannot be seen", what[0].remedy)
 

@@ -1,18 +1,19 @@
-"""How ssdlab knows a file as its own making, which alone may be overwritten without consent.
+"""How ssdlab recognises a file that it created; only such a file may be overwritten without consent.
 
-An extended attribute, `user.ssdlab.made`, names the inode and device that it was written to, so that neither
-a copy that took its attributes along nor a hard link laid over it counts. It also holds the time of our last
-write: a file that something else has written since is no longer ours alone.
+The mark is an extended attribute, `user.ssdlab.made`. It names the inode and device that it was written to.
+So neither a copy with the same attributes counts, nor another file that a hard link puts in its place. The
+mark also holds the time of our last write: a file that something else has written since is no longer ours
+alone.
 
-While we write, that time is not known, and a kill leaves it so. Such a file counts as changed: whoever came
-after us may have made a file system in it. Two cases are told apart by what the file holds. The same run,
-resumed, is known by the token that its marks bear; and a first layout that was cut short has written from the
-front on, and nothing behind. Both need that size and extents are as we would have left them, and that all
-samples are data that only the engine writes (`fingerprint`).
+While we write, this time is unknown, and a kill leaves it unknown. Such a file needs consent again, because
+somebody may have made a file system in it since. There are two exceptions, which the content of the file must
+confirm. The first is a resume of the same run, known by the token in its marks. The second is a first layout
+that was cut short, which has written from the front on, and nothing behind. In both, size and extents must be
+as we would have left them, and all samples must be data that only the engine writes (`fingerprint`).
 
-Where the file system has no extended attributes, a record in the XDG state folder says the same. A record
-lies beside the file, not in it, and an inode number is used again at once when a file is deleted; so it
-counts only together with the birth time of the file, and where the file system keeps none the file stays
+Where the file system has no extended attributes, a record in the XDG state folder has the same content. A
+record is not in the file, and an inode number is used again at once after a file is deleted. So a record
+counts only together with the birth time of the file. If the file system keeps no birth time, the file stays
 foreign.
 """
 
@@ -34,38 +35,36 @@ from ssdlab.host.user_folders import state_folder
 from ssdlab.model.errors import Refused
 
 ATTRIBUTE = "user.ssdlab.made"
-"""Name of the extended attribute."""
 
 _SCHEMA = 2
 """Version 1 had neither `token` nor `whole`."""
 _COARSEST_NS = 2 * 10**9
-"""Some file systems cut times to two seconds (FAT), or to one once the inode has left memory (old ext)."""
+"""Some file systems cut times to two seconds (FAT), or to one after the inode has left memory (old ext)."""
 
 _NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
 
 Ownership = Literal["ours", "foreign", "changed", "unknown"]
-"""`changed`: ssdlab made the file, and something else has written to it since. `unknown`: ssdlab was killed
-while it wrote it, so that anything may have happened since."""
+"""`changed`: ssdlab created the file, and something else has written to it since.
+
+`unknown`: ssdlab was killed while it wrote the file, so that anything may have happened since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is recorded of a file that ssdlab made.
+    """The record about a file that ssdlab created.
 
     Attributes
     ----------
     inode, device, birth_ns
-        The file itself; `device` as `major:minor`.
-    size_bytes
-        Its size.
+        Identity of the file; `device` is `major:minor`.
     complete
         Whether the first layout reached the end.
     written_ns
-        Modification time after our last write; None while we are writing (and after a kill in mid-write).
+        Modification time after our last write; None while we are writing (and after a kill meanwhile).
     token
-        Of the run that has written it; the same in all its sessions.
+        Token of the run that has written the file; the same in all its sessions.
     whole
-        While we are writing: all of the file had been written before, and nothing is trimmed.
+        While we are writing: whether all of the file was written before, and nothing is trimmed.
     """
 
     inode: int
@@ -87,7 +86,7 @@ def mark_of(
     token: str | None = None,
     whole: bool = False,
 ) -> Mark:
-    """Return the mark that an open file should bear now."""
+    """Return the mark that an open file should have now."""
     status = os.fstat(descriptor)
     return Mark(
         inode=status.st_ino,
@@ -102,10 +101,10 @@ def mark_of(
 
 
 def write_mark(descriptor: int, path: Path, mark: Mark, *, durable: bool = True) -> None:
-    """Record a mark: on the file if it takes attributes, else in the state folder.
+    """Record a mark, on the file if its file system has attributes, else in the state folder.
 
-    Without `durable` it may be lost with the power, and the drive is not made to flush: what stands there
-    then is an older mark, by which the file counts as changed.
+    Without `durable` the drive is not made to flush. After a power loss there may be an older mark, by which
+    the file counts as changed.
     """
     content = json.dumps({"schema": _SCHEMA, **asdict(mark)}).encode()
     try:
@@ -119,7 +118,7 @@ def write_mark(descriptor: int, path: Path, mark: Mark, *, durable: bool = True)
 
 
 def read_mark(descriptor: int, path: Path) -> Mark | None:
-    """Return the mark of an open file if it is really its own, else None."""
+    """Return the mark of an open file; None if it has none, or the mark of another file."""
     try:
         content: bytes | None = os.getxattr(descriptor, ATTRIBUTE)
         beside = False
@@ -137,16 +136,16 @@ def read_mark(descriptor: int, path: Path) -> Mark | None:
 
 
 def ownership(descriptor: int, mark: Mark | None, token: str | None = None) -> Ownership:
-    """Say whether an open file is ours alone.
+    """Return whether an open file is ours alone.
 
     Parameters
     ----------
     descriptor
         Open for reading.
     mark
-        Its own, as `read_mark` found it.
+        The file's mark, from `read_mark`.
     token
-        Of the run that wants to resume with it, if that run was cut short.
+        Token of the run to resume with the file, if the run was cut short.
     """
     if mark is None:
         return "foreign"
@@ -155,13 +154,13 @@ def ownership(descriptor: int, mark: Mark | None, token: str | None = None) -> O
         return "changed"
     if mark.written_ns is None:
         return "ours" if _as_we_left_it(descriptor, mark, token) else "unknown"
-    # A time that was cut is earlier than ours, and whoever wrote after us has a later one.
+    # A time that the file system cut is earlier than ours; a later writer leaves a later time.
     as_noted = 0 <= mark.written_ns - status.st_mtime_ns < _COARSEST_NS
     return "ours" if as_noted else "changed"
 
 
 def _as_we_left_it(descriptor: int, mark: Mark, token: str | None) -> bool:
-    """Say whether a file that we were killed over holds what we alone can have left in it."""
+    """Return whether a file holds only what we can have left in it, if we were killed while writing it."""
     resumed = token is not None and token == mark.token
     if not resumed and mark.complete:
         return False
@@ -172,14 +171,14 @@ def _as_we_left_it(descriptor: int, mark: Mark, token: str | None) -> bool:
     if resumed and mark.complete:
         as_left = not (mark.whole and missing)
     else:
-        # The layout goes from the first byte to the last.
+        # The layout writes from the first byte to the last, so only one stretch at the end may be missing.
         as_left = not missing or missing[-1].start + missing[-1].length == mark.size_bytes
         as_left = as_left and all(one.start + one.length == other.start for one, other in pairwise(missing))
     if not as_left:
         return False
     if sum(each.length for each in missing) == mark.size_bytes:
-        return True  # nothing was written into it yet, by anybody
-    from ssdlab.drives.guard.fingerprint import only_drawn  # with numpy, which is seldom needed here
+        return True  # nobody has written to it yet
+    from ssdlab.drives.guard.fingerprint import only_drawn  # imports numpy, which is seldom needed here
 
     return only_drawn(descriptor, mark.size_bytes)
 
@@ -191,7 +190,7 @@ def _parse(content: bytes | None) -> Mark | None:
             return None
         return Mark(**fields)
     except (ValueError, TypeError, KeyError, AttributeError):
-        return None  # not written by us, or by a version that we do not know: foreign
+        return None  # not written by us, or by an unknown version: foreign
 
 
 def _record_name(path: Path) -> str:
@@ -203,7 +202,7 @@ def _records() -> Path:
 
 
 def _read_record(path: Path) -> bytes | None:
-    """Return what a record of our own says; what somebody else could have put there says nothing."""
+    """Return a record that this user wrote; a record that others could have put there is ignored."""
     try:
         with HeldFolder(_records(), writing=True) as folder:
             return folder.read_bytes(_record_name(path), own=True)

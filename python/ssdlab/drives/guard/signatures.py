@@ -1,8 +1,8 @@
 """Signatures on a device: file systems, partition tables, members of arrays, volume groups and pools.
 
-Asked of `wipefs` (util-linux), whose library knows every format that Linux mounts or assembles and also looks
-where a magic number at the front is not: backup tables at the end, superblocks in the middle. It reads and
-writes nothing.
+They are found by `wipefs` (util-linux). Its library knows every format that Linux mounts or assembles. It
+also finds magic numbers that are not at the front: backup tables at the end, superblocks in the middle. It
+changes nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _WORDS = {
     "mpath_member": "a path of a multipath device",
 }
 _BY_WEIGHT = ("raid", "crypto", "filesystem", "other", "partition-table")
-"""What a person should see first, where there are several."""
+"""The order in which several signatures are shown to a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A magic number found: `kind` and `usage` in the words of libblkid, and where it lies, in bytes."""
+    """A magic number on a device; `kind` and `usage` are words of libblkid, `offset` and `length` bytes."""
 
     kind: str
     usage: str
@@ -44,7 +44,7 @@ class Signature:
 
     @property
     def words(self) -> str:
-        """What that is, for people.
+        """Description for readers.
 
         >>> Signature("ext4", "filesystem", 0x438, 2, "backup").words
         "an ext4 file system named 'backup'"
@@ -59,21 +59,21 @@ class Signature:
 
 
 def read_signatures(path: Path, port: AdminPort) -> tuple[Signature, ...]:
-    """Return the signatures on a device, the weightiest first.
+    """Return the signatures on a device, the most important first.
 
     Parameters
     ----------
     path
-        What it goes by.
+        Path of the device.
     port
-        The way to it, under the same path.
+        Access to the device, under the same path.
 
     Raises
     ------
     HostError
         `wipefs` is not installed.
     DriveError
-        It could not read the device, or its answer is invalid.
+        `wipefs` could not read the device, or its output is invalid.
     """
     reply = port.tool(
         "wipefs", "--json", "--output", "OFFSET,LENGTH,TYPE,USAGE,LABEL", str(path), limit_s=_LIMIT_S
@@ -99,11 +99,11 @@ def wipe_signatures(descriptor: int, path: Path, found: tuple[Signature, ...]) -
     Parameters
     ----------
     descriptor
-        Of the device, open for writing.
+        Descriptor of the device, open for writing.
     path
-        What it goes by.
+        Path of the device in errors.
     found
-        What `read_signatures` found on it.
+        Signatures from `read_signatures`.
 
     Raises
     ------
@@ -135,12 +135,12 @@ def _signature(entry: dict[str, object]) -> Signature:
 
 
 def _number(value: object) -> int:
-    """Return a number as the program writes it: ``0x1fe``, ``2``, or a plain one."""
+    """Parse a number of wipefs, such as ``0x1fe`` or ``2``."""
     return int(f"{value}", 0)
 
 
 def _weight(signature: Signature) -> int:
     usage = signature.usage
-    if signature.kind == "PMBR":  # stands in front of a GPT, for programs that do not know one
+    if signature.kind == "PMBR":  # precedes a GPT, for programs that do not know GPT
         return len(_BY_WEIGHT)
     return _BY_WEIGHT.index(usage) if usage in _BY_WEIGHT else len(_BY_WEIGHT)

@@ -1,7 +1,8 @@
-"""Who uses a block device or a file: mounts, swap, holders, exports, open descriptors, exclusive claims.
+"""Users of a block device or a file: mounts, swap, holders, exports, open descriptors, exclusive claims.
 
-Facts only; :mod:`ssdlab.drives.guard.judge` judges them. A device is checked with its family, as its use is
-often elsewhere: on the partitions of its disk, the volumes above them, or for a volume the disks below it.
+This module only gathers facts; :mod:`ssdlab.drives.guard.judge` judges them. A device is checked with its
+family, because its users are often elsewhere: on the partitions of its disk, on volumes above them, or on the
+disks below a volume.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from ssdlab.host.sysfs import (
     within,
 )
 
-# What the kernel itself serves to others: devices and files open in no process, and without a claim.
+# Exports: devices and files that the kernel itself serves. No process has them open, and there is no claim.
 #
-# NVMe target namespaces (nvmet), SCSI targets (LIO), USB mass storage gadgets: all are set up in configfs,
-# and name what they serve by a path. That path was resolved when the export was switched on; one that leads
-# nowhere any more makes that export one that cannot be looked at.
+# NVMe target namespaces (nvmet), SCSI targets (LIO) and USB mass storage gadgets are set up in configfs, and
+# name the device or file by a path. The kernel resolved the path when the export was switched on. If the path
+# leads nowhere any more, it is unknown what the export serves.
 
 _USERS = ("nvmet", "target_core_mod", "usb_f_mass_storage")
 """Kernel modules that serve devices and are set up in configfs."""
@@ -45,19 +46,19 @@ _USERS = ("nvmet", "target_core_mod", "usb_f_mass_storage")
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """One device or file that the kernel serves.
+    """A device or file that the kernel serves.
 
     Attributes
     ----------
     server
-        What serves it, as part of a sentence.
+        Name of the server, as part of a sentence.
     end
-        The command that ends it.
+        Command that ends the export.
     path
-        How it was named.
+        Path in the server's settings.
     device, file, controller
         `major:minor` of the block device, device and inode number of the file, or `major:minor` of the NVMe
-        controller that the path leads to; all None if it leads nowhere.
+        controller that the path leads to. All are None if it leads nowhere.
     """
 
     server: str
@@ -85,7 +86,7 @@ def exports(files: HostFiles) -> tuple[Export, ...]:
 
 
 def hidden_servers(files: HostFiles) -> tuple[str, ...]:
-    """Return the kernel's servers whose settings cannot be looked at."""
+    """Return the kernel's servers whose settings cannot be inspected."""
     if names(files.sys / "kernel" / "config"):
         return ()
     return tuple(name for name in _USERS if may_be_there(files.sys / "module" / name))
@@ -130,7 +131,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _path_in(attribute: Path) -> str:
-    """Return a path as it is: blanks at its end are part of it."""
+    """Return the path in a file unchanged: blanks at its end are part of it."""
     return os.fsdecode((raw_bytes(attribute) or b"").removesuffix(b"\n"))
 
 
@@ -150,12 +151,12 @@ def _resolved(files: HostFiles, server: str, end: str, path: str) -> Export:
 _MOUNT_CONFIGFS = "mount -t configfs none /sys/kernel/config"
 
 _LOOKS = 3
-"""How often to look again while the tables change under the look; then they are taken as they are."""
+"""Maximum number of looks at the processes while the tables keep changing; then the last ones count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the kernel's tables say: who is mounted, swapped on, attached as a loop, served to others."""
+    """The kernel's tables: mounts, swap areas, attached loop devices and exports."""
 
     mounts: tuple[Mount, ...]
     swaps: tuple[Swap, ...]
@@ -165,7 +166,7 @@ class Tables:
 
     @property
     def unseen(self) -> tuple[Unseen, ...]:
-        """What could not be looked at."""
+        """What could not be inspected, with remedies."""
         lost = any(not loop.seen for loop in self.loops)
         return (
             *([Unseen("what loop devices are based on", BY_RIGHTS)] if lost else []),
@@ -184,14 +185,13 @@ class Tables:
 
 
 class Seen(NamedTuple):
-    """One look at the whole host: its tables, and what its processes have open while these hold."""
+    """One look at the whole host: its tables, and what its processes had open meanwhile."""
 
     tables: Tables
     opened: Opened
 
 
 def read_tables(files: HostFiles) -> Tables:
-    """Read the kernel's tables once."""
     return Tables(
         mounts(files), swap_areas(files), attached_loops(files), exports(files), hidden_servers(files)
     )
@@ -200,14 +200,12 @@ def read_tables(files: HostFiles) -> Tables:
 def look_around(
     files: HostFiles, file: tuple[int, int] | None = None, own_descriptor: int | None = None
 ) -> Seen:
-    """Look at the tables and the processes of the host, until the tables are the same before and after.
+    """Read the tables and the processes of the host, until the tables are the same before and after.
 
     Parameters
     ----------
-    files
-        The host.
     file
-        Device and inode number of a file that matters, besides all block devices and the files behind loop
+        Device and inode number of a file to look for, besides all block devices and the files behind loop
         devices.
     own_descriptor
         A descriptor of this process that does not count.
@@ -225,19 +223,19 @@ def look_around(
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One thing that keeps a device in use.
+    """One use of a device.
 
     Attributes
     ----------
     device, what
-        Kernel name of the device in use, and by what: mount point, swap area, volume built on it.
+        Kernel name of the device in use, and its user: mount point, swap area, or volume built on it.
     kind
-        Kind of file system, or of volume: `lvm`, `crypt`, `multipath`, `dm`, `md`, `bcache`, `loop`;
+        Kind of file system, or of volume: `lvm`, `crypt`, `multipath`, `dm`, `md`, `bcache`, `loop`; or
         `export`.
     relation
-        What that device is to the target, as part of a sentence.
+        Relation of this device to the target, as part of a sentence.
     end
-        The command that ends the use, where `kind` does not tell.
+        Command that ends the use, if `kind` does not imply it.
     """
 
     device: str
@@ -256,11 +254,11 @@ class Family:
     own
         The whole disk of the target and its partitions.
     above
-        Volumes built on those (device mapper, md, bcache), transitively.
+        Volumes built on `own` (device mapper, md, bcache), transitively.
     below
         For a volume: the disks under it, their partitions, and the other volumes on them.
     loops
-        The loop devices among the target and what it stands on.
+        The loop devices among the target and the devices under it.
     """
 
     own: tuple[Path, ...]
@@ -270,19 +268,19 @@ class Family:
 
     @property
     def on_files(self) -> tuple[Loop, ...]:
-        """The loop devices that have a file behind them."""
+        """The loop devices that are backed by a file."""
         return tuple(loop for loop in self.loops if loop.file is not None)
 
     @property
     def behind(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-        """What stands behind loop devices: numbers of block devices; device and inode number of files."""
+        """Backing stores of the loop devices: numbers of block devices; device and inode number of files."""
         devices = (loop.device.partition(":") for loop in self.loops if loop.device is not None)
         numbers = tuple(os.makedev(int(major), int(minor)) for major, _, minor in devices)
         return numbers, tuple(loop.file for loop in self.loops if loop.file is not None)
 
 
 def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
-    """Find all block devices that share storage with the one of a sysfs folder."""
+    """Find all block devices that share storage with the device of a sysfs folder."""
     disk = disk_of(node)
     own = _with_partitions(disk)
     above = _above(files, own, loops)
@@ -306,7 +304,7 @@ def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
 
 
 def mounted(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
-    """Return where a device or any of its family is mounted."""
+    """Return the mounts of a device and its family."""
     of_number = _by_number(family)
     return tuple(
         Use(member.name, mount.point, mount.kind, _relation(node, family, member))
@@ -332,9 +330,9 @@ def swapped(node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
 
 
 def holders(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
-    """Return the volumes that the kernel has built on a device, its disk, or the partitions of that.
+    """Return the volumes that the kernel has built on a device, its disk, or the disk's partitions.
 
-    So are other loop devices on the file that it stands on.
+    Other loop devices on the same backing file are included.
     """
     return tuple(
         Use(member.name, _volume_name(holder), _volume_kind(holder), _relation(node, family, member))
@@ -349,7 +347,7 @@ def holders(files: HostFiles, node: Path, family: Family, tables: Tables) -> tup
 
 
 def served(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
-    """Return as what the kernel itself serves a device or any of its family to others."""
+    """Return the exports of a device and its family."""
     of_number = _by_number(family)
     found = []
     for export in tables.exports:
@@ -370,14 +368,15 @@ def served(files: HostFiles, node: Path, family: Family, tables: Tables) -> tupl
 
 
 def loops_on(tables: Tables, file: tuple[int, int]) -> tuple[str, ...]:
-    """Return the loop devices that a file, by device and inode number, is the backing store of."""
+    """Return the loop devices backed by a file, which is given by device and inode number."""
     return tuple(loop.name for loop in tables.loops if loop.file == file)
 
 
 def swap_on(tables: Tables, file: tuple[int, int], *, suspicious: bool) -> bool:
-    """Say whether a file, by device and inode number, is swap space.
+    """Return whether a file, given by device and inode number, is swap space.
 
-    `suspicious` takes it for swap where a swap file's path leads nowhere and its file system is this one's.
+    With `suspicious`, it also counts as swap space if a swap file on the same file system has a path that
+    leads nowhere.
     """
     near = f"{os.major(file[0])}:{os.minor(file[0])}"
     lost = any(swap.lost and swap.near == near for swap in tables.swaps)
@@ -385,26 +384,27 @@ def swap_on(tables: Tables, file: tuple[int, int], *, suspicious: bool) -> bool:
 
 
 def servers_of(tables: Tables, file: tuple[int, int]) -> tuple[Export, ...]:
-    """Return as what the kernel itself serves a file to others."""
+    """Return the exports of a file, which is given by device and inode number."""
     return tuple(export for export in tables.exports if export.file == file)
 
 
 def claimed(path: str, device: str | None) -> bool:
-    """Say whether the kernel refuses an exclusive claim.
+    """Return whether the kernel refuses an exclusive claim.
 
-    It does for a mount in any namespace, md, device mapper, ZFS, and another lab.
+    It refuses if the device is mounted in any namespace, or in use by md, device mapper, ZFS or another
+    ssdlab.
 
     Parameters
     ----------
     path
         The device's node.
     device
-        The `major:minor` that it must have.
+        The `major:minor` that the node must have.
 
     Raises
     ------
     PermissionError
-        The device may not be opened by this user.
+        This user may not open the device.
     OSError
         The device cannot be opened at all, or the path leads to another one.
     """
@@ -424,7 +424,6 @@ def claimed(path: str, device: str | None) -> bool:
 
 
 def numbers_of(members: Iterable[Path]) -> tuple[int, ...]:
-    """Return the device numbers of sysfs folders."""
     return tuple(_device(member) for member in members)
 
 
@@ -453,7 +452,7 @@ def _bases(files: HostFiles, disk: Path, loops: tuple[Loop, ...]) -> list[Path]:
 def _holders(files: HostFiles, member: Path, loops: tuple[Loop, ...]) -> list[Path]:
     """Return the volumes built on a block device.
 
-    A loop device on a block device is listed nowhere in sysfs but in its own folder, and claims nothing.
+    A loop device on a block device is listed only in its own sysfs folder, and makes no claim.
     """
     own = text(member / "dev")
     found = [files.node_named(name) for name in names(member / "holders")]
@@ -462,7 +461,7 @@ def _holders(files: HostFiles, member: Path, loops: tuple[Loop, ...]) -> list[Pa
 
 
 def _controllers(files: HostFiles, disk: Path) -> set[str | None]:
-    """Return `major:minor` of the NVMe controllers that lead to a namespace."""
+    """Return `major:minor` of the NVMe controllers of a namespace."""
     above = (disk / "device").resolve() if there(disk / "device") else disk.parent
     # With multipath the namespace hangs below its subsystem, which links to its controllers.
     return {text(folder / "dev") for folder in (above, *within(above, "nvme*"))} - {None}
@@ -492,7 +491,7 @@ def _volume_name(holder: Path) -> str:
 
 
 def _volume_kind(holder: Path) -> str:
-    """Return which kind of volume a holder is; device mapper says it in the prefix of its UUIDs."""
+    """Return the kind of a volume; device mapper states it in the prefix of its UUIDs."""
     if is_folder(holder / "dm"):
         prefix = (text(holder / "dm" / "uuid") or "").partition("-")[0]
         return {"LVM": "lvm", "CRYPT": "crypt", "mpath": "multipath"}.get(prefix, "dm")

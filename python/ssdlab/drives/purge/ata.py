@@ -1,8 +1,8 @@
 """SATA: the Security feature set, by hdparm.
 
-An erase needs a password, which locks the drive over a power cycle. It is always the same and documented
-(`PASSWORD`), and removed in any case; after a kill the next purge removes it. If the firmware froze the
-feature set at boot, that must be undone first.
+An erase needs a password, which locks the drive after a power cycle. ssdlab always uses the same documented
+password (`PASSWORD`), and removes it in any case; after a kill, the next purge removes it. If the firmware
+froze the feature set at boot, the user must undo that first.
 
 Sources: ACS-5 4.18 (Security feature set), 7.34 to 7.39 (SECURITY commands), 7.13 (IDENTIFY DEVICE words 82,
 85, 89, 90, 128).
@@ -19,7 +19,7 @@ from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.model.errors import DriveError, LabError
 
 PASSWORD = "ssdlab"
-"""User password during an erase."""
+"""User password of the drive during an erase."""
 
 OPTIONS: dict[PurgeMethodName, str] = {
     "ata-security-erase-enhanced": "--security-erase-enhanced",
@@ -35,7 +35,7 @@ _UNANNOUNCED = "the drive does not announce the Security feature set (IDENTIFY D
 
 
 def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
-    """Return the purge methods of a SATA drive, including those that it does not support."""
+    """Return the purge methods of a SATA drive, including unsupported ones."""
     ata_details = subject.details.ata
     device = None if ata_details is None else ata_details.device
     if device is None:
@@ -63,7 +63,7 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
 
 
 def erase(work: Work) -> str:
-    """Erase by SECURITY ERASE UNIT, and remove the password; return the drive's security state."""
+    """Erase by SECURITY ERASE UNIT, remove the password, and return the drive's security state."""
     subject = work.subject
     set_password, erase_all, _ = _commands(subject, work.method.name)
     before = _security(subject)
@@ -78,7 +78,8 @@ def erase(work: Work) -> str:
         _run(work, erase_all, work.watch.left_s, "the drive is erasing")
         at_work = False
     finally:
-        # A drive still at work answers nothing; it drops the password when it is done, else the next purge.
+        # A drive that is still erasing answers nothing. It drops the password when done, or the next purge
+        # removes it.
         removed = at_work or _without_password(work)
     if not removed:
         raise _left_behind(subject, work.method.name)
@@ -86,7 +87,7 @@ def erase(work: Work) -> str:
 
 
 def clear_password(work: Work) -> bool:
-    """Remove a password left by a killed purge; return whether none is set now."""
+    """Remove a password that a killed purge left behind; return whether none is set now."""
     with suppress(DriveError):
         if _security(work.subject).locked:
             path = work.subject.identity.path
@@ -96,7 +97,6 @@ def clear_password(work: Work) -> bool:
 
 
 def security_text(security: ata.Security) -> str:
-    """Return the security state in words."""
     words = {
         "supported": security.supported,
         "password set": security.enabled,
@@ -123,14 +123,17 @@ def _commands(subject: Subject, method: PurgeMethodName) -> tuple[tuple[str, ...
 
 
 def _run(work: Work, words: tuple[str, ...], limit_s: float, what: str) -> None:
-    """Run hdparm. How it ends says nothing: it ends with 0 where the drive has refused."""
+    """Run hdparm, and ignore its exit status, which is 0 even if the drive refused."""
     work.sent.append(" ".join(words))
     port = work.subject.port
     work.watch.during(lambda: port.tool(*words, limit_s=limit_s), what)
 
 
 def _without_password(work: Work) -> bool:
-    """Take the password away if it is set; return whether none is. Without `work.watch`: it must be done."""
+    """Remove the password if one is set, and return whether none is set now.
+
+    `work.watch` is not used, because this must be done even if the purge is stopped.
+    """
     subject = work.subject
     words = _commands(subject, work.method.name)[2]
     for attempt in range(2):

@@ -1,4 +1,4 @@
-"""Which purge methods a drive has, and which of them apply."""
+"""Lists the purge methods of a drive, and chooses among them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Choice:
 
     Attributes
     ----------
-    candidates
-        Those to be tried, in order; the next only where the drive rejects one.
+    methods
+        Methods to try, in order; the next is tried only if the drive rejects one.
     passed_over
-        Stronger methods, each with the reason for not using it.
+        Stronger methods that are not used, each with the reason.
     following
         A sanitize already running in the drive, which is awaited first.
     """
@@ -34,9 +34,9 @@ class Choice:
 
 
 def methods_of(subject: Subject) -> tuple[PurgeMethod, ...]:
-    """Return the purge methods of a drive's interface in order, including those that it does not support.
+    """Return the purge methods of a drive's interface in order, including unsupported ones.
 
-    A partition has only the substitutes: the drive's own commands would erase its neighbours.
+    A partition has only the substitutes, because the drive's own commands would erase other partitions too.
     """
     if subject.identity.kind == "partition":
         return method.purge_methods(subject)
@@ -44,7 +44,7 @@ def methods_of(subject: Subject) -> tuple[PurgeMethod, ...]:
         own = nvme.purge_methods(subject)
     elif subject.details.ata is not None:
         own = ata.purge_methods(subject)
-        if subject.details.ata.device is None:  # nor is it ATA, whatever its pages say
+        if subject.details.ata.device is None:  # it does not answer ATA commands: perhaps a SCSI drive
             own += _scsi_methods(subject)
     else:
         own = _scsi_methods(subject)
@@ -58,25 +58,25 @@ def choose(
     consents: Collection[str],
     limit_s: float | None = None,
 ) -> Choice:
-    """Choose the strongest or the named method.
+    """Choose the named method, or the strongest that applies.
 
     Parameters
     ----------
-    subject, method
-        The drive, and the method named.
+    method
+        None chooses the strongest.
     consents
-        Identifiers of everything that may be erased; for other namespaces, too.
+        Identifiers of everything that may be erased, including other namespaces.
     limit_s
         Time limit instead of the method's own.
 
     Raises
     ------
     Unsupported
-        The drive has no such method, or cannot use it now.
+        The drive does not support the named method, or not now.
     Refused
-        It would erase namespaces without consent to that.
+        The named method would erase namespaces without consent.
     DriveError
-        There is no method at all (`reason` "no-purge").
+        No method applies (`reason` "no-purge").
     """
     candidates = methods_of(subject)
     if limit_s is not None:
@@ -104,7 +104,7 @@ def choose(
 
 
 def _scsi_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
-    """Return the purge methods of a SCSI drive; none behind USB, as some bridges hang on such commands."""
+    """Return the purge methods of a SCSI drive; none behind USB, as some bridges hang on these commands."""
     speaks = there(disk_of(subject.node) / "device" / "scsi_level")
     return scsi.purge_methods(subject) if speaks and subject.identity.transport not in {"usb", "sata"} else ()
 

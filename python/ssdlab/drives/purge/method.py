@@ -1,4 +1,4 @@
-"""Purge methods: their definition, waiting for them, and the substitutes for any block device."""
+"""Purge methods: their definition, the wait for their end, and the substitutes for any block device."""
 
 from __future__ import annotations
 
@@ -30,32 +30,28 @@ _BEGIN_ANEW = "no purge is running now: purge it again, with more time (--limit)
 
 
 class Clock:
-    """Time as the waiting sees it; a test has another."""
+    """The clock of a `Watch`; tests replace it."""
 
     def now(self) -> float:
-        """Seconds on a clock that never goes back."""
         return time.monotonic()
 
     def wait(self, done: threading.Event, seconds: float) -> bool:
-        """Wait for an event, at most so long; return whether it has come."""
+        """Wait for an event for at most `seconds`; return whether the event was set."""
         return done.wait(seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         time.sleep(seconds)
 
 
 class Watch:
-    """Observes one purge.
+    """Reports the progress of one purge, and ends the wait at its time limit.
 
     Parameters
     ----------
-    method
-        Which.
     limit_s
-        How long it may take from now on.
+        Seconds from now on.
     on_progress
-        Called about once a second; what it raises ends the waiting, not the drive's work.
+        Called about once a second. An exception from it ends the wait, not the drive's work.
     clock
         By default the host's.
     """
@@ -78,16 +74,15 @@ class Watch:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since it began."""
         return self._clock.now() - self._began
 
     @property
     def left_s(self) -> float:
-        """Seconds of patience left."""
+        """Seconds until the time limit, at least 0."""
         return max(0.0, self._limit_s - self.elapsed_s)
 
     def look(self, share: float | None, what: str) -> None:
-        """Tell how far it is, if it is time to.
+        """Report the progress, if the last report is a second old.
 
         Raises
         ------
@@ -105,16 +100,15 @@ class Watch:
             raise self._hung(now)
 
     def pause(self) -> None:
-        """Let about a second pass."""
         self._clock.sleep(_LOOK_S)
 
     def during(
         self, call: Callable[[], T], what: str, share_of: Callable[[], float | None] = lambda: None
     ) -> T:
-        """Make a call that blocks until the drive has done its work, and report meanwhile.
+        """Make a call that blocks until the drive is done, and report progress meanwhile.
 
-        It runs in a thread of its own, which is left behind when the waiting ends early: a command cannot be
-        taken back from a drive.
+        The call runs in a thread of its own. If the wait ends early, the thread is left behind, because a
+        command cannot be withdrawn from a drive.
         """
         running = _Call(call)
         threading.Thread(target=running.make, daemon=True).start()
@@ -137,7 +131,7 @@ class Watch:
 
 
 class _Call(Generic[T]):
-    """A call made in another thread, and what came of it."""
+    """A call made in another thread, and its result or error."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
@@ -148,7 +142,7 @@ class _Call(Generic[T]):
     def make(self) -> None:
         try:
             self._result.append(self._call())
-        except BaseException as error:  # handed to the thread that waits
+        except BaseException as error:  # raised again in the waiting thread
             self._error = error
         finally:
             self.done.set()
@@ -161,16 +155,16 @@ class _Call(Generic[T]):
 
 _MINUTE_S, _HOUR_S = 60.0, 3600.0
 _SLOWEST_MB_S = 20.0
-"""A drive that is overwritten and is slower than this has other troubles."""
+"""A drive that overwrites more slowly than this has another fault."""
 
 
 class PurgeRejected(Exception):
-    """The drive rejected it; nothing was erased, and another method may be tried."""
+    """The drive rejected the method; nothing was erased, and another method may be tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """Another namespace that a command hits: its name, its identifier for consent, its node if it has one."""
+    """Another namespace that a command erases; `node` is its sysfs folder, if it has one."""
 
     name: str
     consent_id: str
@@ -179,24 +173,22 @@ class Sibling:
 
 @dataclass(frozen=True, slots=True)
 class PurgeMethod:
-    """How a drive can be purged.
+    """A purge method of one drive.
 
     Attributes
     ----------
-    name
-        Its name.
     obstacle
-        Why it is not supported; None if it is.
+        Why the drive does not support it; None if it does.
     named_only
-        Why it is used only when it is named; None where it may be chosen.
+        Why it is used only if the user names it; None if ssdlab may choose it.
     hits
-        Namespaces that lose their data too.
+        Other namespaces that lose their data too.
     limit_s
-        How long it may take before it counts as hung: from the drive's own estimate where it gives one.
+        Seconds after which it counts as hung, from the drive's own estimate if there is one.
     estimate_s
-        That estimate.
+        The drive's own estimate; None if it gives none.
     commands
-        What is sent, as a person would write it.
+        Commands that are sent, in readable form.
     """
 
     name: PurgeMethodName
@@ -210,7 +202,7 @@ class PurgeMethod:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A drive that is to be purged, and what it reported about itself."""
+    """A drive to purge, and what it reported about itself."""
 
     identity: Identity
     files: HostFiles
@@ -221,7 +213,7 @@ class Subject:
 
 @dataclass(slots=True)
 class Work:
-    """A purge going on: what an eraser needs, and the commands that it has sent."""
+    """A purge in progress: what an eraser needs, and the commands sent so far."""
 
     subject: Subject
     method: PurgeMethod
@@ -231,12 +223,12 @@ class Work:
 
 
 def patience_s(estimate_s: float | None, otherwise_s: float = 2 * _HOUR_S) -> float:
-    """Return a time limit from a drive's own estimate: twice that and ten minutes."""
+    """Return a time limit: twice the drive's own estimate plus ten minutes; without one, `otherwise_s`."""
     return otherwise_s if estimate_s is None else 2 * estimate_s + 10 * _MINUTE_S
 
 
 def overwrite_s(capacity_bytes: int) -> float:
-    """Return how long it may take to write a whole drive."""
+    """Return a time limit in seconds for writing a whole drive."""
     return capacity_bytes / _SLOWEST_MB_S / 1e6 + 10 * _MINUTE_S
 
 
@@ -246,7 +238,7 @@ _DISCARD_S_PER_TB = 300.0
 
 
 def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
-    """Return both; a device without discards supports only one."""
+    """Return discard and zero fill; discard has an obstacle if the device does not support it."""
     size, path = subject.identity.capacity_bytes, subject.identity.path
     limit_bytes = number(disk_of(subject.node) / "queue" / "discard_max_bytes")
     return (
@@ -265,7 +257,6 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
 
 
 def discard(work: Work) -> None:
-    """Discard everything, a part at a time."""
     work.sent.extend(work.method.commands)
     size = work.medium.size_bytes
     for at in range(0, size, _DISCARD_BYTES):
@@ -278,7 +269,6 @@ def discard(work: Work) -> None:
 
 
 def zero_fill(work: Work) -> None:
-    """Write zeroes over everything, and make them durable."""
     work.sent.extend(work.method.commands)
     size = work.medium.size_bytes
     zeroes = bytes(_WRITE_BYTES)

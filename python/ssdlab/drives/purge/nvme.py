@@ -1,4 +1,4 @@
-"""NVMe: Sanitize, which continues in the drive, and Format with secure erase, which blocks until it is done.
+"""NVMe: Sanitize, which continues in the drive, and Format with secure erase, which blocks until done.
 
 Source: NVM Express Base Specification 2.0c, 5.14 (Format NVM), 5.24 (Sanitize), 8.21 (Sanitize Operations),
 figure 247 (Sanitize Status log), figure 275 (SANICAP, FNA).
@@ -33,13 +33,13 @@ FORMATS: dict[PurgeMethodName, int] = {
 }
 _ACTION_BITS = 0x7
 _BUSY_S = 300.0
-"""A drive at work may answer late, and the kernel resets one that does not answer in time."""
+"""A busy drive may answer late, and the kernel resets a drive that does not answer in time."""
 _KERNEL_MAX_S = 4e6
-"""Its limits are milliseconds in 32 bits."""
+"""The kernel holds time limits as milliseconds in 32 bits."""
 
 
 def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
-    """Return the purge methods of an NVMe drive, including those that it does not support."""
+    """Return the purge methods of an NVMe drive, including unsupported ones."""
     nvme_details = subject.details.nvme
     controller = None if nvme_details is None else nvme_details.controller
     if nvme_details is None or controller is None:
@@ -84,7 +84,7 @@ def status(subject: Subject) -> nvme.SanitizeStatus:
     Raises
     ------
     DriveError
-        It could not be read, or is nonsense.
+        The log could not be read, or is invalid.
     """
     words = nvme.LOG_BYTES // 4 - 1
     reply = subject.port.nvme(
@@ -108,7 +108,7 @@ def status(subject: Subject) -> nvme.SanitizeStatus:
 
 
 def running(subject: Subject) -> PurgeMethodName | None:
-    """Return which sanitize goes on in the drive, whichever program began it; None if none does."""
+    """Return the sanitize running in the drive, whichever program began it; None if there is none."""
     nvme_details = subject.details.nvme
     if nvme_details is None or nvme_details.sanitize is None or nvme_details.sanitize.state != "running":
         return None
@@ -117,7 +117,7 @@ def running(subject: Subject) -> PurgeMethodName | None:
 
 
 def sanitize(work: Work) -> str:
-    """Begin a sanitize and follow it to its end; return what the drive's log says."""
+    """Begin a sanitize, wait for its end, and return the drive's log in words."""
     action = SANITIZES[work.method.name]
     work.sent.append(_sanitize_text(work.subject, action))
     reply = work.subject.port.nvme(nvme.SANITIZE, cdw=commands.sanitize_words(action))
@@ -127,7 +127,7 @@ def sanitize(work: Work) -> str:
 
 
 def follow(work: Work) -> str:
-    """Follow a sanitize that goes on to its end; return what the drive's log says."""
+    """Wait for the end of a running sanitize, and return the drive's log in words."""
     subject, action = work.subject, SANITIZES[work.method.name]
     while (now := status(subject)).state == "running":
         work.watch.look(now.share, "the drive is sanitizing")
@@ -155,7 +155,7 @@ def follow(work: Work) -> str:
 
 
 def format_namespace(work: Work) -> str:
-    """Format the namespace with secure erase, its LBA format unchanged; return what it says afterwards."""
+    """Format the namespace with secure erase, keeping its LBA format; return its used blocks in words."""
     subject, setting = work.subject, FORMATS[work.method.name]
     nsid = subject.identity.nsid or 1
     work.sent.append(_format_text(subject, setting))
@@ -168,7 +168,7 @@ def format_namespace(work: Work) -> str:
     reply = work.watch.during(
         lambda: subject.port.nvme(nvme.FORMAT, nsid=nsid, cdw=words, limit_s=limit_s),
         "the drive is formatting the namespace",
-        # One that has no progress to tell is asked nothing: the kernel resets a drive that does not answer.
+        # A drive without progress reports is not polled: the kernel resets a drive that does not answer.
         lambda: _share(subject, nsid) if tells else None,
     )
     if reply.status:
@@ -202,7 +202,7 @@ def _share(subject: Subject, nsid: int) -> float | None:
 
 
 def _siblings(subject: Subject, active: tuple[int, ...]) -> tuple[Sibling, ...]:
-    """Return the other namespaces: those that Linux shows, and those that only the controller knows of."""
+    """Return the other namespaces, including those that only the controller reports and Linux does not."""
     identity, files = subject.identity, subject.files
     found, shown = [], {identity.nsid}
     for name in identity.siblings:

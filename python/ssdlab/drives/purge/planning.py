@@ -1,8 +1,8 @@
 """Plans a purge, and opens a drive for one, even during a sanitize.
 
-The maximum time of a purge is known before it starts: by the drive's estimate, or its write speed. Sources of
-the estimates: the Sanitize Status log of NVMe, words 89 and 90 of ATA's IDENTIFY DEVICE. Without one, a
-drive's own erase takes no longer than the time after which it counts as hung.
+The maximum time of a purge is known before it starts, from the drive's estimate or its write speed. Estimates
+come from the Sanitize Status log of NVMe, and from words 89 and 90 of ATA's IDENTIFY DEVICE. Without an
+estimate, a drive's own erase takes at most the time after which it counts as hung.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DescribedMethod:
-    """A purge method of a drive: why it cannot be used, or a remark on it."""
+    """A purge method of a drive: the obstacle to it, a remark, and other namespaces that it erases."""
 
     method: PurgeMethodName
     obstacle: str | None
@@ -47,7 +47,6 @@ class Objection:
 
     @classmethod
     def of(cls, error: LabError) -> Objection:
-        """Return what an error says."""
         return cls(error.what, error.advice)
 
 
@@ -58,16 +57,16 @@ class DryRun:
     Attributes
     ----------
     method, commands, siblings, limit_s
-        The method it would use, what it would send, what else it would erase, and for how long it would wait;
-        without a method there is none, see `refusals`.
+        The method, its commands, other namespaces that it erases, and its time limit. If `method` is None,
+        there is none that applies; see `refusals`.
     following
-        The sanitize that goes on already and would be followed.
+        A sanitize already running, which would be awaited.
     marks, sample_bytes
-        Samples written and read back, before and after.
+        Number of samples written before the purge and read back after it, and bytes of each.
     ways
-        All methods of its interface, as JSON holds them.
+        All methods of the drive's interface.
     refusals
-        What the purge itself would raise.
+        Errors that the purge itself would raise.
     """
 
     drive: str
@@ -83,11 +82,9 @@ class DryRun:
 
     @property
     def objections(self) -> tuple[Objection, ...]:
-        """Objections, in words."""
         return tuple(map(Objection.of, self.refusals))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
         plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "refusals"}
         ways, objections = ([asdict(each) for each in found] for found in (self.ways, self.objections))
         return {**plain, "ways": ways, "objections": objections}
@@ -110,7 +107,7 @@ def rehearse(
     text, method, consents, limit_s, wipe_signatures
         As for a purge.
     files, port
-        The host, and where commands are sent; others for tests.
+        The host, and access to the drive; tests pass others.
 
     Raises
     ------
@@ -150,14 +147,16 @@ def rehearse(
 
 
 def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool = False) -> Drive:
-    """Open a drive for a purge; one that is sanitizing cannot be read, and has nothing left to protect.
+    """Open a drive for a purge, even while it sanitizes.
+
+    A sanitizing drive cannot be read for signatures, and has no data left to protect.
 
     Raises
     ------
     UsageError, Refused, DriveError
-        As `open_drive` does.
+        As for `open_drive`.
     """
-    text = resolved(text)  # once: what is looked at first must be what is opened in the end
+    text = resolved(text)  # once, so that the drive that is inspected is the one that is opened
     destroy = _own(text, consents, HostFiles())
     try:
         return open_drive(text, destroy=destroy, writing=True, wipe_signatures=wipe_signatures)
@@ -168,7 +167,7 @@ def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool 
 
 
 def _own(text: str, consents: Sequence[str], files: HostFiles) -> str | None:
-    """Return which of the identifiers given is that of the drive itself; else the first, to be refused."""
+    """Return the given identifier that is the drive's own; else the first, which will be refused."""
     if not consents or text.startswith("sim:"):
         return next(iter(consents), None)
     identity = look(text, files=files).identity
@@ -199,9 +198,9 @@ def _choice(
 
 
 MARGIN_S = 60.0
-"""A drive's own estimate is in minutes, or twos of them, and the state of its erase is polled."""
+"""Drives estimate in steps of one or two minutes, and the end of an erase is found by polling."""
 LOOKS_AT_MARKS = 3
-"""Marks are written, read back, and looked for after the purge."""
+"""Passes over the marks: written, read back, and read again after the purge."""
 
 
 def longest_s(
@@ -213,25 +212,25 @@ def longest_s(
     *,
     discard_bytes_s: float | None = None,
 ) -> float | None:
-    """Return how long a purge of a block device takes at most.
+    """Return the maximum time of a purge of a block device.
 
     Parameters
     ----------
-    identity, method
-        The device, and the method named.
+    method
+        The named method; None for the strongest.
     write_bytes_s
-        It writes no slower in order.
+        Lowest sequential write speed of the device, in bytes/s.
     command_s
-        A command of one mark takes no longer.
+        Longest time of one command on a mark, in seconds.
     files
-        The host; another root for tests.
+        The host; tests pass another root.
     discard_bytes_s
-        It takes discards, and they take no longer; None: that is not known.
+        Lowest discard speed, in bytes/s, of a device that is known to accept discards; None if unknown.
 
     Returns
     -------
     float or None
-        Seconds; None where it cannot be purged, or does not say what it can.
+        Seconds; None if the device cannot be purged, or does not report its purge methods.
     """
     files = files or HostFiles()
     node = files.node_named(identity.name)
@@ -251,17 +250,17 @@ def longest_of(
     command_s: float,
     discard_bytes_s: float | None = None,
 ) -> float:
-    """Return that of a drive which was asked what it can do.
+    """Return the maximum time in seconds of a purge of a drive that was already queried; see `longest_s`.
 
     Raises
     ------
     LabError
-        It cannot be purged so.
+        The drive cannot be purged by this method.
     """
     choice = choose(subject, method, (subject.identity.consent_id,))
     first, *others = choice.methods
     seen = first.name == "discard" and discard_bytes_s is not None
-    # A device often supports discards and rejects them all the same: the next is then done in their place.
+    # A device often reports support of discards but rejects them; the next method is then used instead.
     candidates = [first, *(others if first.name in SUBSTITUTES and not seen else ())]
     following = 0.0 if choice.following is None else MARGIN_S + choice.following.limit_s
     bytes_s = discard_bytes_s if seen and discard_bytes_s is not None else write_bytes_s

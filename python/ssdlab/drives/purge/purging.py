@@ -1,8 +1,8 @@
 """One purge of an open device, from the choice of a method to the proof.
 
-Every purge has a permanent file (`Ledger`), written before it starts, with the marks that must vanish. A
-sanitize outlives its program, and an ATA erase may leave a password: after a kill, the next purge of the
-drive finds the started one and its marks there.
+Each purge has a permanent file (`Ledger`). It is written before the purge starts, with the marks that must
+vanish. A sanitize outlives the program that began it, and an ATA erase may leave a password. So after a kill,
+the next purge of the drive finds the started purge and its marks there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Where samples lie, and which of them were seen to hold their pattern before the purge."""
+    """Offsets of the samples, and those that were seen to hold their pattern before the purge."""
 
     seed: int
     sample_bytes: int
@@ -47,10 +47,10 @@ class Marks:
 
 
 def mark(medium: Medium, seed: int) -> Marks:
-    """Write a pattern at places spread over the drive, make it durable, and see that it is there.
+    """Write a pattern at offsets spread over the drive, make it durable, and read it back.
 
-    A place that cannot be written is left unmarked: a drive whose sanitize failed takes no writes, and is to
-    be purged all the same.
+    An offset that cannot be written is left unmarked: a drive whose sanitize failed rejects writes, but must
+    still be purged.
     """
     unit = unit_of(medium)
     offsets = places(0, medium.size_bytes, unit, seed)
@@ -64,7 +64,7 @@ def mark(medium: Medium, seed: int) -> Marks:
 
 
 def read_back(medium: Medium, marks: Marks) -> Sampling:
-    """Read the samples after a purge and sort them by what they hold."""
+    """Read the samples after a purge, and count them by content."""
     unit = marks.sample_bytes
     after = read_all(medium, marks.offsets, unit)
     found = kinds_of({at: pattern(marks.seed, at, unit) for at in marks.offsets}, after)
@@ -87,17 +87,17 @@ _OPEN = ("running", "left")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One purge.
+    """The record of one purge, finished or not.
 
     Attributes
     ----------
     status
-        `running`; `left` when the waiting ended before the drive; `done`, `failed`, `turned-down` (the drive
-        did not begin), or `superseded` by a later purge.
+        `running`; `left` if the wait ended before the drive was done; `done`; `failed`; `turned-down` if the
+        drive did not begin; or `superseded` by a later purge.
     drive
-        Who it is: `path id model serial firmware capacity_bytes`.
+        Identity of the drive: `path id model serial firmware capacity_bytes`.
     record, failure
-        What came of it.
+        The result of the purge, and the error that ended it; None if there is none.
     """
 
     status: str
@@ -126,12 +126,12 @@ class Ledger:
     def begin(
         self, identity: Identity, method: PurgeMethodName, consents: tuple[str, ...], marks: Marks
     ) -> Page:
-        """Record, durably, that a purge is about to begin; earlier ones of the drive are closed.
+        """Record durably that a purge is about to begin, and close earlier records of the drive.
 
         Raises
         ------
         HostError
-            It could not be written: nothing was begun.
+            The record could not be written, so the purge must not begin.
         """
         for page in self.unfinished(identity.consent_id):
             page.put(replace(page.entry, status="superseded", ended=_now()))
@@ -147,7 +147,7 @@ class Ledger:
         return page
 
     def unfinished(self, consent_id: str) -> list[Page]:
-        """Return the purges of a drive that were begun and of which no end is known, the last one first."""
+        """Return the purges of a drive that began and have no known end, the latest first."""
         found = []
         for path in sorted(self._folder.glob("*.json"), reverse=True):
             entry = _read(path)
@@ -164,17 +164,16 @@ class Page:
         self.entry = entry
 
     def put(self, entry: Entry) -> None:
-        """Write it anew, all of it or nothing."""
+        """Replace the file atomically."""
         self.entry = entry
         content = {"schema": SCHEMA, **asdict(entry)}
         durable.replace(self.path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
     def done(self, record: PurgeRecord) -> None:
-        """Record that it was done and proven."""
         self.put(replace(self.entry, status="done", ended=_now(), record=record.as_dict()))
 
     def failed(self, error: BaseException, status: str, record: PurgeRecord | None = None) -> None:
-        """Record how it ended otherwise; the error says where it is recorded."""
+        """Record any other end, and add the path of the file to the error."""
         explained: dict[str, Any] = {"what": f"{type(error).__name__}: {error}"}
         if isinstance(error, LabError):
             error.facts["kept"] = str(self.path)
@@ -185,7 +184,7 @@ class Page:
 
 
 def _read(path: Path) -> Entry | None:
-    """Return an entry; None for a file that is not ours, whoever put it there, or of a newer ssdlab."""
+    """Return an entry; None if the file is not this user's, is invalid, or is of another version."""
     try:
         with HeldFolder(path.parent, writing=True) as folder:
             content = json.loads(folder.read_bytes(path.name, own=True))
@@ -214,7 +213,7 @@ _NO_MARKS = 0
 
 
 class NotPurged(DriveError):
-    """The drive was proven not purged, or the purge is unproven."""
+    """The drive was proven not purged, or the purge cannot be proven."""
 
 
 @dataclass(slots=True)
@@ -223,18 +222,14 @@ class Purging:
 
     Attributes
     ----------
-    subject, medium
-        The drive.
     consents
         Identifiers of everything that may be erased.
     hold
-        Claims another namespace, after the guard has found nothing against it, for as long as it is entered.
+        Context manager that claims another namespace, after the guard has found nothing against it.
     on_progress
         Called about once a second.
     limit_s
         Time limit instead of the method's own.
-    clock, ledger
-        Others for tests.
     """
 
     subject: Subject
@@ -247,7 +242,7 @@ class Purging:
     ledger: Ledger = field(default_factory=Ledger)
 
     def purge(self, method: PurgeMethodName | None = None) -> PurgeRecord:
-        """Purge by the method named, or the strongest there is; see `Drive.purge`."""
+        """Purge by the named method, or by the strongest that applies; see `Drive.purge`."""
         self._clear_password()
         choice = choose(self.subject, method, self.consents, self.limit_s)
         if choice.following is not None:
@@ -266,7 +261,7 @@ class Purging:
                     raise self._rejection(candidate, str(error)) from error
                 passed_over.append((candidate.name, str(error)))
             except NotPurged as error:
-                # A drive need not return zeroes for what was discarded; all others have promised to erase.
+                # A drive may return old data for discarded blocks; all other methods promise to erase.
                 if named or candidate.name != "discard":
                     raise
                 passed_over.append((candidate.name, error.what))
@@ -293,7 +288,7 @@ class Purging:
             return self._prove(work, page, passed_over, _ERASERS[candidate.name])
 
     def _follow(self, candidate: PurgeMethod) -> PurgeRecord:
-        """Follow a sanitize that was begun before, by ssdlab with marks that are known, or by another."""
+        """Wait for a sanitize that is already running: our own with known marks, or another program's."""
         unfinished = self.ledger.unfinished(self.subject.identity.consent_id)
         ours = next((page for page in unfinished if page.entry.method == candidate.name), None)
         if ours is None:
@@ -316,7 +311,7 @@ class Purging:
         *,
         followed: bool = False,
     ) -> PurgeRecord:
-        """Erase, read the marks back, and record what came of it."""
+        """Erase, read the marks back, and record the result."""
         try:
             drive_log = eraser(work)
             sampling = read_back(self.medium, page.entry.marks)
@@ -343,7 +338,7 @@ class Purging:
         return record
 
     def _clear_password(self) -> None:
-        """Take away the password of an ATA erase that was killed, and ask the drive anew what it can do."""
+        """Remove the password of a killed ATA erase, and query the drive again."""
         ata_details = self.subject.details.ata
         if ata_details is None or ata_details.device is None or not ata_details.device.security.enabled:
             return
@@ -372,7 +367,7 @@ def _explained(error: BaseException, work: Work) -> BaseException:
 
 
 def _status_of(error: BaseException) -> str:
-    """Return how an entry ends with an error: `left` where the drive may still be at work."""
+    """Return the status of an entry after an error: `left` if the drive may still be working."""
     if isinstance(error, PurgeRejected):
         return "turned-down"
     hung = isinstance(error, LabError) and error.facts.get("reason") == "hung"
@@ -397,23 +392,23 @@ _BLKRRPART = 0x125F
 
 
 def read_partitions_again(descriptor: int) -> None:
-    """Let the kernel read the partition table of a device that is held, claimed or not.
+    """Make the kernel read the partition table of an open device again.
 
-    What holds no partitions, or has one in use, is left as it is.
+    A device that has no partitions, or has one in use, is left as it is.
     """
     with suppress(OSError):
         fcntl.ioctl(descriptor, _BLKRRPART)
 
 
 def subject_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort | None = None) -> Subject:
-    """Ask a block device what it can do; nothing is changed.
+    """Query a block device for its purge methods, without changing it.
 
     Parameters
     ----------
-    identity, files, node
-        Who it is, the host, and its folder in sysfs.
+    node
+        The device's folder in sysfs.
     port
-        Where commands are sent; another for tests.
+        Access to the drive; tests pass another.
     """
     port = port or KernelPort.of(Path(identity.path), node)
     return Subject(identity, files, node, port, read_details(identity, node, port))
@@ -434,7 +429,7 @@ def purge_device(
     Parameters
     ----------
     target
-        Held, and claimed, until it is done.
+        The device, held and claimed until the purge is done.
     subject
         The same device.
     hold

@@ -23,23 +23,24 @@ PurgeMethodName = Literal[
     "zero-fill",
     "simulated",
 ]
-"""How a drive can be purged, in the order in which they are chosen within an interface: those first that
-reach all of the medium and leave it fresh. To overwrite wears flash as a fill does, so formats come before
-it."""
+"""Purge methods, in the order in which they are chosen within an interface.
+
+Methods that reach the whole medium and leave it fresh come first. Overwriting wears flash as a fill does, so
+formats come before it."""
 
 METHODS: tuple[PurgeMethodName, ...] = get_args(PurgeMethodName)
 
 SUBSTITUTES: frozenset[PurgeMethodName] = frozenset({"discard", "zero-fill"})
-"""Methods that free or overwrite only what the host can address."""
+"""Methods that free or overwrite only the blocks that the host can address."""
 
 
 def check_method(text: str) -> PurgeMethodName:
-    """Return the method of that name.
+    """Return the purge method of that name.
 
     Raises
     ------
     UsageError
-        There is none; it names the nearest.
+        There is no such method; the error names the nearest.
     """
     found = next((method for method in METHODS if method == text), None)
     if found is None:
@@ -49,7 +50,7 @@ def check_method(text: str) -> PurgeMethodName:
 
 @dataclass(frozen=True, slots=True)
 class PurgeProgress:
-    """How far a purge is: the share done (0 to 1) as the drive tells it, None where it does not."""
+    """Progress of a purge; `share` is 0 to 1 as reported by the drive, None if it does not report it."""
 
     method: PurgeMethodName
     elapsed_s: float
@@ -58,27 +59,26 @@ class PurgeProgress:
 
     @property
     def text(self) -> str:
-        """Say it in words."""
         share = "" if self.share is None else f", {share_text(self.share)}"
         return f"{self.method}: {self.what}{share}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What samples read back after a purge showed.
+    """Samples read back after a purge, counted by content.
 
     Attributes
     ----------
     samples, sample_bytes
-        How many were read, spread over the drive, and the bytes of each.
+        Number of samples, spread over the drive, and bytes of each.
     marked
-        How many of them held a pattern that was written before the purge, so that they must have changed.
+        Samples that held a known pattern before the purge, so that they must have changed.
     survived
-        How many still held that pattern.
+        Samples that still hold that pattern.
     zero, ones, other
-        How many read as all 00h, all FFh, and something else.
+        Samples that read as all 00h, all FFh, and anything else.
     unreadable
-        How many failed to read (a drive may refuse reads of erased blocks).
+        Samples that could not be read; a drive may refuse reads of erased blocks.
     """
 
     samples: int
@@ -97,27 +97,25 @@ class PurgeRecord:
 
     Attributes
     ----------
-    method
-        What was done.
     substitute
-        Whether it is only a substitute (discard, zero fill): no more than what the host can address was
-        touched.
+        Whether the method is only a substitute (discard, zero fill), which touches no more than the host can
+        address.
     passed_over
-        Stronger methods and why each was not used.
+        Stronger methods, each with the reason for not using it.
     sampling
-        What reading back showed; None for a simulated drive, whose state is known.
+        Samples read back; None for a simulated drive, whose state is known.
     drive_log
-        What the drive's own log or status page said afterwards, in words; None where it keeps none.
+        The drive's own log or status page afterwards, in words; None if the drive has none.
     elapsed_s
-        Wall-clock seconds (drive time for a simulated one).
+        Wall-clock seconds; for a simulated drive, seconds of its own clock.
     siblings
-        Other namespaces that were erased along with it.
+        Other namespaces that were erased too.
     followed
-        Whether it was found going on, begun before, and followed to its end.
+        Whether the purge was already running, so that ssdlab only waited for its end.
     commands
-        What was sent to the drive, in order.
+        Commands sent to the drive, in order.
     kept
-        File that this record is kept in; None for a simulated drive.
+        Path of the file with this record; None for a simulated drive.
     """
 
     method: PurgeMethodName
@@ -132,5 +130,4 @@ class PurgeRecord:
     kept: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
         return asdict(self)

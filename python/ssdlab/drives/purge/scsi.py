@@ -1,4 +1,4 @@
-"""SAS and other SCSI drives: SANITIZE and FORMAT UNIT, begun by one command and asked after by others.
+"""SAS and other SCSI drives: SANITIZE and FORMAT UNIT, begun by one command and polled by others.
 
 Sources: SBC-4 5.34 (SANITIZE), 5.4 (FORMAT UNIT); SPC-6 6.36 (REPORT SUPPORTED OPERATION CODES), 6.39
 (REQUEST SENSE), 4.4 (sense data).
@@ -17,7 +17,7 @@ _NO_SENSE = 0
 
 
 def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
-    """Return the purge methods of a SCSI drive, including those that it does not support."""
+    """Return the purge methods of a SCSI drive, including unsupported ones."""
     return tuple(
         PurgeMethod(
             method,
@@ -30,7 +30,7 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
 
 
 def erase(work: Work) -> str:
-    """Begin SANITIZE or FORMAT UNIT and follow it to its end; return what the drive says then."""
+    """Begin SANITIZE or FORMAT UNIT, wait for its end, and return the drive's sense data in words."""
     subject, method = work.subject, work.method.name
     work.sent.append(_text(subject, method))
     if method in _ACTIONS:

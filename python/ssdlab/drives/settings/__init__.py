@@ -1,4 +1,4 @@
-"""The settings of a drive and its host, with one interface: see `Setting`.
+"""The settings of a drive and its host, all with the interface `Setting`.
 
 For a run, `ssdlab.runs.conditions` journals, sets and restores them.
 """

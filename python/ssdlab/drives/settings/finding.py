@@ -1,4 +1,4 @@
-"""Which settings a block device and its host have, by name."""
+"""Finds the settings of a block device and its host by name."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ NAMES = {
     "nr_requests": "requests that a queue holds",
     "governor": "CPU frequency governor of the host",
 }
-"""Every setting, and what it says."""
+"""Every setting, with its description."""
 
 FOLLOWERS = {"scheduler": ("nr_requests", "writeback_throttle_us")}
-"""Settings that the kernel sets to defaults of its own when another is changed."""
+"""Settings that the kernel resets to its own defaults when another setting is changed."""
 
 PASSING = frozenset({"rest_state"})
-"""Settings that the next command ends: they are not as they were set at the end of a run."""
+"""Settings that the next command ends, so that they differ at the end of a run."""
 
 HOST_WIDE = frozenset({"governor"})
-"""Settings that are no drive's."""
+"""Settings of the host, not of a drive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,10 @@ class DriveSettings:
     ----------
     identity, node
         The device, and its folder in sysfs.
-    port
-        The way to the drive.
-    files
-        The host.
     before_change
-        Called before anything is set; what it raises keeps it from being done.
+        Called before anything is set. An exception from it prevents the change.
     before_format, after_format
-        Called around a format of the namespace; what the first raises keeps it from being done.
+        Called around a format of the namespace. An exception from the first prevents the format.
     """
 
     identity: Identity
@@ -78,9 +74,9 @@ class DriveSettings:
         Raises
         ------
         UsageError
-            No setting is called so.
+            There is no setting of that name.
         Unsupported
-            This kind of drive has none.
+            This kind of drive lacks the setting.
         """
         if name not in NAMES:
             raise unknown("setting", name, NAMES)
@@ -89,34 +85,33 @@ class DriveSettings:
 
     @property
     def disk(self) -> Path:
-        """The folder of the whole disk: all settings are its own, also where a partition is in use."""
+        """Sysfs folder of the whole disk: all settings belong to it, even if a partition is in use."""
         return disk_of(self.node)
 
     @property
     def is_nvme(self) -> bool:
-        """Whether it takes NVMe admin commands."""
         return number(self.disk / "nsid") is not None
 
     def cache_control(self) -> CacheControl | None:
-        """Return how its write cache is set; None where that is impossible."""
+        """Return access to the write cache; None if it cannot be set."""
         target = self.disk.name
         if self.is_nvme:
             return NvmeCache(self.port, target)
         if self.identity.transport == "sata" or there(self.disk / "device" / "vpd_pg89"):
             return AtaCache(self.port, target)
-        # What else answers SCSI commands: SAS, USB bridges, virtual SCSI disks.
+        # Other devices that answer SCSI commands: SAS, USB bridges, virtual SCSI disks.
         return ScsiCache(self.port, target) if there(self.disk / "device" / "scsi_level") else None
 
 
 def settings_of(identity: Identity, files: HostFiles | None = None) -> Callable[[str], Setting]:
-    """Return what finds the settings of a drive that is looked at and not held: to read and to compare.
+    """Return a function that finds the settings of a drive that is not held, to read and compare them.
 
     Parameters
     ----------
     identity
-        Of a real drive or a file; a simulated one is made as its text says.
+        A real drive or a file; a simulated drive is created as its text says.
     files
-        The host; another root for tests.
+        The host; tests pass another root.
     """
     files = files or HostFiles()
     node = files.node_named(identity.name) if identity.capabilities.block_device else None
@@ -126,12 +121,12 @@ def settings_of(identity: Identity, files: HostFiles | None = None) -> Callable[
 
 
 def check_wanted(name: str, wanted: str) -> None:
-    """Refuse, without any drive, what no drive could be set to.
+    """Refuse a value that no drive could have, without access to a drive.
 
     Raises
     ------
     UsageError
-        With what could be said.
+        The value is invalid; the error names valid values.
     """
     match name:
         case "write_cache":
@@ -152,14 +147,14 @@ def check_wanted(name: str, wanted: str) -> None:
 
 
 def setting_of_host(name: str, files: HostFiles) -> Setting:
-    """Return one of `HOST_WIDE`."""
+    """Return a setting in `HOST_WIDE`; raises `UsageError` for any other."""
     if name not in HOST_WIDE:
         raise unknown("setting of the host", name, HOST_WIDE)
     return Governor(files)
 
 
 def setting_of_file(name: str, path: str, files: HostFiles) -> Setting:
-    """Return a setting of the host; those of the disk beneath a file are shared with others, and refused."""
+    """Return a host setting; refuse settings of a file's disk, because others share the disk."""
     if name in HOST_WIDE:
         return setting_of_host(name, files)
     why = "a file's disk is shared, so ssdlab does not change it"
@@ -209,7 +204,7 @@ _NUMBERS: dict[str, tuple[str, int, int | None]] = {
     "writeback_throttle_us": ("wbt_lat_usec", -1, None),
     "nr_requests": ("nr_requests", 1, None),
 }
-"""Settings that are numbers: the kernel's file, the least and the most."""
+"""Settings that are numbers: the kernel's file, the minimum and the maximum."""
 
 
 def _number(name: str) -> Callable[[DriveSettings], Setting]:

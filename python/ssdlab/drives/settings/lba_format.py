@@ -1,4 +1,4 @@
-"""The LBA format of an NVMe namespace: the size of its blocks. A change formats it, which loses all data.
+"""The LBA format of an NVMe namespace, its block size; a change formats the namespace and loses all data.
 
 Sources: NVM Command Set 1.0c figure 97 (Identify Namespace), NVMe Base 2.0c 5.14 (Format NVM), figure 275
 (FNA).
@@ -23,13 +23,13 @@ from ssdlab.model.units import parse_bytes
 
 NAME = "lba_format"
 _FORMAT_LIMIT_S = 600.0
-"""Without secure erase a format takes seconds; some drives erase all the same."""
+"""Without secure erase a format takes seconds, but some drives erase anyway."""
 _KERNEL_LIMIT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class LbaFormat:
-    """Bytes of data in a block, `512` or `4096`; `4096+8` has 8 bytes of metadata, and can only be read."""
+    """Data bytes of a block, `512` or `4096`; `4096+8` has 8 bytes of metadata, and cannot be set."""
 
     port: AdminPort
     disk: Path
@@ -42,13 +42,12 @@ class LbaFormat:
     destroys: bool = True
 
     def read(self) -> str:
-        """Ask the namespace."""
         space = self._namespace()
         used = next((form for form in space.formats if form.index == space.format), None)
         return f"format {space.format}" if used is None else _text(used)
 
     def meant(self, wanted: str) -> str:
-        """Return the bytes of `4k`; without metadata, and one that the namespace has."""
+        """Return the bytes of a text such as `4k`; the namespace must have them without metadata."""
         data_bytes = parse_bytes(wanted)
         formats = self._namespace().formats
         if _best(formats, data_bytes) is None:
@@ -58,7 +57,7 @@ class LbaFormat:
         return str(data_bytes)
 
     def write(self, value: str) -> None:
-        """Format the namespace and wait until the kernel sees it; `before` comes first and may refuse."""
+        """Format the namespace and wait until the kernel sees it; `before` is called first and may refuse."""
         chosen = _best(self._namespace().formats, int(value)) if value.isdecimal() else None
         if chosen is None:
             raise no_such(
@@ -66,7 +65,7 @@ class LbaFormat:
             )
         self._check_alone()
         self.before()
-        # Base figure 189: the index in bits 3:0 and, its upper part, in 13:12; no secure erase, no metadata.
+        # Base figure 189: the index is in bits 3:0 and 13:12 (upper part); no secure erase, no metadata.
         word = chosen.index & 0xF | chosen.index >> 4 << 12
         reply = self.port.nvme(nvme.FORMAT, nsid=self.nsid, cdw=(word,), limit_s=_FORMAT_LIMIT_S)
         if reply.status:
@@ -75,7 +74,7 @@ class LbaFormat:
         self.after()
 
     def remark(self) -> str | None:
-        """Say where the kernel still uses another block."""
+        """Return in words that the kernel still uses another block size; None if it does not."""
         believed = number(self.disk / "queue" / "logical_block_size")
         state = self.read().partition("+")[0]
         if believed is None or str(believed) == state:
@@ -86,7 +85,7 @@ class LbaFormat:
         try:
             hits_all = setting.controller(self.port, NAME, self.disk.name).format_all
         except DriveError:
-            hits_all = True  # a drive that does not say may do so
+            hits_all = True  # unknown, so it is possible
         others = ", ".join(self.siblings)
         if hits_all and self.siblings:
             raise Refused(
@@ -114,12 +113,14 @@ class LbaFormat:
 
 
 def sized(identity: Identity, port: AdminPort) -> Identity:
-    """Return a namespace, to which Linux gives no size as it is, with about the one that a format gives it.
+    """Return an identity with a size, also for a namespace to which Linux gives none.
+
+    The size is about the one that a format will give the namespace.
 
     Raises
     ------
     DriveError
-        It does not say how large it is.
+        The namespace reports no valid size.
     """
     if identity.capacity_bytes:
         return identity
@@ -137,7 +138,7 @@ def sized(identity: Identity, port: AdminPort) -> Identity:
 
 
 def _best(formats: tuple[nvme.LbaFormat, ...], data_bytes: int) -> nvme.LbaFormat | None:
-    """Return the fastest format, by the drive's own word, of blocks of that size without metadata."""
+    """Return the fastest format, as rated by the drive, with blocks of that size and no metadata."""
     fitting = [form for form in formats if form.data_bytes == data_bytes and not form.metadata_bytes]
     return min(fitting, key=lambda form: (form.performance, form.index), default=None)
 

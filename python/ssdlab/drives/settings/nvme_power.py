@@ -1,7 +1,8 @@
-"""The power states of a drive: the strongest that keeps a limit, and what lets it save power at rest.
+"""The power states of a drive: the strongest within a power limit, and those that save power when idle.
 
-Source: NVMe Base 2.0c 5.27.1.2 (feature 02h), 8.15 (power management): MP is the most that a state draws,
-averaged over 10 seconds; a non-operational state answers no I/O and is left by itself.
+Source: NVMe Base 2.0c 5.27.1.2 (feature 02h), 8.15 (power management). MP is the maximum power of a state,
+averaged over 10 seconds. A non-operational state answers no I/O, and the drive leaves it by itself for a
+command.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _STATE_BITS = 0x1F
 
 @dataclass(frozen=True, slots=True)
 class NvmePowerState:
-    """The power state, `ps0` to `ps31`; it may be asked for as a limit too: `10W`."""
+    """The power state, `ps0` to `ps31`; a power limit such as `10W` can be requested instead."""
 
     port: AdminPort
     target: str
@@ -39,7 +40,6 @@ class NvmePowerState:
     destroys: bool = False
 
     def read(self) -> str:
-        """Get the feature."""
         reply = self.port.nvme(nvme.GET_FEATURES, cdw=(nvme.FEATURE_POWER,))
         if reply.status:
             why = f"the drive answers {nvme.status_text(reply.status)}"
@@ -47,7 +47,7 @@ class NvmePowerState:
         return f"ps{reply.result & _STATE_BITS}"
 
     def meant(self, wanted: str) -> str:
-        """Return the state of that name, or the strongest whose most power is within a limit."""
+        """Return the named state, or the strongest state whose maximum power is within a limit."""
         states = self.known()
         if (index := named(wanted)) is not None:
             if not any(state.index == index and state.operational for state in states):
@@ -66,18 +66,16 @@ class NvmePowerState:
         return f"ps{fitting.index}"
 
     def write(self, value: str) -> None:
-        """Set the feature until the next reset of the controller; nothing is saved in the drive."""
+        """Set the feature until the next reset of the controller; the drive does not save it."""
         index = int(value.removeprefix("ps"))
         reply = self.port.nvme(nvme.SET_FEATURES, cdw=(nvme.FEATURE_POWER, index))
         if reply.status:
             raise refused_by_drive(NAME, self.target, nvme.status_text(reply.status))
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     def known(self) -> tuple[nvme.PowerState, ...]:
-        """Return all of its power states."""
         return setting.controller(self.port, NAME, self.target).power_states
 
 
@@ -91,11 +89,9 @@ class NvmeRestState:
     destroys: bool = False
 
     def read(self) -> str:
-        """Get the feature."""
         return self.state.read()
 
     def meant(self, wanted: str) -> str:
-        """Take a state in which the drive answers no I/O."""
         resting = {f"ps{each.index}" for each in self.state.known() if not each.operational}
         if wanted not in resting:
             why = f"{wanted} is not one of its idle states"
@@ -104,34 +100,31 @@ class NvmeRestState:
         return wanted
 
     def write(self, value: str) -> None:
-        """Set the feature."""
         self.state.write(value)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
 
 def named(wanted: str) -> int | None:
-    """Return the number of a state asked for by name; None where a limit is asked for."""
+    """Return the number of a named state such as `ps3`; None for any other text."""
     match = re.fullmatch(r"ps(\d{1,2})", wanted, re.ASCII)
     return None if match is None else int(match.group(1))
 
 
 def check_wanted(wanted: str) -> None:
-    """Raise `UsageError` unless it is the name of a state or a limit."""
+    """Raise `UsageError` unless the text is the name of a state or a power limit."""
     if named(wanted) is None:
         watts(wanted)
 
 
 def check_rest_state(wanted: str) -> None:
-    """Raise `UsageError` unless it is the name of a state."""
     if named(wanted) is None:
         raise UsageError(f"{wanted!r} is not a power state", "set rest_state = ps3, or another", given=wanted)
 
 
 def watts(text: str) -> float:
-    """Return the watts of `10W`.
+    """Return the watts of a text such as `10W`.
 
     >>> watts("8.5 W")
     8.5
@@ -139,7 +132,7 @@ def watts(text: str) -> float:
     Raises
     ------
     UsageError
-        It is no power.
+        The text is not a power above 0.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[wW]", text.strip(), re.ASCII)
     if match is None or float(match.group(1)) == 0:
@@ -148,7 +141,7 @@ def watts(text: str) -> float:
 
 
 def strongest(states: tuple[nvme.PowerState, ...], limit_w: float) -> nvme.PowerState | None:
-    """Return the operational state that may draw most within a limit; never one that does not say."""
+    """Return the operational state with the highest known power within a limit."""
     fitting = [
         state for state in states if state.operational and state.max_w is not None and state.max_w <= limit_w
     ]
@@ -164,10 +157,10 @@ def _describe_states(states: tuple[nvme.PowerState, ...]) -> str:
     return f"its operational states: {known}"
 
 
-# What lets a drive that rests save power: APST of an NVMe drive, link power management of a SATA port.
+# Power saving of an idle drive: APST of an NVMe drive, link power management of a SATA port.
 #
 # Sources: NVMe Base 2.0c 5.27.1.8 (feature 0Ch); Documentation/ABI/testing/sysfs-devices-power
-# (pm_qos_latency_tolerance_us, by which Linux decides on the states of APST: 0 switches it off);
+# (pm_qos_latency_tolerance_us, from which Linux chooses the states of APST: 0 switches it off);
 # Documentation/admin-guide/kernel-parameters (nvme_core.default_ps_max_latency_us);
 # Documentation/scsi/link_power_management_policy.
 
@@ -185,14 +178,14 @@ _ANY = "any"
 
 
 def apst_table(port: AdminPort, target: str) -> dict[int, float]:
-    """Return after how many ms at rest the drive goes into each state by itself, as it is set now.
+    """Return, for each state, the idle time in ms after which the drive now enters it by itself.
 
-    Of a state that others lead to after different times, the least; states that none leads to are left out.
+    If several states lead to a state, the shortest time counts. A state that none leads to is left out.
 
     Raises
     ------
     Unsupported
-        It has no APST.
+        The drive has no APST.
     """
     reply = port.nvme(nvme.GET_FEATURES, cdw=(_FEATURE,), read_bytes=_TABLE_BYTES)
     if reply.status:
@@ -200,7 +193,7 @@ def apst_table(port: AdminPort, target: str) -> dict[int, float]:
     found: dict[int, float] = {}
     for at in range(0, _TABLE_BYTES, 8):
         entry = int.from_bytes(reply.data[at : at + 8], "little")
-        # Bits 7:3 are the state that is gone to (ITPS), bits 31:8 the time in ms (ITPT); no time: none.
+        # Bits 7:3 are the next state (ITPS), bits 31:8 the idle time in ms (ITPT); 0 ms: no transition.
         state, after_ms = entry >> 3 & 0x1F, entry >> 8 & 0xFFFFFF
         if reply.result & 1 and after_ms:
             found[state] = min(found.get(state, float(after_ms)), float(after_ms))
@@ -208,13 +201,11 @@ def apst_table(port: AdminPort, target: str) -> dict[int, float]:
 
 
 def check_apst(wanted: str) -> None:
-    """Raise `UsageError` unless it is on or off."""
     if wanted not in ("on", "off"):
         raise UsageError(f"apst is on or off, not {wanted!r}", "set apst = on, or off", given=wanted)
 
 
 def check_link_power(wanted: str) -> None:
-    """Raise `UsageError` unless it is a policy of the kernel."""
     if wanted not in LINK_POLICIES:
         raise UsageError(
             f"{wanted!r} is not a link power policy", f"give one of {', '.join(LINK_POLICIES)}", given=wanted
@@ -223,7 +214,7 @@ def check_link_power(wanted: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Apst:
-    """Autonomous power state transitions: a resting drive goes into states of less power by itself."""
+    """Autonomous power state transitions: an idle drive enters low-power states by itself."""
 
     port: AdminPort
     disk: Path
@@ -233,7 +224,6 @@ class Apst:
     destroys: bool = False
 
     def read(self) -> str:
-        """Ask the drive: on or off."""
         reply = self.port.nvme(nvme.GET_FEATURES, cdw=(_FEATURE,), read_bytes=_TABLE_BYTES)
         if reply.status:
             why = f"the drive answers {nvme.status_text(reply.status)}: not supported"
@@ -241,19 +231,17 @@ class Apst:
         return "on" if reply.result & 1 else "off"
 
     def meant(self, wanted: str) -> str:
-        """Take on or off, of a drive that has it."""
         check_apst(wanted)
         self.read()
         return wanted
 
     def write(self, value: str) -> None:
-        """Let the kernel set it: off by a tolerance of nothing, on by its own default."""
+        """Set APST through the kernel: a latency tolerance of 0 for off, the kernel's default for on."""
         default = self.files.sys / "module" / "nvme_core" / "parameters" / "default_ps_max_latency_us"
         allowed = text(default) or _ANY
         write_file(self._tolerance, "0" if value == "off" else _ANY if allowed == "0" else allowed, APST)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     @property
@@ -263,7 +251,7 @@ class Apst:
 
 @dataclass(frozen=True, slots=True)
 class LinkPower:
-    """Link power management of the SATA port: ALPM, which lets the link sleep between commands."""
+    """Link power management of the SATA port (ALPM), which lets the link sleep between commands."""
 
     disk: Path
     name: str = LINK_POWER
@@ -271,21 +259,17 @@ class LinkPower:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return the policy in force."""
         return read_file(self._path, LINK_POWER, self.disk.name)
 
     def meant(self, wanted: str) -> str:
-        """Take a policy that the kernel knows."""
         check_link_power(wanted)
         self.read()
         return wanted
 
     def write(self, value: str) -> None:
-        """Set it."""
         write_file(self._path, value, LINK_POWER)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     @property

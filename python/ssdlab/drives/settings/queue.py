@@ -1,4 +1,4 @@
-"""Settings of the kernel: the queue in front of a disk, and the governor of the CPU's frequency.
+"""Settings of the kernel: the queue of a disk, and the CPU frequency governor.
 
 Source: Documentation/ABI/stable/sysfs-block (queue/scheduler, nomerges, rq_affinity, wbt_lat_usec,
 max_sectors_kb, nr_requests).
@@ -19,20 +19,17 @@ _KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """The I/O scheduler."""
-
     disk: Path
     name: str = "scheduler"
     lasting: bool = False
     destroys: bool = False
 
     def read(self) -> str:
-        """Return the one in force; `none` where there is no choice."""
+        """Return the scheduler in force; `none` if there is no choice."""
         chosen = [word for word in self._words() if word.startswith("[")]
         return (chosen[0] if chosen else self._words()[0]).strip("[]")
 
     def meant(self, wanted: str) -> str:
-        """Check that it is on offer."""
         offered = [word.strip("[]") for word in self._words()]
         if wanted not in offered:
             guess = nearest(wanted, offered)
@@ -43,11 +40,9 @@ class Scheduler:
         return wanted
 
     def write(self, value: str) -> None:
-        """Choose one."""
         write_file(self._path, value, self.name)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     @property
@@ -60,7 +55,7 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True)
 class QueueNumber:
-    """A setting that is a whole number from `minimum` to `most` (None: the kernel judges)."""
+    """A setting that is a whole number from `minimum` to `maximum` (None: the kernel decides)."""
 
     disk: Path
     name: str
@@ -71,20 +66,16 @@ class QueueNumber:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return the number in force."""
         return read_file(self._path, self.name, self.disk.name)
 
     def meant(self, wanted: str) -> str:
-        """Check that it is a number within the bounds."""
         self.read()
         return str(whole(self.name, wanted, self.minimum, self.maximum))
 
     def write(self, value: str) -> None:
-        """Set it."""
         write_file(self._path, value, self.name)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     @property
@@ -93,7 +84,7 @@ class QueueNumber:
 
 
 def whole(name: str, wanted: str, minimum: int, maximum: int | None) -> int:
-    """Return the number that is asked for; `UsageError` unless it is one within the bounds."""
+    """Parse a whole number; raises `UsageError` if it is none, or not within the bounds."""
     bounds = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
     try:
         value = int(wanted)
@@ -110,7 +101,7 @@ def whole(name: str, wanted: str, minimum: int, maximum: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LargestIo:
-    """Largest request that is sent, in bytes; the kernel counts in KiB, and knows what the hardware takes."""
+    """Largest request in bytes; the kernel counts in KiB, and knows the limit of the hardware."""
 
     disk: Path
     name: str = "max_io_bytes"
@@ -118,11 +109,10 @@ class LargestIo:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return the bytes in force."""
         return str(int(read_file(self._path, self.name, self.disk.name)) * _KIB)
 
     def meant(self, wanted: str) -> str:
-        """Return the bytes of `512k`; whole KiB, and not more than the hardware takes."""
+        """Return the bytes of a text such as `512k`: whole KiB, at most the limit of the hardware."""
         self.read()
         value = parse_bytes(wanted)
         maximum = (number(self.disk / "queue" / "max_hw_sectors_kb") or 0) * _KIB
@@ -135,11 +125,9 @@ class LargestIo:
         return str(value)
 
     def write(self, value: str) -> None:
-        """Set it."""
         write_file(self._path, str(int(value) // _KIB), self.name)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     @property
@@ -147,14 +135,14 @@ class LargestIo:
         return self.disk / "queue" / "max_sectors_kb"
 
 
-# The CPU frequency governor, of all frequency policies of the host alike.
+# The CPU frequency governor, set for all frequency policies of the host.
 #
 # Source: Documentation/admin-guide/pm/cpufreq.rst (policyX/scaling_governor, scaling_available_governors).
 
 
 @dataclass(frozen=True, slots=True)
 class Governor:
-    """The governor: one name where all policies have the same, else `policy0=a,policy4=b`."""
+    """The CPU governor: one name if all policies have the same, else `policy0=a,policy4=b`."""
 
     files: HostFiles
     name: str = "governor"
@@ -162,14 +150,12 @@ class Governor:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return what is in force."""
         found = {path.parent.name: read_file(path, self.name, "this host") for path in self._paths()}
         if len(set(found.values())) == 1:
             return next(iter(found.values()))
         return ",".join(f"{policy}={governor}" for policy, governor in found.items())
 
     def meant(self, wanted: str) -> str:
-        """Check that every policy offers it."""
         for path in self._paths():
             offered = (text(path.with_name("scaling_available_governors")) or "").split()
             if wanted not in offered:
@@ -178,13 +164,12 @@ class Governor:
         return wanted
 
     def write(self, value: str) -> None:
-        """Write one value to every policy, or a value to each policy by its name."""
+        """Write one value to every policy, or to each policy its own."""
         each = dict(part.split("=", 1) for part in value.split(",")) if "=" in value else {}
         for path in self._paths():
             write_file(path, each.get(path.parent.name, value), self.name)
 
     def remark(self) -> None:
-        """Return None."""
         return
 
     def _paths(self) -> list[Path]:

@@ -19,93 +19,86 @@ class Setting(Protocol):
 
     @property
     def name(self) -> str:
-        """Name as in `lab.conditions` and the record."""
+        """Name in `ssdlab.drives.settings.NAMES`, in conditions and in the record."""
 
     @property
     def lasting(self) -> bool:
-        """Whether it persists over a reboot and a power cycle."""
+        """Whether the setting survives a reboot."""
 
     @property
     def destroys(self) -> bool:
         """Whether changing the setting destroys the drive's data."""
 
     def read(self) -> str:
-        """Return the value in force, from its source: the drive itself for its settings.
+        """Return the value in force, from its source: settings of a drive from the drive itself.
 
         Raises
         ------
         Unsupported
-            There is no such setting here.
+            This drive or host lacks the setting.
         DriveError, HostError
-            It could not be read.
+            The value could not be read.
         """
 
     def meant(self, wanted: str) -> str:
-        """Return what `read` would return for `wanted`: `ps1` for `10W`.
+        """Return what `read` would return for `wanted`, such as `ps1` for `10W`.
 
         Raises
         ------
         UsageError
-            It is not a valid value.
+            The value is invalid.
         Unsupported
-            This drive or host cannot be set so.
+            This drive or host cannot have the value.
         """
 
     def write(self, value: str) -> None:
-        """Set a value from `meant` or `read`; `read` shows whether it took effect.
+        """Set a value from `meant` or `read`; `read` then shows whether it took effect.
 
         Raises
         ------
         DriveError, HostError
-            It was refused.
+            The value was refused.
         """
 
     def remark(self) -> str | None:
-        """Return a contradicting source, in a sentence; None if there is none."""
+        """Return in words what contradicts the value in force, such as the kernel; None if nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A setting that is not written before something was checked: that the drive is still the same."""
+    """A setting that is changed only after a check, for example that the drive is still the same."""
 
     setting: Setting
     check: Callable[[], None]
 
     @property
     def name(self) -> str:
-        """See `Setting.name`."""
         return self.setting.name
 
     @property
     def lasting(self) -> bool:
-        """See `Setting.lasting`."""
         return self.setting.lasting
 
     @property
     def destroys(self) -> bool:
-        """See `Setting.destroys`."""
         return self.setting.destroys
 
     def read(self) -> str:
-        """See `Setting.read`."""
         return self.setting.read()
 
     def meant(self, wanted: str) -> str:
-        """See `Setting.meant`."""
         return self.setting.meant(wanted)
 
     def write(self, value: str) -> None:
-        """Check, then set."""
         self.check()
         self.setting.write(value)
 
     def remark(self) -> str | None:
-        """See `Setting.remark`."""
         return self.setting.remark()
 
 
 def no_such(name: str, target: str, why: str, advice: str) -> Unsupported:
-    """Return the error for a missing setting."""
+    """Return the error for a setting that is missing or cannot have the requested value."""
     words = name.replace("_", " ")
     return Unsupported(
         f"the {words} of {target} cannot be set: {why}",
@@ -118,7 +111,7 @@ def no_such(name: str, target: str, why: str, advice: str) -> Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A setting that a drive was made with, and keeps: that of a simulated one."""
+    """A setting of a simulated drive that was fixed when the drive was created."""
 
     name: str
     value: str
@@ -127,26 +120,22 @@ class Fixed:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return it."""
         return self.value
 
     def meant(self, wanted: str) -> str:
-        """Take what it is, and nothing else."""
         if wanted != self.value:
             why = f"it was made with {self.name.replace('_', '-')}={self.value}"
             raise no_such(self.name, "a simulated drive", why, self.advice)
         return wanted
 
     def write(self, value: str) -> None:
-        """Do nothing: `meant` takes nothing that it is not."""
+        """Do nothing, because `meant` accepts only the value that the drive has."""
 
     def remark(self) -> None:
-        """Return None."""
         return
 
 
 def refused_by_drive(name: str, target: str, why: str) -> DriveError:
-    """Return the error for a command that the drive did not carry out."""
     return DriveError(
         f"{target} refused to set its {name.replace('_', ' ')}: {why}",
         "leave that setting out, or check the drive's manual",
@@ -157,7 +146,7 @@ def refused_by_drive(name: str, target: str, why: str) -> DriveError:
 
 
 def read_file(path: Path, name: str, target: str) -> str:
-    """Return the value of a file of the kernel; `Unsupported` if there is none."""
+    """Return the value in a kernel file; raises `Unsupported` if there is no such file."""
     found = text(path)
     if found is None:
         raise no_such(name, target, "the kernel has no such setting for it", "leave it out")
@@ -165,7 +154,7 @@ def read_file(path: Path, name: str, target: str) -> str:
 
 
 def write_file(path: Path, value: str, name: str) -> None:
-    """Set a file of the kernel."""
+    """Write a value to a kernel file; raises `HostError` if the kernel refuses."""
     try:
         path.write_text(f"{value}\n", encoding="ascii")
     except OSError as error:
@@ -181,7 +170,7 @@ def write_file(path: Path, value: str, name: str) -> None:
 
 
 def controller(port: AdminPort, setting: str, target: str) -> nvme.Controller:
-    """Return the controller's Identify data; `DriveError` if missing or invalid."""
+    """Read Identify Controller; raises `DriveError` if missing or invalid."""
     content = _page(port, 0, nvme.CNS_CONTROLLER, setting, target)
     try:
         return nvme.controller(content)
@@ -190,7 +179,7 @@ def controller(port: AdminPort, setting: str, target: str) -> nvme.Controller:
 
 
 def namespace(port: AdminPort, nsid: int, setting: str, target: str) -> nvme.Namespace:
-    """Return the namespace's Identify data; `DriveError` if missing or invalid."""
+    """Read Identify Namespace; raises `DriveError` if missing or invalid."""
     content = _page(port, nsid, nvme.CNS_NAMESPACE, setting, target)
     try:
         return nvme.namespace(content)

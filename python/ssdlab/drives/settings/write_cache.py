@@ -1,8 +1,8 @@
-"""The volatile write cache: asked of the drive, and set in the drive.
+"""The volatile write cache: read from the drive, and set in the drive.
 
-What `queue/write_cache` says is only what the kernel believes: the NVMe driver reads at start whether there
-is a cache, and never again whether it is on; of a SATA drive libata asks again after the command, a moment
-later. Where the two differ for good, `remark` says so.
+`queue/write_cache` in sysfs is only what the kernel believes. The NVMe driver reads at start whether there is
+a cache, but never again whether it is on. For a SATA drive, libata reads this again a moment after the
+command. If kernel and drive differ permanently, `remark` says so.
 
 Sources: NVMe Base 2.0c 5.27.1.4 (feature 06h), ACS-5 7.13 and 7.46 (IDENTIFY DEVICE words 82 and 85, SET
 FEATURES 02h and 82h), SBC-4 6.5.6 (Caching mode page 08h), SPC-6 6.13, 6.15 (MODE SELECT, MODE SENSE).
@@ -29,55 +29,51 @@ _LOOK_S = 0.02
 
 
 class CacheControl(Protocol):
-    """How one kind of drive is read and set."""
+    """Access to the write cache of one kind of drive."""
 
     follows_s: ClassVar[float]
-    """How long the kernel may take to learn of a change; 0 where it never does."""
+    """Seconds until the kernel notices a change; 0 if it never does."""
 
     def present(self) -> bool:
-        """Whether the drive has a volatile cache at all."""
+        """Return whether the drive has a volatile cache at all."""
 
-    def enabled(self) -> bool:
-        """Whether it is on."""
+    def enabled(self) -> bool: ...
 
     def enable(self, *, on: bool) -> None:
-        """Switch it; `DriveError` if the drive refuses."""
+        """Switch the cache on or off; raises `DriveError` if the drive refuses."""
 
 
 def check_wanted(wanted: str) -> None:
-    """Raise `UsageError` unless it is `on` or `off`."""
     if wanted not in _BELIEF:
         raise UsageError(f"write cache is {wanted!r}, not on or off", "give on or off", setting=NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteCache:
-    """The cache of one drive, `on` or `off`; a drive without one has it off for good."""
+    """The write cache of one drive, `on` or `off`; always `off` without a cache."""
 
     control: CacheControl
     disk: Path
     name: str = NAME
-    lasting: bool = True  # a SATA drive keeps it over a reboot that does not take its power
+    lasting: bool = True  # a SATA drive keeps it over a reboot without a power cycle
     destroys: bool = False
 
     def read(self) -> str:
-        """Ask the drive."""
         return "on" if self.control.present() and self.control.enabled() else "off"
 
     def meant(self, wanted: str) -> str:
-        """Check that it is `on` or `off`, and that there is a cache to be on."""
+        """Check that the value is `on` or `off`, and that `on` is possible: the drive must have a cache."""
         check_wanted(wanted)
         if wanted == "on" and not self.control.present():
             raise no_such(NAME, self.disk.name, "it has no volatile write cache", "leave it out")
         return wanted
 
     def write(self, value: str) -> None:
-        """Tell the drive."""
         if self.control.present():
             self.control.enable(on=value == "on")
 
     def remark(self) -> str | None:
-        """Say where the kernel believes otherwise, and what follows from it."""
+        """Return in words where the kernel's belief differs from the drive, and the consequence."""
         state = self.read()
         deadline = time.monotonic() + self.control.follows_s
         while (believed := self._believed()) != _BELIEF[state] and time.monotonic() < deadline:
@@ -94,7 +90,7 @@ class WriteCache:
 
 @dataclass(frozen=True, slots=True)
 class NvmeCache:
-    """By feature 06h."""
+    """Write cache control by feature 06h."""
 
     follows_s: ClassVar[float] = 0.0
 
@@ -106,14 +102,13 @@ class NvmeCache:
         return setting.controller(self.port, NAME, self.target).write_cache
 
     def enabled(self) -> bool:
-        """Get the feature."""
         reply = self.port.nvme(nvme.GET_FEATURES, cdw=(nvme.FEATURE_WRITE_CACHE,))
         if reply.status:
             raise _unread(self.target, nvme.status_text(reply.status))
         return bool(reply.result & 1)
 
     def enable(self, *, on: bool) -> None:
-        """Set the feature until the next reset of the controller; nothing is saved in the drive."""
+        """Set the feature until the next reset of the controller; the drive does not save it."""
         reply = self.port.nvme(nvme.SET_FEATURES, cdw=(nvme.FEATURE_WRITE_CACHE, int(on)))
         if reply.status:
             raise refused_by_drive(NAME, self.target, nvme.status_text(reply.status))
@@ -121,7 +116,7 @@ class NvmeCache:
 
 @dataclass(frozen=True, slots=True)
 class AtaCache:
-    """By SET FEATURES, through ATA PASS-THROUGH."""
+    """Write cache control by SET FEATURES, through ATA PASS-THROUGH."""
 
     follows_s: ClassVar[float] = 1.0
 
@@ -129,15 +124,13 @@ class AtaCache:
     target: str
 
     def present(self) -> bool:
-        """Read word 82."""
         return self._identify().write_cache
 
     def enabled(self) -> bool:
-        """Read word 85."""
         return self._identify().write_cache_enabled
 
     def enable(self, *, on: bool) -> None:
-        """Send the command; the drive flushes by itself before it switches its cache off."""
+        """Switch the cache; the drive flushes it by itself before it switches it off."""
         reply = self.port.scsi(ata.write_cache_cdb(enabled=on))
         if reply.status or reply.transport:
             raise refused_by_drive(NAME, self.target, "the command was aborted")
@@ -154,7 +147,7 @@ class AtaCache:
 
 @dataclass(frozen=True, slots=True)
 class ScsiCache:
-    """By the WCE bit of the Caching mode page."""
+    """Write cache control by the WCE bit of the Caching mode page."""
 
     follows_s: ClassVar[float] = 0.0
 
@@ -162,15 +155,14 @@ class ScsiCache:
     target: str
 
     def present(self) -> bool:
-        """Say yes: a device with the page has the bit, whether it can be changed or not."""
+        """Return True: a device with the page has the bit, even if the bit cannot be changed."""
         return True
 
     def enabled(self) -> bool:
-        """Read the page."""
         return self._page().write_cache
 
     def enable(self, *, on: bool) -> None:
-        """Send the page back with the bit changed, and nothing else."""
+        """Send the page back with only this bit changed."""
         parameters = self._page().with_write_cache(on=on)
         reply = self.port.scsi(scsi.mode_select_cdb(len(parameters)), data=parameters)
         if reply.status or reply.transport:

@@ -1,1 +1,1 @@
-"""The simulated drive, its text, its profiles and its state."""
+"""The simulated drive: its text, profiles, state and telemetry."""

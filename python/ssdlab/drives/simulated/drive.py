@@ -1,6 +1,6 @@
-"""A simulated drive: made of a profile, in its own time, with the same verbs as a real one.
+"""A simulated drive: created from a profile, with its own clock and the same methods as a real drive.
 
-`simulated_text` says what its text means, `profiles` which profiles there are.
+`text` parses the text that names it, and `profiles` lists the profiles.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Workload
 
 SLOTS_OF_AHCI = 32
-"""Commands of a port (AHCI 1.3.1, 3.1.1), and tags of native command queuing (Serial ATA 3.1, 13.6)."""
+"""Command slots of a port (AHCI 1.3.1, 3.1.1), and tags of native command queuing (Serial ATA 3.1, 13.6)."""
 
 
 def commands_held(profile: Mapping[str, Any]) -> int | None:
-    """Return how many commands a drive of this profile holds at once; None where nothing bounds them."""
+    """Return how many commands a drive of this profile holds at once; None if there is no limit."""
     if (own := profile["controller"].get("commands")) is not None:
         return int(own["value"])
     return None if profile["link"]["protocol"]["value"] == "nvme" else SLOTS_OF_AHCI
@@ -54,39 +54,38 @@ def commands_held(profile: Mapping[str, Any]) -> int | None:
 __all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of", "profile_text", "profiles"]
 
 ENGINE = "sim"
-"""What a measurement on a simulated drive says of its engine."""
+"""Name of the engine in measurements of simulated drives."""
 
 MODEL_VERSION = 1
-"""Rises with every change of simulator or profiles that may change a figure: figures of two are not ranked
-together."""
+"""Raised with every change of simulator or profiles that may change a figure.
+
+Figures of different versions are not ranked together."""
 _UNIT_BYTES = 4096
 _FILL_SEED = 1
 _SPARE_IN_USE = 0.9
-"""Of the effective spare of a full drive: with less in use a cache has the rest, for a while."""
+"""Share of a full drive's effective spare; while less is in use, caches still have the difference."""
 _REST_S = 120.0
-"""Rest after the layout: what a drive does for itself when idle, as emptying its cache, is done by then."""
+"""Rest after the layout, in which the drive finishes its own work, such as emptying its cache."""
 
 
 class SimulatedDrive(HeldDrive):
-    """A simulated drive, laid out when it is made: written once from end to end, as a file is.
+    """A simulated drive, laid out when it is created: written once from end to end, as a file is.
 
     It begins rested and at ambient temperature.
 
     Parameters
     ----------
-    text
-        Which drive.
     writing
-        Whether it may be written; nothing real can be lost, but a mistake is one here too.
+        Whether it may be written. No real data can be lost, but an unintended write is a mistake here too.
     allow_unwritten
-        Leave it as it comes from the factory: nothing written, and reads that touch no flash allowed.
+        Leave it as from the factory: nothing is written, and reads that touch no flash are allowed.
     on_tick
         Called about every 50 ms while it is laid out.
 
     Raises
     ------
     UsageError
-        There is no such profile, or it cannot have that size.
+        There is no such profile, or it does not allow these options.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class SimulatedDrive(HeldDrive):
             raise
 
     def _like(self, native: _core.SimulatedDrive) -> SimulatedDrive:
-        """Return a drive of its own around a native one like this drive's; no file keeps its state."""
+        """Return an independent drive around a native one like this drive's; no file keeps its state."""
         made = object.__new__(type(self))
         made._native, made._identity, made._allow_unwritten = native, self._identity, self._allow_unwritten
         made._writing, made._file, made._kept = self._writing, None, ""
@@ -125,7 +124,7 @@ class SimulatedDrive(HeldDrive):
         return made
 
     def _begin(self, writing: bool, on_tick: OnTick | None) -> None:
-        """Take up what is kept, or lay the drive out."""
+        """Load the saved state, or lay the drive out."""
         if self._file is not None and self._file.exists:
             self._file.take_up(self._native)
             self._kept = self._native.digest()
@@ -139,19 +138,18 @@ class SimulatedDrive(HeldDrive):
         self._writing = writing
 
     def _rest(self) -> None:
-        """Leave nothing of the layout behind but the data: no work that is due, no heat."""
+        """Remove all effects of the layout but the data: pending work and heat."""
         self.flush()
         self.idle(_REST_S)
         self._native.cool()
 
     @property
     def native(self) -> _core.SimulatedDrive:
-        """The drive itself: its clock, counters, snapshots and forks."""
+        """The native drive, with its clock, counters, snapshots and forks."""
         return self._native
 
     @property
     def state(self) -> KeepableState:
-        """Its state, which can be kept, taken up again and compared."""
         return self._state
 
     def run(
@@ -163,7 +161,7 @@ class SimulatedDrive(HeldDrive):
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
-        """Run a workload in the drive's own time; see `Drive.run`. Seconds are the drive's."""
+        """Run a workload on the drive's own clock; see `Drive.run`."""
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         check_cpus(workload)
         if workload.changes_data:
@@ -187,7 +185,7 @@ class SimulatedDrive(HeldDrive):
         return self._measurement(native, before, heat, start_ns, from_ns)
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
-        """Discard a range of bytes; see `Drive.trim`. What a block returns is known, not read."""
+        """Discard a range of bytes; see `Drive.trim`. What its blocks read as is known without reading."""
         from ssdlab.drives.trim.trimming import TrimRecord, check_range
 
         self._before_writing()
@@ -204,12 +202,12 @@ class SimulatedDrive(HeldDrive):
             evidence="simulated",
             discards=1,
             discarded_bytes=length,
-            # With `trim=ignored` it gets the trim and keeps its data.
+            # With `trim=ignored` the drive gets the trim but keeps its data.
             reads=None if not held else "unchanged" if self._native.written(start, length) else "zeroes",
         )
 
     def flush(self) -> None:
-        """Make all written data durable; takes the drive's time, not ours."""
+        """Make all written data durable; this takes time on the drive's clock only."""
         self._native.flush()
 
     def purge(
@@ -220,10 +218,10 @@ class SimulatedDrive(HeldDrive):
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
-        """Erase all flash and forget all data; the state is known, so nothing needs to be read back."""
+        """Erase all flash; the state is then known, so nothing needs to be read back."""
         from ssdlab.drives.purge import PurgeProgress, PurgeRecord
 
-        del consents, limit_s  # it has no siblings, and takes no time of ours
+        del consents, limit_s  # it has no siblings, and takes no wall-clock time
         self._before_writing()
         if method not in (None, "simulated"):
             raise Unsupported(
@@ -242,10 +240,10 @@ class SimulatedDrive(HeldDrive):
         return PurgeRecord("simulated", False, (), None, None, elapsed_s)
 
     def health(self) -> dict[str, Any]:
-        """Return what the drive has counted since it was made.
+        """Return the drive's counters since it was created, and its own time as ``clock_s``.
 
-        What `native.counters()` counts, and ``clock_s``, its own time; write amplification is None before the
-        first write, effective spare while blocks are free that were not written yet.
+        Write amplification is None before the first write. Effective spare is None while there are free
+        blocks that were never written.
         """
         counted = self._native.counters()
         spare = self._effective_spare(counted)
@@ -256,41 +254,43 @@ class SimulatedDrive(HeldDrive):
         return _made_of(SimulatedText.parse(self._identity.path))
 
     def _effective_spare(self, counted: dict[str, Any]) -> float | None:
-        """Return the spare share of the blocks in use, once those of a full drive are that it can have."""
+        """Return the effective spare once nearly all that a full drive can have is in use; else None."""
         found = counted["effective_spare"]
         known = found is not None and found >= _SPARE_IN_USE * self._made["effective_spare"]
         return float(found) if known else None
 
     @property
     def telemetry(self) -> SimulatedTelemetry:
-        """What it tells of itself while it works."""
         return SimulatedTelemetry(self._native)
 
     def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
-        """Let the drive rest, which takes no time of ours."""
+        """Let the drive rest on its own clock, which takes no wall-clock time."""
         del on_look
         self._native.idle(round(seconds * 1e9))
 
     def power(self, start_ns: int, end_ns: int) -> Power | None:
-        """Return what the drive drew between two times of its clock (`native.now_ns`).
+        """Return the drive's power between two times of its clock (`native.now_ns`).
 
-        None where its profile says nothing of power.
+        None if its profile has no power model.
         """
         drawn = self._native.power(start_ns, end_ns)
         return None if drawn is None else Power(**drawn)
 
     @property
     def temperature_c(self) -> float | None:
-        """Temperature now in degrees Celsius; None where its profile says nothing of heat."""
+        """Temperature now in degrees Celsius; None if its profile has no thermal model."""
         state = self._native.power_state()
         return None if state is None else state["temperature_c"]
 
     def conditions(self) -> Conditions | None:
-        """Return None: no kernel stands between ssdlab and the drive."""
+        """Return None, because no kernel is between ssdlab and the drive."""
         return None
 
     def setting(self, name: str) -> Setting:
-        """Return its write cache, which it was made with, or how it saves power; it has nothing else."""
+        """Return the write cache, which is fixed at creation, or a power-saving setting.
+
+        There are no other settings.
+        """
         from ssdlab.drives.settings.setting import Fixed, no_such
         from ssdlab.drives.simulated.saving import SETTINGS, saving_setting
 
@@ -302,26 +302,24 @@ class SimulatedDrive(HeldDrive):
         return Fixed(name, cache, "set it in the drive's name: write-cache=on or write-cache=off")
 
     def power_features(self) -> PowerFeatures:
-        """Return what its profile has for saving power."""
         from ssdlab.drives.simulated.saving import simulated_features
 
         return simulated_features(self._native, self._made["profile"])
 
     def counters(self) -> IoCounters | None:
-        """Return None: no kernel counts its I/O; `native.counters()` are the drive's own."""
+        """Return None, because no kernel counts the I/O; `native.counters()` has the drive's own."""
         return None
 
     def written(self, start: int, length: int) -> bool:
-        """Say whether every byte of a range was written."""
         return self._native.written(start, length)
 
     def close(self) -> None:
-        """Close it; if a file keeps its state, put it there first.
+        """Close the drive, after saving its state if a file keeps it.
 
         Raises
         ------
         HostError
-            The state could not be written; the file is as it was.
+            The state could not be written; the file is unchanged.
         """
         if self._file is None:
             return
@@ -331,7 +329,7 @@ class SimulatedDrive(HeldDrive):
             self._file.release()
 
     def _put_back(self) -> None:
-        """Keep what has changed since the file was written."""
+        """Save the state, if it has changed since the file was written."""
         if self._file is not None and (now := self._native.digest()) != self._kept:
             self._file.put_back(self._native)
             self._kept = now
@@ -362,7 +360,7 @@ class SimulatedDrive(HeldDrive):
         start_ns: int,
         from_ns: int,
     ) -> Measurement:
-        """Wrap what was measured; beside the identity stands what the run, with its ramp, cost the flash."""
+        """Wrap a native measurement, and add the flash writes and erases of the run, including its ramp."""
         from dataclasses import asdict
 
         from ssdlab.model.measurement import Measurement
@@ -399,7 +397,7 @@ class SimulatedDrive(HeldDrive):
 
 
 def _make(text: SimulatedText) -> _core.SimulatedDrive:
-    """Make the native drive that a text names, empty."""
+    """Create the native drive that a text names, empty."""
     import ssdlab._core as _core
 
     with naming(text.profile, text.settings()):
@@ -409,7 +407,7 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
 def simulator(text: str) -> str:
     """Return what determines a simulated drive's figures besides its text.
 
-    The model version, and the digest of a user's profile.
+    This is the model version, and the digest of a user's own profile.
     """
     drive = SimulatedText.parse(text)
     own = f", profile {drive.identity()['profile'][:12]}" if is_path(drive.profile) else ""
@@ -417,7 +415,7 @@ def simulator(text: str) -> str:
 
 
 def identity_of(text: SimulatedText) -> Identity:
-    """Return a simulated drive's identity, without making it; the same text is the same drive."""
+    """Return a simulated drive's identity without creating the drive; equal texts are the same drive."""
     made = _made_of(text)
     return Identity(
         path=str(text),
@@ -435,5 +433,5 @@ def identity_of(text: SimulatedText) -> Identity:
 
 
 def _made_of(text: SimulatedText) -> dict[str, Any]:
-    """Return what a drive of that text would be, without making it."""
+    """Return the properties of the drive that a text names, without creating it."""
     return check_profile(text.profile, **text.settings())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def profiles() -> dict[str, str]:
-    """Return the built-in profiles: name to TOML, ordered by name."""
+    """Return the TOML of the built-in profiles by name, sorted by name."""
     return dict(_shipped())
 
 
@@ -37,7 +37,7 @@ def _shipped() -> dict[str, str]:
 
 
 def shipped_ratings() -> dict[str, str]:
-    """Return the built-in ratings: profile name to TOML."""
+    """Return the TOML of the built-in ratings, by profile name."""
     folder = resources.files("ssdlab") / "profiles" / "ratings"
     return {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
@@ -47,12 +47,12 @@ def shipped_ratings() -> dict[str, str]:
 
 
 def profile_text(name: str) -> str:
-    """Return the TOML of a profile: one of ours by name or alias, or a file.
+    """Return the TOML of a profile, given by name, by alias or by path.
 
     Raises
     ------
     UsageError
-        There is none of that name, or it cannot be read.
+        There is no such profile, or it cannot be read.
     """
     if is_path(name):
         text = read_document(user_path(name), "profile", "name a TOML file, or see `ssdlab sim list`")
@@ -62,14 +62,14 @@ def profile_text(name: str) -> str:
 
 
 def profile_id(name: str) -> str:
-    """Return by which a profile is asked for, of an alias too; of a file that of the drive it is named as.
+    """Return the name of a profile, which may be given by alias or by path.
 
-    A file with a name of its own is called as the file is.
+    A file has the name of the built-in profile whose drive it names, else the stem of its own name.
 
     Raises
     ------
     UsageError
-        There is none of that name, or it cannot be read.
+        There is no such profile, or it cannot be read.
     """
     known = profiles()
     if is_path(name):
@@ -84,18 +84,18 @@ def profile_id(name: str) -> str:
 
 
 def is_shipped(name: str) -> bool:
-    """Whether a built-in profile has that name or alias."""
+    """Return whether a built-in profile has that name or alias."""
     known = profiles()
     return name in known or name in _aliases(known)
 
 
 def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401 - those of the native side
-    """Return what a profile says, with a drive's settings applied.
+    """Return the content of a profile, with a drive's settings applied.
 
     Raises
     ------
     UsageError
-        There is none of that name, or it is none; of a file the error says which.
+        There is no such profile, or it is invalid; the error names the file, if it is one.
     """
     import ssdlab._core as _core
 
@@ -107,18 +107,18 @@ _OF_DRIVE = {
     "scale": "choose another scale, or none",
     "spare": "choose another spare area, or leave it out",
 }
-"""By what a drive's text sets beside its profile: there is nothing to correct in the profile."""
+"""Advice for options of the drive's text: nothing in the profile needs to be corrected."""
 
 
 @contextmanager
 def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Say in the errors about a profile which file of the user's it is, or which setting of the drive."""
+    """Add to errors about a profile the user's file, or the setting of the drive that causes them."""
     try:
         yield
     except UsageError as error:
         field = str(error.facts.get("field"))
         if field == "capacity_bytes" and settings.get("spare") is not None:
-            check_profile(name)  # the profile's own capacity may be the fault, whatever the spare
+            check_profile(name)  # raises if the profile's own capacity is wrong, whatever the spare
             why = error.what.partition(": ")[2]
             raise UsageError(
                 f"spare is {share_text(settings['spare'])}: {why}", _OF_DRIVE["spare"], **error.facts
@@ -133,7 +133,7 @@ def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _of_power(name: str, settings: Mapping[str, object]) -> str:
-    """Return what to do about a limit of power that a profile does not take, by what it has."""
+    """Return advice on a power limit that a profile does not accept."""
     power = check_profile(name)["profile"].get("power")
     if power is None:
         return "set no limit, or choose a profile with a power model (`ssdlab sim show`)"
@@ -144,7 +144,7 @@ def _of_power(name: str, settings: Mapping[str, object]) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Say whether a profile is named by its path, and not one of ours."""
+    """Return whether a profile is given by its path."""
     return "/" in name or name.endswith(".toml")
 
 
@@ -166,18 +166,19 @@ _UNIT_KIB = 4
 
 @dataclass(frozen=True)
 class OperationEnergy:
-    """Power in W and energies in uJ, of a drive of flash.
+    """Power in W, and energy of operations in uJ, of a drive with flash.
 
     Attributes
     ----------
     idle_w, working_w
-        Fixed power: while nothing is asked for, and while anything is.
+        Fixed power: when idle, and while any command is in progress.
     read_uj, program_uj, erase_uj
-        Of one die, all planes: an array read (mean over the page types), a word line, a block.
+        Energy of one die over all planes: an array read (mean of the page types), a word line, a block.
     read_4k_uj
         A read of 4 KiB by the host: command, array read, channel and link.
     write_4k_uj
-        A write of 4 KiB: command, link, channel, its share of a word line and of a block, nothing collected.
+        A write of 4 KiB by the host: command, link, channel, and its share of a word line and of a block,
+        without garbage collection.
     """
 
     idle_w: float
@@ -190,7 +191,7 @@ class OperationEnergy:
 
     @classmethod
     def of(cls, profile: Document) -> OperationEnergy | None:
-        """Return what a profile says (`check_profile(...)["profile"]`); None without flash or power model."""
+        """Return the energies of a profile as read by `check_profile`; None without flash or power model."""
         flash, power = profile.get("flash"), profile.get("power")
         if not flash or not power:
             return None
@@ -219,7 +220,7 @@ class OperationEnergy:
         )
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Yield what is printed, by name."""
+        """Yield name and value of each line to print."""
         yield "fixed power", f"{self.idle_w:.3g} W idle, {self.working_w:.3g} W at work"
         yield "array read", f"{_short(self.read_uj)} µJ"
         yield "program of a word line", f"{_short(self.program_uj)} µJ"

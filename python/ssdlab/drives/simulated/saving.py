@@ -1,6 +1,6 @@
-"""Power saving of an idle simulated drive: the settings of real drives, on its own states.
+"""Power saving of an idle simulated drive: the settings of real drives, applied to its own states.
 
-They are off in a new drive, and a run's settings are kept with its state.
+The settings are off in a new drive, and are saved with its state.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
 
 SETTINGS = frozenset({APST, LINK_POWER, REST_STATE})
-"""Those that a simulated drive may have."""
+"""Power-saving settings that a simulated drive may have."""
 _DEEPEST = dict(zip(COMPARED_LINK_POLICIES, (1, 2, 3), strict=True))
-"""How many of the states partial, slumber and devsleep a link uses under a policy."""
+"""How many of the states partial, slumber and devsleep a link uses under each policy."""
 _ADVICE = "choose a drive whose profile has power.idle_states"
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSaving:
-    """Whether the drive, or its link, goes into states of less power by itself: `apst` or `link_power`.
+    """Whether the drive, or its link, enters low-power states by itself: `apst` or `link_power`.
 
-    `counts` says for each value how many of its states that is.
+    `counts` has the number of states that are used under each value.
     """
 
     native: _core.SimulatedDrive
@@ -38,12 +38,10 @@ class SimulatedSaving:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return what is in force."""
         count, _ = self.native.saves_power() or (0, None)
         return next(value for value, each in self.counts.items() if each == count)
 
     def meant(self, wanted: str) -> str:
-        """Take what the setting knows."""
         (check_apst if self.name == APST else check_link_power)(wanted)
         if wanted not in self.counts:
             why = f"{self.native.name} can have {', '.join(self.counts)}"
@@ -51,17 +49,16 @@ class SimulatedSaving:
         return wanted
 
     def write(self, value: str) -> None:
-        """Set it; the drive is awake then."""
+        """Set the value; this wakes the drive."""
         self.native.save_power(self.counts[value])
 
     def remark(self) -> None:
-        """Return None."""
         return
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRestState:
-    """The state that the drive is sent into for a rest; the next command ends it."""
+    """The idle state that the drive is sent into; the next command ends it."""
 
     native: _core.SimulatedDrive
     states: tuple[str, ...]
@@ -71,35 +68,31 @@ class SimulatedRestState:
     destroys: bool = False
 
     def read(self) -> str:
-        """Return the state."""
         _, sent = self.native.saves_power() or (0, None)
         return self.working if sent is None else self.states[sent]
 
     def meant(self, wanted: str) -> str:
-        """Take one of its states."""
         if wanted not in self.states:
             why = f"{wanted} is not one of its idle states"
             raise no_such(self.name, "a simulated drive", why, f"it has {', '.join(self.states) or 'none'}")
         return wanted
 
     def write(self, value: str) -> None:
-        """Send it there."""
         self.native.save_power(0, sent=self.states.index(value))
 
     def remark(self) -> None:
-        """Return None."""
         return
 
 
 def saving_setting(
     native: _core.SimulatedDrive, profile: Document, name: str
 ) -> SimulatedSaving | SimulatedRestState:
-    """Return a setting of a simulated drive by its name.
+    """Return a power-saving setting of a simulated drive by its name.
 
     Raises
     ------
     Unsupported
-        Its profile has no states for it.
+        The profile has no states for the setting.
     """
     nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
     fits = name in (APST, REST_STATE) if nvme else name == LINK_POWER
@@ -112,7 +105,7 @@ def saving_setting(
 
 
 def _counts(profile: Document) -> dict[str, int]:
-    """Return into how many of its states each value of its setting lets a drive go."""
+    """Return how many of its states a drive may enter under each value of its setting."""
     most = len(_idle_states(profile))
     if _protocol(profile) == "nvme":
         return {"off": 0, "on": most}
@@ -121,7 +114,7 @@ def _counts(profile: Document) -> dict[str, int]:
 
 
 def simulated_features(native: _core.SimulatedDrive, profile: Document) -> PowerFeatures:
-    """Return what a simulated drive has for saving power."""
+    """Return the power-saving features of a simulated drive, with the value in force."""
     has = features_of_profile(profile)
     if has.saving is None:
         return has
@@ -129,7 +122,7 @@ def simulated_features(native: _core.SimulatedDrive, profile: Document) -> Power
 
 
 def features_of_profile(profile: Document) -> PowerFeatures:
-    """Return what a drive of a profile has for saving power, which it does not use when it is new."""
+    """Return the power-saving features of a new drive of a profile, which does not use them yet."""
     power = profile.get("power") or {}
     nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
     limits = (power.get("states_w") or {"value": [None]})["value"]

@@ -1,7 +1,7 @@
 """The file that keeps a simulated drive between commands (``state=FILE``).
 
-The file is held exclusively from opening to close, by a lock beside it, and is replaced whole: what is there
-is always a state that was written to its end. A command that is killed leaves the state that it found.
+The file is held exclusively from opening to close, by a lock file beside it. It is replaced as a whole, so it
+always holds a complete state. A killed command leaves the state that it found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-"""A link that lies where the lock belongs is not followed: the folder may be open to others."""
+"""A link in the lock file's place is not followed: others may be able to write to the folder."""
 
 
 class KeepableState:
@@ -48,27 +48,22 @@ class KeepableState:
 
     @property
     def lasting(self) -> bool:
-        """Whether a file keeps it, so that opening the drive does not make it anew."""
         return self._lasting
 
     def digest(self) -> str:
-        """Return a short text that stands for it; costs about a millisecond."""
+        """Return a short text that identifies the state; this takes about a millisecond."""
         return self._drive.digest()
 
     def save(self, path: Path) -> None:
-        """Put it into a file, in place of what is there; see `replace_state`."""
         replace_state(self._drive, path, self._identity)
 
     def load(self, path: Path) -> None:
-        """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
         load_state(self._drive, path, self._identity)
 
     def settle(self) -> None:
-        """Bring the file that keeps it, if there is one, up to date."""
         self._settle()
 
     def place_steady(self) -> None:
-        """Put the steady state of random writes in place of the erased one: prepared, not written."""
         if not self._drive.place_steady():
             raise Refused(
                 "the steady state of this drive cannot be computed: that needs an erased "
@@ -78,43 +73,39 @@ class KeepableState:
             )
 
     def copy(self, mark: object) -> Drive:
-        """Return a drive of its own in the state that `mark` keeps."""
         return self._like(self._drive.begun_from(cast("_core.SimulatedState", mark)))
 
     def adopt(self, copy: Drive) -> None:
-        """Bring the drive into the state of a copy, which must not be used any more."""
         state = copy.state
         assert isinstance(state, KeepableState)  # `copy` made it
         self._drive.adopt(state._drive)
 
     def mark(self) -> object:
-        """Keep it in memory."""
         return self._drive.snapshot()
 
     def back(self, mark: object) -> None:
-        """Bring the drive back to what `mark` kept."""
         self._drive.restore(cast("_core.SimulatedState", mark))
 
 
 class StateFile:
-    """A state file, held.
+    """A state file, held exclusively until `release`.
 
     Parameters
     ----------
     text
-        Its path as the user gave it; links are followed, those of strangers as `host.reach` has it.
+        Path as the user gave it; links of this user and of root are followed.
     identity
-        What decides which drive it is: only the same drive takes the state up.
+        What decides which drive it is: only the same drive can load the state.
 
     Raises
     ------
     UsageError
         Its folder does not exist.
     Refused
-        Another process holds it (`reason` is ``state-held``), it is no file (``no-state``), or a stranger's
-        link leads there (``foreign-link``).
+        Another process holds it (`reason` is ``state-held``), the path is not a file (``no-state``), or
+        another user's link leads there (``foreign-link``).
     HostError
-        The lock cannot be made beside it.
+        The lock file cannot be created beside it.
     """
 
     def __init__(self, text: str, identity: Mapping[str, str]) -> None:
@@ -138,32 +129,31 @@ class StateFile:
 
     @property
     def exists(self) -> bool:
-        """Whether a state is kept there already."""
         return self.path.exists()
 
     def take_up(self, drive: _core.SimulatedDrive) -> None:
-        """Bring a drive into the state that is kept.
+        """Load the saved state into a drive.
 
         Raises
         ------
         Refused
-            It is torn, corrupt, of another format or of another drive; the drive is as it was, and so is the
-            file. `reason` says which of these, `setting` what differs.
+            The state is torn, corrupt, of another format or of another drive. Drive and file are unchanged.
+            `reason` says which of these it is, `setting` what differs.
         """
         load_state(drive, self.path, self._identity)
 
     def put_back(self, drive: _core.SimulatedDrive) -> None:
-        """Keep a drive's state in place of what was there: all of it, durably, or nothing.
+        """Replace the saved state by a drive's state, durably and atomically.
 
         Raises
         ------
         HostError
-            It could not be written; the file is as it was.
+            The state could not be written; the file is unchanged.
         """
         replace_state(drive, self.path, self._identity)
 
     def release(self) -> None:
-        """Close the file."""
+        """Remove the lock."""
         if self._lock < 0:
             return
         self._lock_path.unlink(missing_ok=True)
@@ -171,7 +161,11 @@ class StateFile:
         self._lock = -1
 
     def _hold(self) -> int:
-        """Lock the file beside. Who held it before may have removed it: then another lies there, or none."""
+        """Lock the lock file, and return its descriptor.
+
+        The last holder may have removed the file that was opened. Then another file is in its place, or none,
+        and the lock is taken again.
+        """
         while True:
             try:
                 descriptor = os.open(self._lock_path, _LOCK_FLAGS, 0o666)
@@ -194,12 +188,12 @@ class StateFile:
 
 
 def load_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> None:
-    """Bring a drive into the state of a file.
+    """Load the state in a file into a drive.
 
     Raises
     ------
     Refused
-        It is not whole, or of another drive; see `StateFile.take_up`.
+        The state is damaged, or of another drive; see `StateFile.take_up`.
     """
     try:
         drive.load_state(path, dict(identity))
@@ -216,7 +210,7 @@ def load_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, s
 
 
 def _of_another_setting(path: Path, error: Refused) -> Refused:
-    """Return the same in the words of a drive's options; what is wrong with the file itself as it is."""
+    """Return the error in the words of a drive's options, or unchanged if the file itself is wrong."""
     setting, found, asked = (error.facts.get(name) for name in ("setting", "found", "asked"))
     if setting is None:
         return error
@@ -227,12 +221,13 @@ def _of_another_setting(path: Path, error: Refused) -> Refused:
 
 
 def _load_without_name(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> str | None:
-    """Load a state that an earlier version kept, without the name of its profile.
+    """Load a state that an earlier version saved, without the name of its profile.
 
     Returns
     -------
     str or None
-        None: it is loaded. Else the name that the file has, empty where it has none and differs otherwise.
+        None if the state is loaded. Else the profile's name in the file; empty if the file has none, and
+        differs in something else.
     """
     try:
         drive.load_state(path, {name: value for name, value in identity.items() if name != PROFILE_NAME})
@@ -257,16 +252,16 @@ def _of_another_profile(path: Path, error: Refused, there: str, asked: str) -> R
 
 
 def replace_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> None:
-    """Write a drive's state to a path in place of what is there: all of it, durably, or nothing.
+    """Write a drive's state to a path, durably and atomically.
 
     Raises
     ------
     HostError
-        It could not be written; what was there stands.
+        The state could not be written; the old file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.new")
     try:
-        temporary.unlink(missing_ok=True)  # of a process that was killed
+        temporary.unlink(missing_ok=True)  # left by a killed process
         drive.save_state(temporary, dict(identity))
         temporary.replace(path)
         descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)

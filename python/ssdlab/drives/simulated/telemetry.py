@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Power over a stretch of time.
+    """Power over a period.
 
     Attributes
     ----------
-    mean_w
-        Mean power in W.
-    energy_j
-        Energy in J.
     source
-        Who metered it; ``model`` is a simulated drive's own account.
+        Name of the meter; ``model`` is a simulated drive's own account.
     """
 
     mean_w: float
@@ -36,18 +32,18 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Limit and heat of a drive around a measurement.
+    """Power limit and temperature of a drive around a measurement.
 
     Attributes
     ----------
     power_cap_w
-        Limit in force at the end, in W; None: there is none.
+        Limit in force at the end, in W; None if there is none.
     temperature_c
-        At the end, in degrees Celsius; None: it is not modelled.
+        Temperature at the end, in degrees Celsius; None if not modelled.
     throttle_events
         How often a throttle point came into force during the measurement.
     throttled_to_w
-        The least limit that heat was seen to set, at the beginning or the end; None: neither time.
+        Lowest limit due to heat, at the beginning or the end, in W; None if there was none.
     """
 
     power_cap_w: float | None
@@ -57,9 +53,9 @@ class Heat:
 
     @classmethod
     def between(cls, before: Mapping[str, Any], after: Mapping[str, Any], asked_w: float | None) -> Self:
-        """Return what two states of power (`_core.SimulatedDrive.power_state`) show.
+        """Return limit and temperature from two power states (`_core.SimulatedDrive.power_state`).
 
-        `asked_w` is the limit that the drive was given: a lower one is the work of heat.
+        `asked_w` is the limit that the drive was given: a lower limit is due to heat.
         """
         limits = (before["power_cap_w"], after["power_cap_w"])
         hot = [each for each in limits if each is not None and (asked_w is None or each < asked_w)]
@@ -76,7 +72,7 @@ _MW_PER_W = 1e3
 
 
 class SimulatedTelemetry:
-    """Implements `drives.telemetry.sampler.Telemetry` for the drive of the simulator."""
+    """Telemetry of a simulated drive; implements `drives.telemetry.sampler.Telemetry`."""
 
     sources = ("the simulated drive's model",)
 
@@ -84,11 +80,9 @@ class SimulatedTelemetry:
         self._native = native
 
     def clock_ns(self) -> int:
-        """Return the drive's own time."""
         return self._native.now_ns
 
     def reading(self) -> DriveHealth:
-        """Return its counters and heat."""
         counters, state = self._native.counters(), self._native.power_state()
         return DriveHealth(
             source="model",
@@ -100,12 +94,12 @@ class SimulatedTelemetry:
         )
 
     def begin(self, keep: Keep | None = None) -> SimulatedTelemetry:
-        """Do nothing: a measurement brings its samples along."""
+        """Do nothing, because a measurement contains its samples."""
         del keep
         return self
 
     def end(self, measured: object) -> tuple[Sequence[Sample], Sequence[Mark]]:
-        """Return the samples that a measurement has brought along."""
+        """Return the samples of a measurement."""
         return getattr(measured, "samples", ()), ()
 
 
@@ -116,18 +110,18 @@ def samples_of(
     start_ns: int,
     asked_w: float | None,
 ) -> tuple[Sample, ...]:
-    """Return the samples that a drive reported during a run that has just ended.
+    """Return the samples that a drive reported during the run that has just ended.
 
     Parameters
     ----------
     native, measured
-        The drive, and what it measured.
+        The drive, and its measurement.
     before
-        Its counters before the run.
+        The drive's counters before the run.
     start_ns
-        Start of the run on its clock.
+        Start of the run on the drive's clock.
     asked_w
-        The limit that it was given: a lower one is the work of heat.
+        The limit that the drive was given: a lower limit is due to heat.
     """
     found = []
     last_ns = 0

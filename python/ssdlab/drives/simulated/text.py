@@ -1,12 +1,12 @@
-"""What the text of a simulated drive says: ``sim:PROFILE[,scale=S][,spare=SHARE][,power=LIMIT]...``.
+"""The text that names a simulated drive: ``sim:PROFILE[,scale=S][,spare=SHARE][,power=LIMIT]...``.
 
-PROFILE is the name of a profile that ssdlab brings along, or the path of one (see `profiles`). ``scale``
-makes the drive so many times smaller with everything that decides its steady state kept; ``spare`` is the
-share of its medium that the user cannot address; ``power`` limits what it draws, as ``10W`` or as one of its
-power states, ``ps1``; ``trim=ignored`` is a drive or a host that ignores trims; ``write-cache=off`` completes
-a write when it is in flash; ``serial`` and ``firmware`` are what it says of itself, so that many drives of
-one profile can be told apart; ``seed`` decides what chance decides in the drive; ``state`` keeps the drive
-between commands.
+PROFILE is the name of a built-in profile, or the path of a profile (see `profiles`). ``scale`` makes the
+drive S times smaller, and keeps everything that decides its steady state. ``spare`` is the share of its
+medium that the user cannot address. ``power`` limits its power, as ``10W`` or as one of its power states,
+``ps1``. With ``trim=ignored`` the drive or the host ignores trims. With ``write-cache=off`` a write completes
+when it is in flash. The drive reports ``serial`` and ``firmware``, so that many drives of one profile can be
+told apart. ``seed`` decides its random behaviour. ``state`` names a file that keeps the drive between
+commands.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import fixed_share_text, parse_percent
 
 PROFILE_NAME = "name of the profile"
-"""Setting of an identity, beside the digest of the profile's text; states of earlier versions have none."""
+"""Key of the profile's name in an identity, besides the digest of its text; earlier states lack it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedText:
-    """What the text of a simulated drive says.
+    """The parsed text of a simulated drive.
 
     Attributes
     ----------
     profile
         Name of a profile, or the path of one.
     scale
-        So many times smaller than the drive it stands for.
+        How many times smaller it is than the profile's drive.
     spare
         Share of the medium that the user cannot address; None for the profile's own.
     power
-        Limit on its power: W, or the name of a power state as ``ps1``; None for the profile's own.
+        Power limit in W, or the name of a power state such as ``ps1``; None for the profile's own.
     trim
         ``honoured`` or ``ignored``; None for the profile's own.
     write_cache
         Whether a write is complete when it is in the buffer; None for the profile's own.
     serial, firmware
-        What it says of itself; None: nothing. They change nothing in what it does.
+        Serial number and firmware that it reports; None for none. They do not change its behaviour.
     seed
-        Seed of what chance decides in the drive.
+        Seed of its random behaviour.
     state
-        File that keeps the drive between commands; None: it lives as long as it is open.
+        File that keeps the drive between commands; None keeps it only while it is open.
     """
 
     profile: str
@@ -67,7 +67,7 @@ class SimulatedText:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the text of a simulated drive.
+        """Parse the text of a simulated drive.
 
         >>> SimulatedText.parse("sim:tiny-test,spare=25%,seed=7").spare
         0.25
@@ -77,7 +77,7 @@ class SimulatedText:
         Raises
         ------
         UsageError
-            It says something else.
+            The text is invalid.
         """
         profile, *words = text.removeprefix(PREFIX).split(",")
         if not profile:
@@ -100,17 +100,17 @@ class SimulatedText:
         return cls(profile, **given)
 
     def anchored(self) -> Self:
-        """Return the same with absolute paths: what it means from any working directory."""
+        """Return the same drive with absolute paths, which do not depend on the working directory."""
         profile = _absolute(self.profile) if is_path(self.profile) else self.profile
         return replace(self, profile=profile, state=None if self.state is None else _absolute(self.state))
 
     @property
     def drive(self) -> str:
-        """The text of the drive itself, wherever its state is kept."""
+        """Text of the drive itself: with absolute paths, and without the file of its state."""
         return str(replace(self.anchored(), state=None))
 
     def identity(self) -> dict[str, str]:
-        """Return what decides which drive it is: a state is good only for the drive with the same."""
+        """Return what decides which drive it is; a saved state fits only the drive with an equal identity."""
         text = profile_text(self.profile)
         profile = hashlib.sha256(text.encode()).hexdigest()[:32]
         name = str(parse_toml(text, self.profile).get("name", ""))
@@ -144,18 +144,18 @@ class SimulatedText:
         }
 
     def states(self) -> tuple[str, ...]:
-        """Return the options that make it another entry than its profile, in the order of `variant`."""
+        """Return the options that make it another variant than its profile, in the order of `variant`."""
         given = {"scale": self.scale > 1} | {
             name: getattr(self, name) is not None for name in ("spare", "power", "trim", "write_cache")
         }
         return tuple(name for name, is_given in given.items() if is_given)
 
     def variant(self, made: Mapping[str, Any]) -> Iterator[str]:
-        """Yield in what the drive is not the one that its profile names; `made` is what it is."""
+        """Yield the differences from the profile's drive, in words; `made` has the drive's properties."""
         if self.scale > 1:
             yield f"1/{self.scale} of its size"
         if self.spare is not None:
-            # As chosen, to a hundredth of a percent: whole units are a little less or more.
+            # Rounded to a hundredth of a per cent, as requested: whole units give a little less or more.
             yield f"{fixed_share_text(round(made['spare'], 4))} spare"
         if self.power is not None:
             yield f"{made['power_cap_w']:g} W"
@@ -172,7 +172,7 @@ def _written(name: str, value: object) -> str:
 
 
 def setting_as_written(setting: str, value: str) -> tuple[str, str]:
-    """Return the option and the value, as they are written, of a setting of `SimulatedText.identity`.
+    """Return the option and value, as in a text, for a setting of `SimulatedText.identity`.
 
     >>> setting_as_written("write_cache", "False"), setting_as_written("power", "5.0")
     (('write-cache', 'off'), ('power', '5W'))
@@ -198,7 +198,7 @@ def _file(name: str, value: str) -> str:
 
 
 _NAME_CHARACTERS = {"serial": 20, "firmware": 8}
-"""As many as NVMe keeps of each (NVM Express Base Specification 2.0, Identify Controller, SN and FR)."""
+"""Maximum lengths in NVMe (NVM Express Base Specification 2.0, Identify Controller, SN and FR)."""
 
 
 def _named(name: str, value: str) -> str:
@@ -279,4 +279,4 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "seed": _whole,
     "state": _file,
 }
-"""What can be said beside the profile, in the order in which it is written, and how each is read."""
+"""Parsers of the options besides the profile, in the order in which a text is written."""

@@ -1,1 +1,1 @@
-"""What a drive tells of itself while it works: a capability of `Drive`, real or simulated."""
+"""Telemetry: what a drive and its host report while the drive works."""

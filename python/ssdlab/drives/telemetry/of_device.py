@@ -1,4 +1,4 @@
-"""What a block device tells of itself: an NVMe drive's logs, a SATA drive's pages, or a temperature."""
+"""Telemetry of a block device: an NVMe drive's logs, a SATA drive's pages, or a temperature."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.host.sysfs import HostFiles
 
-# Temperature by the kernel's hwmon, for a user who may not send a drive its commands.
+# Temperature from the kernel's hwmon, for a user who may not send commands to the drive.
 #
-# The driver asks the drive on each read, so this is no way around leaving a drive alone; that of a SATA
-# drive (`drivetemp`) empties its queue, and is not read while it works. Source:
-# Documentation/hwmon/sysfs-interface.
+# The driver queries the drive on each read, so a drive that must be left alone is not read this way either.
+# The driver of SATA drives (`drivetemp`) empties the queue, so it is not read while the drive works.
+# Source: Documentation/hwmon/sysfs-interface.
 
 _MILLI = 1000
 
 
 class Hwmon(Source):
-    """The sensors of one drive."""
+    """The temperature sensors of one drive."""
 
     words = "hwmon"
 
@@ -55,7 +55,7 @@ def _celsius(milli: int | None) -> float | None:
 
 
 def hwmon_of(disk: Path) -> Hwmon | None:
-    """Return the hwmon of an NVMe drive; None where it has none."""
+    """Return the sensors of an NVMe drive; None if it has none."""
     controller = controller_of(disk)
     for folder in (*within(controller, "hwmon*"), *within(controller / "hwmon", "hwmon*")):
         if text(folder / "name") == "nvme":
@@ -68,19 +68,19 @@ _STATISTICS = (1, 5, 7)
 
 @dataclass
 class AtaHealth:
-    """SMART and Device Statistics of one drive; a page that it lacks is asked for once."""
+    """SMART and Device Statistics of one drive; a missing page is requested only once."""
 
     port: AdminPort
     logical_block_bytes: int
     _lacking: set[int] = field(default_factory=set)
 
     def reading(self) -> DriveHealth:
-        """Read all that it tells of itself.
+        """Read everything that the drive reports about itself.
 
         Raises
         ------
         DriveError, Malformed
-            It answers nothing but nonsense, or nothing.
+            The drive does not answer, or its answers are invalid.
         """
         pages = self._pages()
         statistics = ata.statistics(pages, self.logical_block_bytes)
@@ -104,7 +104,7 @@ class AtaHealth:
         )
 
     def _failing(self) -> bool:
-        # Its registers come back as sense data, with whatever status the translator thinks right.
+        # The registers come back as sense data; each SCSI/ATA translator sets another status with them.
         return ata.failing(self.port.scsi(ata.verdict_cdb()).sense) is True
 
     def _pages(self) -> dict[int, bytes]:
@@ -127,11 +127,11 @@ class AtaHealth:
 
 T = TypeVar("T")
 _LIMIT_S = 60.0
-"""The kernel's own limit of admin commands: after a shorter one it would reset the drive."""
+"""The kernel's own limit for admin commands; after a shorter limit it would reset the drive."""
 
 
 class NvmeLogs(Source):
-    """The logs of one drive; what it lacks is asked for once. Nothing is asked before the step has begun."""
+    """The logs of one drive; a missing log is requested only once. None is read before the step begins."""
 
     def __init__(self, port: AdminPort) -> None:
         self.port = port
@@ -139,7 +139,6 @@ class NvmeLogs(Source):
 
     @property
     def words(self) -> str:
-        """Which logs are read."""
         return "NVMe SMART log" + (", OCP SMART extended log" if self._extended else "")
 
     def figures(self) -> dict[str, float | int | None]:
@@ -160,12 +159,12 @@ class NvmeLogs(Source):
         }
 
     def reading(self) -> DriveHealth:
-        """Read all that it tells of itself.
+        """Read everything that the drive reports about itself.
 
         Raises
         ------
         DriveError, Malformed
-            It does not answer, or answers nonsense.
+            The drive does not answer, or its answer is invalid.
         """
         health, extended, monitor = self._health(), self._read_extended(), self._read_monitor()
         power = self._read_power()
@@ -236,7 +235,7 @@ class NvmeLogs(Source):
 
 
 def _throttled(health: nvme.Health, extended: logs.Extended | None) -> int | None:
-    """Return how often heat slowed it; by OCP's count where NVMe's own stands still at none."""
+    """Return how often heat slowed the drive: NVMe's count, or OCP's if NVMe's is 0 or missing."""
     own = _sum(health.throttled_light, health.throttled_heavy)
     return own if own or extended is None else extended.throttle_events
 
@@ -246,15 +245,7 @@ def _sum(light: int | None, heavy: int | None) -> int | None:
 
 
 def telemetry_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort) -> HostTelemetry:
-    """Return what tells of a device.
-
-    Parameters
-    ----------
-    identity, node
-        Who it is, and its folder in sysfs.
-    files, port
-        The host, and the way to the drive.
-    """
+    """Return the telemetry of a block device, as far as this user may query it."""
     disk = disk_of(node)
     sources: list[Source] = host_sources(files, disk, identity.transport)
     if identity.nsid is not None or number(disk / "nsid") is not None:

@@ -1,4 +1,4 @@
-"""How a drive is watched while it works: the protocol, and the thread that does it for a real one."""
+"""Telemetry of a drive during a step: the protocols, and the sampling thread for a real drive."""
 
 from __future__ import annotations
 
@@ -20,74 +20,73 @@ if TYPE_CHECKING:
 
 
 class Watch(Protocol):
-    """The watching of one step."""
+    """Telemetry of one step."""
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What is asked, in words."""
+        """Names of the sources, for readers."""
 
     def end(self, measured: object) -> tuple[Sequence[Sample], Sequence[Mark]]:
-        """Stop, and return the samples of the step and what was seen beside them.
+        """Stop, and return the samples and the events of the step.
 
         Parameters
         ----------
         measured
-            What the step measured; None where it was cut short.
+            The step's measurement; None if the step was cut short.
         """
 
 
 class Telemetry(Protocol):
-    """What a drive tells of itself."""
+    """Telemetry of one drive."""
 
     def clock_ns(self) -> int:
-        """Return the time on the clock that its steps are on."""
+        """Return the time on the clock of the drive's steps."""
 
     def reading(self) -> DriveHealth | None:
-        """Ask the drive now. Never in a step in which it is to be left alone; None where it tells nothing."""
+        """Query the drive now; return None if it reports nothing.
+
+        This must not be called during a step that leaves the drive alone.
+        """
 
     def begin(self, keep: Keep | None = None) -> Watch:
-        """Watch from now on; `keep` is given each sample as it is taken, on a thread of its own."""
+        """Start to watch a step; `keep` receives each sample when it is taken, on another thread."""
 
 
 class Silent:
-    """Of a drive that tells nothing."""
+    """Telemetry of a drive that reports nothing."""
 
     sources: tuple[str, ...] = ()
 
     def clock_ns(self) -> int:
-        """Return the host's monotonic time."""
         return time.monotonic_ns()
 
     def reading(self) -> None:
-        """Return None."""
         return
 
     def begin(self, keep: Keep | None = None) -> Silent:
-        """Watch nothing."""
         del keep
         return self
 
     def end(self, measured: object) -> tuple[Sequence[Sample], Sequence[Mark]]:
-        """Return nothing."""
         del measured
         return (), ()
 
 
 _PATIENCE_S = 5.0
-"""For a question that is being answered when the step ends; a drive that takes longer is left to itself."""
+"""Seconds to wait for a reply that is pending when the step ends; a later reply is ignored."""
 
 
 class HostTelemetry:
-    """Implements `drives.telemetry.sampler.Telemetry` for a real drive.
+    """Telemetry of a real drive; implements `Telemetry`.
 
     Parameters
     ----------
     sources
-        What is asked once a second, beside the host's processors.
+        Sources to read in each period, besides the host's CPUs.
     ask
-        Reads what the drive says of itself; None where it says nothing.
+        Queries the drive; returns None if the drive reports nothing.
     period_s
-        Between two samples.
+        Seconds between two samples.
     """
 
     def __init__(
@@ -101,23 +100,21 @@ class HostTelemetry:
         self._period_s = period_s
 
     def clock_ns(self) -> int:
-        """Return the host's monotonic time."""
         return time.monotonic_ns()
 
     def reading(self) -> DriveHealth | None:
-        """Ask the drive; None where it does not answer, or one may not ask."""
+        """Query the drive; return None if it does not answer, or this user may not query it."""
         try:
             return self._ask()
         except (LabError, Malformed, OSError):
             return None
 
     def begin(self, keep: Keep | None = None) -> Sampler:
-        """Watch from now on."""
         return Sampler(self._sources, keep, self._period_s)
 
 
 class Sampler:
-    """One step that is being watched."""
+    """Samples the sources during one step, in a thread."""
 
     def __init__(self, sources: Sequence[Source], keep: Keep | None, period_s: float) -> None:
         self._keep, self._period_s = keep, period_s
@@ -135,7 +132,7 @@ class Sampler:
         self._thread.start()
 
     def end(self, measured: object) -> tuple[Sequence[Sample], Sequence[Mark]]:
-        """Stop, and return what was seen, on the clock of the step's rows."""
+        """Stop, and return samples and marks on the clock of the step's rows."""
         self._ended.set()
         self._thread.join(_PATIENCE_S)
         with self._answers:
@@ -161,7 +158,7 @@ class Sampler:
         try:
             source.begin()
         except OSError:
-            return False  # this host has no such thing, or does not show it to this user
+            return False  # this host lacks the source, or hides it from this user
         return True
 
     def _run(self) -> None:
@@ -209,6 +206,6 @@ def _moved(sample: Sample, zero_ns: int) -> Sample:
 
 
 def _zero_of(measured: object) -> int | None:
-    """Return the monotonic time at which a measurement started."""
+    """Return the monotonic time in ns at which a measurement started; None if unknown."""
     started = measured.as_dict().get("started") if hasattr(measured, "as_dict") else None
     return started.get("monotonic_ns") if isinstance(started, dict) else None

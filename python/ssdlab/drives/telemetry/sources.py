@@ -1,4 +1,4 @@
-"""What is asked once a second while a drive works: the host's own account of it, at no cost to the drive."""
+"""Telemetry sources of the host, which are read once a second at no cost to the drive."""
 
 from __future__ import annotations
 
@@ -18,62 +18,57 @@ from ssdlab.model.telemetry import Mark, MarkCode
 from ssdlab.model.units import counted
 
 _MAX_LINES = 20
-"""Of the kernel's log that a step keeps: a drive that is lost fills it with thousands."""
+"""Lines of the kernel log that a step keeps: a lost drive fills the log with thousands."""
 _RECORD_BYTES = 8192
 _ERROR = re.compile(r"\b(errors?|fail(ed|ure|ures)?|exception)\b", re.I)
 _RESET = re.compile(r"\b(reset|resetting|timeout|timed out|abort|aborting|frozen|link is down|down)\b", re.I)
 
 
 class Source(ABC):
-    """One thing that is asked."""
-
     @property
     @abstractmethod
     def words(self) -> str:
-        """What it is called."""
+        """Name of the source for readers."""
 
     def begin(self) -> None:  # noqa: B027 - most have nothing to note
-        """Take note of how things are before the step; `OSError` if there is no such thing here."""
+        """Note the values before a step; raises `OSError` if the source does not exist here."""
 
     @abstractmethod
     def figures(self) -> dict[str, float | int | None]:
-        """Ask now; keys are those of `Sample`.
+        """Read the current values, by the names of `Sample`.
 
         Raises
         ------
         DriveError, Malformed, OSError
-            It is not answered.
+            The source does not answer.
         """
 
     def marks(self, now_ns: int) -> list[Mark]:
-        """Return what has happened since the last call; `at_ns` is monotonic time."""
+        """Return the events since the last call; `now_ns` and `at_ns` are monotonic time."""
         del now_ns
         return []
 
     def end(self) -> None:  # noqa: B027 - nor to release
-        """Release what `begin` took."""
+        """Release what `begin` acquired."""
 
 
 class HostCpu(Source):
-    """How busy the host's processors are."""
-
     words = "host CPU"
 
     def __init__(self) -> None:
         self._before: CpuTimes | None = None
 
     def begin(self) -> None:
-        """Read the ticks."""
         self._before = read_cpu_times()
 
     def figures(self) -> dict[str, float | int | None]:
-        """Return the share since the last time."""
+        """Return the busy share since the last call."""
         before, self._before = self._before, read_cpu_times()
         return {"cpu_busy_share": busy_share(before, self._before)}
 
 
 class Link(Source):
-    """What the link of a disk can carry: PCIe speed and width, or the SATA speed, as sysfs has them."""
+    """Throughput that a disk's link can carry, from its PCIe speed and width or SATA speed in sysfs."""
 
     words = "link"
 
@@ -83,11 +78,10 @@ class Link(Source):
         self._changes: list[tuple[float | None, float | None]] = []
 
     def begin(self) -> None:
-        """Read it."""
         self._before = self._read()
 
     def figures(self) -> dict[str, float | int | None]:
-        """Return it, and keep what has changed."""
+        """Return the current throughput, and note a change for `marks`."""
         now = self._read()
         if now != self._before:
             self._changes.append((self._before, now))
@@ -95,7 +89,6 @@ class Link(Source):
         return {"link_mb_s": now}
 
     def marks(self, now_ns: int) -> list[Mark]:
-        """Return each change."""
         changes, self._changes = self._changes, []
         return [
             Mark(code="link-changed", at_ns=now_ns, what=f"the link went from {_rate(then)} to {_rate(now)}")
@@ -115,10 +108,10 @@ class Link(Source):
 
 
 class LinkErrors(Source):
-    """Errors that the kernel has counted on the PCIe link of a disk (Advanced Error Reporting).
+    """Errors that the kernel counted on the PCIe link of a disk (Advanced Error Reporting).
 
-    Source: Documentation/ABI/testing/sysfs-bus-pci-devices-aer: ``aer_dev_*`` of each function, a line for
-    each kind of error and their total as the last.
+    Source: Documentation/ABI/testing/sysfs-bus-pci-devices-aer. Each function has files ``aer_dev_*`` with a
+    line for each kind of error, and the total in the last line.
     """
 
     words = "PCIe errors"
@@ -129,17 +122,16 @@ class LinkErrors(Source):
         self._before: dict[str, int] = {}
 
     def begin(self) -> None:
-        """Read the counts; `OSError` where the kernel keeps none of this function."""
+        """Read the counts; raises `OSError` if the kernel keeps none for this function."""
         self._before = self._read()
         if not self._before:
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     def figures(self) -> dict[str, float | int | None]:
-        """Return none."""
         return {}
 
     def marks(self, now_ns: int) -> list[Mark]:
-        """Return by how much they have grown, if they have."""
+        """Return the increase of each count that has grown."""
         before, self._before = self._before, self._read()
         grown = {kind: count - before.get(kind, count) for kind, count in self._before.items()}
         return [
@@ -161,7 +153,7 @@ def _rate(mb_s: float | None) -> str:
 
 
 class KernelLog(Source):
-    """What the kernel writes about the drive, from the beginning of the step on (`/dev/kmsg`).
+    """Lines of the kernel log about the drive, from the start of the step (`/dev/kmsg`).
 
     Source: Documentation/ABI/testing/dev-kmsg: ``priority,sequence,monotonic us,flags;text``.
     """
@@ -174,18 +166,15 @@ class KernelLog(Source):
         self._left = 0
 
     def begin(self) -> None:
-        """Go to its end."""
         self.end()
         self._left = _MAX_LINES
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def figures(self) -> dict[str, float | int | None]:
-        """Return none."""
         return {}
 
     def marks(self, now_ns: int) -> list[Mark]:
-        """Return what was written about the drive."""
         found = []
         for stamp_ns, line in self._records():
             if self._left <= 0 or not self._about(line):
@@ -200,7 +189,6 @@ class KernelLog(Source):
         return found
 
     def end(self) -> None:
-        """Close it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -214,7 +202,7 @@ class KernelLog(Source):
             try:
                 record = os.read(self._descriptor, _RECORD_BYTES)
             except OSError as error:
-                if error.errno == errno.EPIPE:  # records were lost: the next is there
+                if error.errno == errno.EPIPE:  # records were overwritten; the next one can be read
                     continue
                 break
             if not record:
@@ -227,7 +215,7 @@ class KernelLog(Source):
 
 
 def names_of(disk: Path) -> tuple[str, ...]:
-    """Return what the kernel's log calls a disk: itself, controller, place on the bus, ATA port."""
+    """Return the names of a disk in the kernel log: its own, its controller, bus address and ATA port."""
     controller = controller_of(disk)
     pci = pci_device_of(controller)
     ports = [one.name for one in controller.parents if re.fullmatch(r"ata\d+", one.name)]
@@ -237,7 +225,6 @@ def names_of(disk: Path) -> tuple[str, ...]:
 
 
 def host_sources(files: HostFiles, disk: Path, transport: str | None) -> list[Source]:
-    """Return what a host tells of a disk by itself."""
     found: list[Source] = [HostCpu()]
     if transport in ("pcie", "sata"):
         found.append(Link(disk, transport))

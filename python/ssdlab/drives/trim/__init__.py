@@ -1,1 +1,1 @@
-"""A trim, and its witnesses: the kernel's events of it, what blocks return after it."""
+"""Trims a range, and proves the effect by the kernel's events and by reading blocks."""

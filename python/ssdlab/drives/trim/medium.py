@@ -1,4 +1,4 @@
-"""Reads and writes of a drive past the page cache, and samples spread over it: never for measuring."""
+"""Reads and writes samples of a drive past the page cache; not for measurements."""
 
 from __future__ import annotations
 
@@ -23,40 +23,38 @@ _ALIGNMENT_BYTES = 4096
 
 
 class Medium(Protocol):
-    """What a drive holds, by byte offsets that are multiples of its logical block."""
+    """Content of a drive, by byte offsets that are multiples of its logical block."""
 
     @property
-    def size_bytes(self) -> int:
-        """Bytes that can be addressed."""
+    def size_bytes(self) -> int: ...
 
     @property
     def block_bytes(self) -> int:
-        """Logical block."""
+        """Bytes of a logical block."""
 
     @property
     def in_file_system(self) -> bool:
-        """Whether a file system stands between it and the device."""
+        """Whether a file system lies between the medium and the device."""
 
     def read(self, at: int, length: int) -> bytes:
-        """Return what the drive itself gives; raises `OSError` where it gives nothing."""
+        """Read from the drive itself; raises `OSError` if the drive cannot read."""
 
     def write(self, at: int, content: bytes) -> None:
         """Write past the page cache."""
 
     def discard(self, at: int, length: int) -> None:
-        """Discard a range; raises `DriveError` where that is not possible."""
+        """Discard a range; raises `DriveError` if that is impossible."""
 
-    def flush(self) -> None:
-        """Make what was written durable."""
+    def flush(self) -> None: ...
 
 
 class DeviceMedium(Closing):
-    """The medium behind a held target; use it as a context manager.
+    """The medium of a held target; use it as a context manager.
 
     Parameters
     ----------
     target
-        Held, and claimed, for as long as this is used.
+        It must be held, and claimed, for as long as this is used.
     """
 
     def __init__(self, target: _core.Target) -> None:
@@ -67,32 +65,27 @@ class DeviceMedium(Closing):
         except OSError as error:
             if error.errno != errno.EINVAL or target.kind != "file":
                 raise
-            # A file system that has nothing but its cache.
+            # A file system without direct I/O.
             self._descriptor = reopen(target.fileno(), access, path)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that can be addressed."""
         return self._target.size_bytes
 
     @property
     def block_bytes(self) -> int:
-        """Logical block."""
         return self._target.logical_block_bytes
 
     @property
     def in_file_system(self) -> bool:
-        """See `Medium.in_file_system`."""
         return self._target.kind == "file"
 
     def read(self, at: int, length: int) -> bytes:
-        """See `Medium.read`."""
         with mmap.mmap(-1, _whole(length)) as buffer, memoryview(buffer)[:length] as view:
             done = os.preadv(self._descriptor, [view], at)
             return bytes(view[:done])
 
     def write(self, at: int, content: bytes) -> None:
-        """See `Medium.write`."""
         with mmap.mmap(-1, _whole(len(content))) as buffer:
             buffer[: len(content)] = content
             with memoryview(buffer)[: len(content)] as view:
@@ -101,31 +94,28 @@ class DeviceMedium(Closing):
             raise OSError(f"only {bytes_text(done)} of {bytes_text(len(content))} at byte {at} were written")
 
     def discard(self, at: int, length: int) -> None:
-        """See `Medium.discard`."""
         self._target.trim(at, length)
 
     def flush(self) -> None:
-        """See `Medium.flush`."""
         self._target.flush()
 
     def close(self) -> None:
-        """Close it; the target stays held."""
+        """Close the descriptor; the target stays held."""
         os.close(self._descriptor)
 
 
 def _whole(length: int) -> int:
-    """Return a length of memory in whole pages, as direct I/O wants its buffers."""
+    """Round a length up to whole pages, as direct I/O requires of its buffers."""
     return -(-length // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
 
 
 SAMPLE_BYTES = 4096
 SAMPLES = 64
-"""A part of 5 % that was left out is missed by all of them with a probability of 0.95^64 = 4 %, one of 10 %
-with 0.1 %."""
+"""All samples miss an unpurged 5 % of a drive with a probability of 0.95^64 = 4 %, and 10 % with 0.1 %."""
 
 
 def places(start: int, length: int, unit_bytes: int, seed: int, count: int = SAMPLES) -> tuple[int, ...]:
-    """Return offsets of samples in a range: its first and last unit, and one drawn from each part between.
+    """Return offsets of samples in a range: its first and last unit, and a drawn one of each part between.
 
     >>> places(0, 1 << 20, 4096, seed=1, count=4)[0], places(0, 1 << 20, 4096, seed=1, count=4)[-1]
     (0, 1044480)
@@ -142,17 +132,17 @@ def places(start: int, length: int, unit_bytes: int, seed: int, count: int = SAM
 
 
 def unit_of(medium: Medium) -> int:
-    """Return the bytes of one sample on a drive: at least a logical block."""
+    """Return the bytes of one sample, at least a logical block."""
     return max(SAMPLE_BYTES, medium.block_bytes)
 
 
 def pattern(seed: int, at: int, length: int) -> bytes:
-    """Return what a mark at an offset holds: no two marks are alike, and none can be compressed."""
+    """Return the content of a mark at an offset: no two marks are alike, and none can be compressed."""
     return hashlib.shake_256(f"ssdlab mark {seed} {at}".encode()).digest(length)
 
 
 def read_all(medium: Medium, offsets: Iterable[int], length: int) -> dict[int, bytes | None]:
-    """Read samples; None for those that cannot be read."""
+    """Read samples by offset; None for those that cannot be read."""
     found: dict[int, bytes | None] = {}
     for at in offsets:
         found[at] = None
@@ -164,7 +154,7 @@ def read_all(medium: Medium, offsets: Iterable[int], length: int) -> dict[int, b
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """How many of some samples read as all 00h, all FFh, as they did before, otherwise, or not at all."""
+    """Number of samples that read as all 00h, all FFh, as before, as something else, or not at all."""
 
     zero: int
     ones: int
@@ -174,7 +164,7 @@ class Kinds:
 
 
 def kinds_of(before: dict[int, bytes | None], after: dict[int, bytes | None]) -> Kinds:
-    """Sort samples by what they read as now; `unchanged` comes first where two would be true."""
+    """Count samples by content; `unchanged` wins if two kinds apply."""
     counts = dict.fromkeys(Kinds.__slots__, 0)
     for at, content in after.items():
         counts[_kind(before.get(at), content)] += 1

@@ -1,7 +1,7 @@
-"""A trim with its proof: whether it reached the device, and what a trimmed block returns.
+"""A trim with its proof: whether it reached the device, and what a trimmed block reads as.
 
-Samples are read before and after, and nothing is written: a trim is often part of what is measured. Where
-they were blank before, what they return afterwards tells nothing.
+Samples are read before and after. Nothing is written, because a trim is often part of a measurement. Samples
+that were blank before show nothing afterwards.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ssdlab.host.tracefs import instance_name, place_with, remove_dead
 from ssdlab.model.errors import DriveError, LabError, UsageError
 from ssdlab.model.units import bytes_text
 
-# Whether a discard reached the device: the kernel's own block tracepoints, else its counters.
+# Whether a discard reached the device: the kernel's own block tracepoints show it, else its counters.
 #
 # Sources: Documentation/trace/ftrace.rst (instances, filters), include/trace/events/block.h,
-# Documentation/block/stat.rst. A device with hardware queues is seen to complete each request
-# (`block_rq_complete`); one without, such as zram, is seen to be handed each bio (`block_bio_queue`).
+# Documentation/block/stat.rst. A device with hardware queues has an event for each completed request
+# (`block_rq_complete`); a device without, such as zram, for each queued bio (`block_bio_queue`).
 
 _SECTOR_BYTES = 512
 _BUFFER_KIB = 1024
-"""Per CPU: some ten thousand events."""
+"""Per CPU; holds some ten thousand events."""
 _EVENTS = ("block_rq_complete", "block_bio_queue")
 _LINE = re.compile(
     r"(block_rq_complete|block_bio_queue): \d+,\d+ [A-Z]*D[A-Z]* (?:\(.*?\) )?\d+ \+ (\d+).*\[(-?\w[^\]]*)\]$"
@@ -42,14 +42,14 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of discards at a device.
+    """Discards that were seen at a device.
 
     Attributes
     ----------
     source
-        `tracepoint` or `counters`; None where the kernel shows nothing.
+        `tracepoint` or `counters`; None if the kernel shows nothing.
     requests, bytes
-        Those that the device took without error.
+        Discards that the device took without error.
     """
 
     source: str | None
@@ -58,12 +58,10 @@ class Seen:
 
 
 class DiscardWitness:
-    """Watches the discards of one device while it is entered.
+    """Watches the discards of one device, as a context manager.
 
     Parameters
     ----------
-    files
-        The host.
     node
         The device's folder in sysfs.
     """
@@ -97,7 +95,7 @@ class DiscardWitness:
         self._end()
 
     def seen(self) -> Seen:
-        """Return what was seen since entering."""
+        """Return the discards since the context was entered."""
         traced = self._instance is not None and not self._lost(self._instance)
         if self._instance is not None and traced:
             found = seen_in((self._instance / "trace").read_text().splitlines())
@@ -108,7 +106,7 @@ class DiscardWitness:
             return counted
         if traced:
             return Seen("tracepoint", 0, 0)
-        # A driver without queues of its own need not count discards: zram does not.
+        # A driver without hardware queues need not count discards: zram does not.
         return counted if counted is not None and names(self._disk / "mq") else Seen(None)
 
     def _counted(self) -> Seen | None:
@@ -130,7 +128,7 @@ class DiscardWitness:
             (folder / "enable").write_text("1")
 
     def _lost(self, instance: Path) -> bool:
-        """Whether events were overwritten before they were read."""
+        """Return whether events were overwritten before they were read."""
         folder = instance / "per_cpu"
         stats = ((folder / name / "stats").read_text() for name in names(folder))
         return any(re.search(r"^(overrun|dropped events): [1-9]", each, re.MULTILINE) for each in stats)
@@ -143,7 +141,7 @@ class DiscardWitness:
 
 
 def seen_in(lines: Iterable[str]) -> Seen | None:
-    """Add up the discards of a trace; None where there are none. What failed is left out.
+    """Add up the successful discards of a trace; None if there are none.
 
     >>> seen_in(["x [000] d.h1. 1.2: block_rq_complete: 259,0 DS () 0 + 2048 none,0,0 [0]"])
     Seen(source='tracepoint', requests=1, bytes=1048576)
@@ -158,7 +156,7 @@ def seen_in(lines: Iterable[str]) -> Seen | None:
 
 
 def granularity_of(node: Path) -> int:
-    """Return the unit of discards of a device in bytes; 0 where it has none."""
+    """Return a device's discard granularity in bytes; 0 if it has none."""
     return number(disk_of(node) / "queue" / "discard_granularity") or 0
 
 
@@ -174,38 +172,38 @@ def _kernel_number(device: str) -> int:
 
 _SEED = 1
 _PART_BYTES = 16 << 30
-"""Discarded at a time, so that a large drive can be stopped in between."""
+"""Bytes discarded at a time, so that the trim of a large drive can be stopped in between."""
 _READS = {"zero": "zeroes", "ones": "ones", "unchanged": "unchanged", "other": "other"}
 
 OnShare = Callable[[float], object]
-"""Called with the share that is done, 0 to 1."""
+"""Called with the share done, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrimRecord:
-    """A trim that was done, and what is known of its effect.
+    """A finished trim, and its known effect.
 
     Attributes
     ----------
     start, length
-        The range, in bytes.
+        The range in bytes.
     seconds
-        How long it took (drive time for a simulated one).
+        Duration; for a simulated drive, on its own clock.
     reached_device
-        Whether the device took discards of the whole range; False if it took none, or of less; None where
-        nothing shows it.
+        True if the device took discards of the whole range, False if of less or none, None if nothing shows
+        it.
     evidence
         What shows it: `tracepoint` (the kernel's block events), `counters` (`/sys/block/*/stat`),
         `simulated`, or None.
     discards, discarded_bytes
-        Requests that the device took, and their bytes; None where nothing shows it.
+        Requests that the device took, and their bytes; None if nothing shows it.
     reads
-        What trimmed blocks return: `zeroes`, `ones`, `unchanged` (what they held before), `other`, `mixed`,
-        `unreadable`; None where the samples were blank before, so that nothing can be concluded.
+        What trimmed blocks read as: `zeroes`, `ones`, `unchanged` (their content before), `other`, `mixed`,
+        `unreadable`. None if the samples were blank before, so that nothing can be concluded.
     samples
-        How many were read of each kind, of those that were not blank before; None for a simulated drive.
+        Number of samples of each kind, without those that were blank before; None for a simulated drive.
     sample_bytes, blank_before
-        Bytes of a sample, and how many were left out as they were blank before.
+        Bytes of a sample, and number of samples that are left out because they were blank before.
     """
 
     start: int
@@ -221,12 +219,11 @@ class TrimRecord:
     blank_before: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
         return asdict(self)
 
 
 def check_range(start: int, length: int, capacity_bytes: int, unit_bytes: int) -> None:
-    """Raise `UsageError` for a range that is empty, beyond the drive, or not of whole logical blocks."""
+    """Raise `UsageError` if a range is empty, exceeds the drive, or is not whole logical blocks."""
     if length <= 0 or start < 0 or start + length > capacity_bytes:
         raise UsageError(
             f"bytes {start} to {start + length} are not a range of a drive of {bytes_text(capacity_bytes)}",
@@ -254,21 +251,19 @@ def trim(
     node: Path | None,
     on_share: OnShare | None = None,
 ) -> TrimRecord:
-    """Discard a range and find out what came of it.
+    """Discard a range and find out its effect.
 
     Parameters
     ----------
-    medium, start, length
-        Where.
     files, node
         The host, and the sysfs folder of the device that the discards should reach; None if there is none.
     on_share
-        Called now and then; what it raises ends the trim.
+        Called with the share done after each part. An exception from it ends the trim.
 
     Raises
     ------
     DriveError
-        The device takes no discard.
+        The device does not support discards.
     """
     unit = unit_of(medium)
     before = read_all(medium, places(start, length, unit, _SEED), unit)
@@ -280,9 +275,9 @@ def trim(
         with DiscardWitness(files, node) as witness:
             _discard(medium, start, length, on_share)
             if medium.in_file_system:
-                medium.flush()  # one that passes discards on does so when its journal is written
+                medium.flush()  # a file system passes discards on when it writes its journal, if at all
             seen = witness.seen()
-        slack = 2 * granularity_of(node)  # parts of units at both ends need not be passed on
+        slack = 2 * granularity_of(node)  # partial units at both ends need not reach the device
     seconds = time.monotonic() - began
     telling = {at: content for at, content in before.items() if content is None or len(set(content)) > 1}
     found = kinds_of(telling, read_all(medium, telling, unit))
@@ -302,7 +297,6 @@ def trim(
 
 
 def reach_text(record: TrimRecord) -> str:
-    """Return in words whether it reached the device."""
     if record.reached_device is None:
         return "unknown whether it reached the device: neither tracepoints nor counters show it"
     by = {"tracepoint": "by the kernel's block events", "counters": "by the kernel's counters"}

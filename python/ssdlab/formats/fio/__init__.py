@@ -1,6 +1,6 @@
-"""Workloads as a fio job file, for a reader who wants to check a point with another tool.
+"""Workloads as a fio job file, for readers who want to check a result with another tool.
 
-Compared with fio 3.33; comments name what it refuses or interprets unexpectedly.
+Compared with fio 3.33. Notes in the file name what fio refuses or interprets differently.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _KINDS = {"read": "read", "write": "write", "mixed": "rw", "trim": "trim"}
 _SEEDS = 1 << 63
-"""fio reads a seed as a signed number."""
+"""fio reads a seed as a signed 64-bit number."""
 _MAX_JOBS = 4096
 _STANDS_FOR_DRIVE = "DRIVE"
 
 
 @dataclass(frozen=True)
 class Target:
-    """The drive of a line: `path` as fio opens it, or None where there is nothing to open."""
+    """The drive of a job file. `path` is as fio opens it; None if there is nothing to open."""
 
     path: str | None
     block_device: bool
@@ -39,7 +39,7 @@ class Target:
 
     @classmethod
     def of(cls, can: Capabilities, path: str, capacity_bytes: int, logical_block_bytes: int) -> Self:
-        """Return a drive as fio could open it; a simulated one it cannot."""
+        """Return the target for a drive; a simulated drive has no path, because fio cannot open it."""
         return cls(None if can.made_to_order else path, can.block_device, capacity_bytes, logical_block_bytes)
 
 
@@ -47,12 +47,12 @@ def job_file(steps: Iterable[tuple[str, Workload]], target: Target) -> str:
     """Return the nearest fio job file: sections for each step, `#` lines for what fio cannot do.
 
     Operations, sizes, span, distribution, workers, depth, engine class, amounts and times are equal. Offsets
-    differ, as the tools have different generators.
+    differ, because the tools have different generators.
 
     Parameters
     ----------
     steps
-        What each is called and does, one after the other.
+        Label and workload of each step, in order.
     """
     name, notes = _filename(target)
     sections: list[tuple[str, list[str]]] = []
@@ -73,7 +73,7 @@ def job_file(steps: Iterable[tuple[str, Workload]], target: Target) -> str:
 def _step(
     label: str, workload: Workload, target: Target, filename: str
 ) -> tuple[list[tuple[str, list[str]]], list[str]]:
-    """Return the sections of one step, which run at the same time, and what they do not say."""
+    """Return the sections of one step, which run at the same time, and notes on what they cannot express."""
     seed, several = workload.seed % _SEEDS, len(workload.streams) > 1
     notes = [] if seed == workload.seed else ["fio takes no seed of 2^63 or more: 2^63 is subtracted here"]
     sections: list[tuple[str, list[str]]] = []
@@ -88,7 +88,7 @@ def _step(
 
 
 def _title(label: str) -> str:
-    """Return a label as the name of a section: fio ends it at a comment, and has a meaning for one name."""
+    """Return a label as a section name: fio ends names at a comment sign, and reserves `global`."""
     plain = re.sub(r"[;#\s]+", " ", label).strip() or "step"
     return f"step {plain}" if plain.startswith("global") else plain
 
@@ -99,17 +99,17 @@ def _filename(target: Target) -> tuple[str, list[str]]:
         return _STANDS_FOR_DRIVE, [
             "DRIVE: fio cannot open a simulated drive; ssdlab sim serve makes it a device"
         ]
-    # fio takes these for the beginning of a comment, and trims what is blank.
+    # fio reads ; and # as the start of a comment, expands ${...}, and trims blanks.
     if any(sign in path for sign in (";", "#", "\n", "${")) or path != path.strip() or "\\" in path:
         return _STANDS_FOR_DRIVE, ["DRIVE: fio cannot take the path of this drive; give another"]
-    # A colon parts two files.
+    # fio separates several files by colons.
     return path.replace(":", "\\:"), []
 
 
 def _sections(
     stream: Stream, ramp_ns: int, target: Target, filename: str
 ) -> tuple[list[list[str]], list[str]]:
-    """Return the options of each of a stream's sections."""
+    """Return the options of each section of a stream, and notes on what they cannot express."""
     if isinstance(stream.pattern, Recording):
         return _replayed(stream, filename)
     if stream.trims and not target.block_device:
@@ -133,7 +133,7 @@ def _sections(
 
 
 def _few_ios(stream: Stream) -> bool:
-    """Whether there are too few I/Os for each thread to have one: those without have no job."""
+    """Return whether an amount limits the stream, so that threads without any I/O have no job."""
     return stream.stop.ios is not None or stream.stop.bytes is not None
 
 
@@ -176,7 +176,7 @@ def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
 
 
 def _sizes(stream: Stream) -> tuple[str, list[str]]:
-    """Return the block sizes of all I/Os, or of reads and of writes."""
+    """Return fio's option for the block sizes of all I/Os or of each direction, and notes on it."""
     sides = (stream.block, *((stream.write_block,) if stream.write_block else ()))
     if all(len(side) == 1 for side in sides):
         return f"bs={','.join(str(side[0].bytes) for side in sides)}", []
@@ -196,7 +196,7 @@ def _sizes(stream: Stream) -> tuple[str, list[str]]:
 
 
 def _is_range(side: Sequence[Block]) -> bool:
-    """Whether sizes are all multiples of the smallest up to the largest, and as many of each."""
+    """Return whether sizes are all multiples of the smallest up to the largest, with equal weights."""
     step = side[0].bytes
     return all(
         block == Block(bytes=step * number, weight=side[0].weight)
@@ -227,12 +227,12 @@ def _issue(stream: Stream) -> list[str]:
 
 
 def _until(stream: Stream, ramp_ns: int) -> list[str]:
-    """Return when a job ends. Whole microseconds: a number with a point is not read as seconds."""
+    """Return when a job ends, in whole microseconds: fio does not read a decimal number as seconds."""
     options = []
     if ramp_ns:
         options.append(f"ramp_time={_us(ramp_ns)}us")
     if stream.stop.time_ns is not None:
-        # With time_based fio disregards every other end.
+        # With time_based, fio ignores every other limit.
         options += [] if _limited(stream) else ["time_based"]
         options.append(f"runtime={_us(stream.stop.time_ns - ramp_ns)}us")
     return options

@@ -1,10 +1,10 @@
 """The results of a fio run over time: interval logs, histogram logs, and statuses.
 
-A log has a line for each I/O or, with `log_avg_msec`, for each interval of each direction; where a direction
-did nothing there is no line, so empty intervals are put back here. Columns are time in ms, value, direction,
-block size, and others that are not needed. Values are IOPS, KiB/s, or the unit of the version's latencies;
-of a log of single I/Os those of bw and iops mean nothing, and its lines are counted. A line of a histogram
-log has the counts of one interval; each of its buckets is 2^`log_hist_coarseness` of fio's.
+A log has a line for each I/O or, with `log_avg_msec`, for each interval and direction. fio writes no line for
+a direction without I/O, so empty intervals are added here. Columns are time in ms, value, direction, block
+size, and others that are not used. Values are IOPS, KiB/s, or latencies in the unit of the fio version. In a
+log of single I/Os, values of bw and iops have no meaning, and the lines are counted instead. A line of a
+histogram log has the counts of one interval. Each of its buckets combines 2^`log_hist_coarseness` of fio's.
 
 A job's options name its logs and define their meaning, so a log without a result is refused.
 
@@ -47,26 +47,30 @@ _OPTIONS: dict[str, tuple[Kind, ...]] = {
 }
 _NAME = re.compile(rf"(.+)_({'|'.join(sorted(get_args(Kind), key=len, reverse=True))})(?:\.(\d+))?\.log")
 _SINGLE_MS = 1000
-"""Of an interval that single I/Os are put into."""
+"""Length of the intervals into which single I/Os are grouped."""
 _REST = 0.05
-"""A part of an interval at the end of a run that is no row of its own, nor missing from the last."""
+"""Tolerance as a share of an interval: a shorter remainder of a run is no row, and a row that is shorter by
+less is not partial.
+"""
 _LAST_GROUP = 64
 _AGREES = 0.1
-"""How far the I/Os of rows may be from those of the result, beside one interval. Of 224 published results
-with averaged logs 61 are further off, all of a folder in which later runs wrote logs of the same names."""
+"""How far the I/Os of rows may differ from those of the result, as a share, in addition to one interval. Of
+224 published results with averaged logs, 61 differ more: all are in one folder, in which later runs wrote
+logs of the same names.
+"""
 ROW_QUANTILES = ("p50", "p99", "p99.9", "max")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The I/O of one direction of a job in each interval; quantiles in ns, NaN if unknown.
+    """The I/O of one direction of a job in each interval.
 
     Attributes
     ----------
     partial
-        It is shorter than the others.
+        Whether the interval is shorter than the others.
     quantiles
-        By clock and `ROW_QUANTILES`.
+        By clock and by name in `ROW_QUANTILES`, in ns; NaN if unknown.
     """
 
     direction: Direction
@@ -80,7 +84,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class OverTime:
-    """A job with its logs, its rows, and remarks on them."""
+    """A job with its rows, its log files, and notes on them."""
 
     job: Job
     rows: tuple[Rows, ...]
@@ -89,12 +93,10 @@ class OverTime:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file has the name of a fio log."""
     return _NAME.fullmatch(path.name) is not None
 
 
 def without_result(path: Path) -> UsageError:
-    """Return the refusal of a log that no result names."""
     return UsageError(
         f"{path} is a fio log that no result names: interval, unit and job are unknown",
         "import the JSON of that run: the logs that its options name are read from its folder",
@@ -103,12 +105,12 @@ def without_result(path: Path) -> UsageError:
 
 
 def over_time(result: FioResult) -> Iterator[OverTime]:
-    """Yield each job of a result with its rows: of its logs beside it, else of its statuses.
+    """Yield each job of a result with its rows, from the logs beside the result or else from its statuses.
 
     Raises
     ------
     UsageError, HostError
-        A log cannot be read; with its line.
+        A log cannot be read; the error names the line.
     """
     for job in result.jobs:
         files, why = _files_of(result, job)
@@ -122,7 +124,7 @@ def over_time(result: FioResult) -> Iterator[OverTime]:
 
 
 def _of_statuses(result: FioResult, job: Job) -> Iterator[Rows]:
-    """Yield what was counted from one status to the next."""
+    """Yield rows of the I/O from each status to the next, for each direction."""
     for name in job.sides:
         states = [
             side
@@ -170,7 +172,7 @@ def _quantiles_of(bins: Bins) -> dict[str, float]:
 
 
 def _files_of(result: FioResult, job: Job) -> tuple[dict[Kind, list[Path]], tuple[str, ...]]:
-    """Return the logs of a job that lie beside its result; else why those that lie there are not its own."""
+    """Return a job's logs beside its result, and why other logs there are left out."""
     folder = result.path.parent
     try:
         names = sorted(each.name for each in folder.iterdir())
@@ -212,16 +214,17 @@ def _kind(text: str) -> Kind:
 
 
 def _prefix(job: Job, option: str) -> str | None:
-    """Return what names of its logs begin with; by default its own."""
+    """Return how the names of a job's logs begin, by default with its own name; None without the option."""
     given = job.options.get(option)
     return None if given is None else Path(given).name or job.name
 
 
 def _threads(result: FioResult, job: Job, last: int) -> set[int]:
-    """Return the numbers of a job's threads, which its logs carry; empty: they are not known.
+    """Return the numbers of a job's threads, which its logs carry in their names; empty if unknown.
 
-    An entry of a result is a thread, or with `group_reporting` a group. A group of several sections has the
-    options of one alone: so its size is known only where the threads of all add up to the `last` log.
+    An entry of a result is a thread or, with `group_reporting`, a group. A group of several sections has the
+    options of only one of them. Its size is therefore known only if the threads of all groups add up to the
+    number of the `last` log.
     """
     grouped = any("group_reporting" in each.options for each in result.entries)
     sizes = [load_of(each.options).jobs or 0 if grouped else 1 for each in result.entries]
@@ -238,7 +241,7 @@ def _threads(result: FioResult, job: Job, last: int) -> set[int]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of all logs of one kind: threads beside each other."""
+    """The lines of all logs of one kind, with those of all threads concatenated."""
 
     time_ms: Column
     value: Column
@@ -315,7 +318,7 @@ def _of_logs(result: FioResult, job: Job, files: Mapping[Kind, Sequence[Path]]) 
 
 
 def _agrees(rows: Rows, side: Side) -> bool:
-    """Return whether rows hold about as many I/Os as the result has in their time."""
+    """Return whether rows hold about as many I/Os as the result counts in the same time."""
     expected = side.iops * rows.end_ms[-1:].sum() / 1e3
     interval = expected / max(len(rows.ios), 1)
     return bool(abs(rows.ios.sum() - expected) <= _AGREES * expected + interval)
@@ -324,7 +327,7 @@ def _agrees(rows: Rows, side: Side) -> bool:
 def _whole_ms(
     lines: Mapping[_Log, _Lines], histograms: Mapping[Any, Mapping[int, Bins]], width_ms: float
 ) -> float:
-    """Return the time to which all threads have lines: fio ends without one of the last interval."""
+    """Return the time up to which all threads have lines; fio may write none for the last interval."""
     rated = [each for kind, each in lines.items() if kind in _RATES]
     slots = [int(slot) for found in histograms.values() for slot in found]
     last = [max(slots)] if slots and not rated else []
@@ -335,7 +338,7 @@ def _whole_ms(
 
 
 def _with_bins(times: Mapping[Clock, Times], clock: Clock, bins: Bins) -> dict[Clock, Times]:
-    """Return the times of a direction with the bins of a log that holds every I/O; what fio told stays."""
+    """Return a direction's times with the bins of a log of every I/O; values reported by fio stay."""
     found = dict(times)
     stated = found.get(clock)
     if stated is not None and stated.bins is None:
@@ -353,7 +356,7 @@ _TIME = re.compile(r"(\d+)([a-z]*)", re.IGNORECASE)
 
 
 def _seconds_ms(text: str) -> float:
-    """Return a time of fio, which is in seconds unless it says otherwise."""
+    """Return a time of fio in ms; without a unit it is in seconds."""
     found = _TIME.fullmatch(text)
     unit = None if found is None else US.get(found[2].lower() or "s")
     return 0.0 if found is None or unit is None else int(found[1]) * unit / 1000
@@ -374,12 +377,12 @@ def _read(paths: Sequence[Path], columns: int, ramp_ms: float) -> _Lines:
 
 
 def _table(path: Path, columns: Sequence[int] | None) -> Column:
-    """Return the columns of a log as numbers, a row for each line.
+    """Return the columns of a log as numbers, with a row for each line.
 
     Raises
     ------
     UsageError, HostError
-        With the line.
+        The file cannot be read, or a line is invalid; the error names the line.
     """
     wanted = None if columns is None else list(columns)
     try:
@@ -401,7 +404,7 @@ def _table(path: Path, columns: Sequence[int] | None) -> Column:
 
 
 def _first_bad(path: Path, wanted: Sequence[int] | None) -> int | None:
-    """Return the first line that lacks a column or has something else in it."""
+    """Return the number of the first line that lacks a column, or has something else than a number."""
     width = None
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
@@ -422,7 +425,7 @@ def _of_direction(lines: _Lines, name: Direction) -> _Lines:
 def _histograms(
     paths: Sequence[Path], hist_ms: int, ramp_ms: float, unit_ns: int
 ) -> dict[Direction, dict[int, Bins]]:
-    """Return the histogram of each interval, by direction and number; threads added up."""
+    """Return the histogram of each interval by direction and interval number, summed over threads."""
     found: dict[Direction, dict[int, Bins]] = {}
     for path in paths:
         table = _table(path, None)
@@ -442,7 +445,7 @@ def _histograms(
 
 
 def _edges(columns: int, path: Path) -> list[tuple[int, int]]:
-    """Return the edges of each column of a histogram log: of 19 groups (us) or 29 (ns), coarse or not."""
+    """Return the edges of each column of a histogram log: 19 groups (us) or 29 (ns), coarse or not."""
     for groups in (29, 19):
         buckets = groups << PLAT_BITS
         stride = buckets // columns if columns else 0
@@ -460,7 +463,7 @@ def _edges(columns: int, path: Path) -> list[tuple[int, int]]:
 
 
 def _binned(values: Column, unit_ns: int) -> Bins:
-    """Return latencies in the buckets of fio."""
+    """Return latencies in fio's buckets."""
     whole = values.astype(np.int64)
     exponent = np.frexp(np.maximum(whole, 1).astype(np.float64))[1]
     bits = np.maximum(exponent - 1 - PLAT_BITS, 0)
@@ -480,16 +483,16 @@ def _all(found: Sequence[Bins] | Any) -> Bins:  # noqa: ANN401 - values of a map
 
 
 def _ended(time_ms: Column, width_ms: float) -> Column:
-    """Return the intervals that lines which were written at their ends are of."""
+    """Return the index of each line's interval, at whose end fio wrote the line."""
     return np.maximum(np.rint(time_ms / width_ms).astype(np.int64) - 1, 0)
 
 
 class _Windows:
-    """The intervals of a run, from its start to its end, whatever was logged in them."""
+    """The intervals of a run from start to end, including those without a line in the log."""
 
     def __init__(self, runtime_ms: float, width_ms: float, whole_ms: float | None) -> None:
         self.width_ms = width_ms
-        # An interval without a line at the very end may have had I/O all the same: nobody knows.
+        # Leave out the last interval if it has no line: it may have had I/O all the same.
         if whole_ms is not None and 0 < runtime_ms - whole_ms < (1 + _REST) * width_ms:
             runtime_ms = whole_ms
         self.full = int((runtime_ms + _REST * width_ms) // width_ms)
@@ -502,7 +505,7 @@ class _Windows:
         self.seconds = (self.end_ms - self.start_ms) / 1e3
 
     def rates(self, own: Mapping[_Log, _Lines]) -> tuple[Column, Column] | None:
-        """Return I/Os and bytes of logs that hold rates; None: they are not both stated."""
+        """Return I/Os and bytes from logs that hold rates; None if not both are known."""
         rated = [own[kind] for kind in _RATES if kind in own]
         if rated and not any(len(each.value) for each in rated):
             return np.zeros(len(self.seconds), dtype=np.int64), np.zeros(len(self.seconds), dtype=np.int64)
@@ -519,7 +522,7 @@ class _Windows:
         return np.rint(ios).astype(np.int64), np.rint(moved).astype(np.int64)
 
     def _rated(self, lines: _Lines) -> Column:
-        """Return rates times lengths: of each thread the mean of the lines of an interval, threads added."""
+        """Return rates times lengths: the mean of a thread's lines in each interval, summed over threads."""
         slots = self._at(_ended(lines.time_ms, self.width_ms))
         total: Column = np.zeros(len(self.seconds))
         for thread in np.unique(lines.thread):
@@ -530,7 +533,7 @@ class _Windows:
         return total
 
     def counts(self, own: Mapping[_Log, _Lines]) -> tuple[Column, Column] | None:
-        """Return I/Os and bytes of a log of single I/Os."""
+        """Return I/Os and bytes from a log of single I/Os; None without one."""
         kinds: tuple[_Log, ...] = ("iops", "bw", "lat", "clat", "slat")
         lines = next((own[kind] for kind in kinds if kind in own), None)
         if lines is None:
@@ -540,13 +543,13 @@ class _Windows:
         return ios, np.bincount(slots, lines.block, len(self.seconds)).astype(np.int64)
 
     def largest(self, time_ms: Column, values: Column) -> Column:
-        """Return the largest value of each interval."""
+        """Return the largest value of each interval; NaN without a line."""
         found = np.full(len(self.seconds), np.nan)
         np.fmax.at(found, self._at(_ended(time_ms, self.width_ms)), values)
         return found
 
     def quantiles(self, clock: Clock, lines: _Lines, unit_ns: int) -> dict[tuple[Clock, str], Column]:
-        """Return quantiles of single I/Os, each a latency that was measured."""
+        """Return quantiles of single I/Os by interval; each is a latency that was measured."""
         slots = self._at((lines.time_ms // self.width_ms).astype(np.int64))
         order = np.lexsort((lines.value, slots))
         values, slots = lines.value[order] * unit_ns, slots[order]
@@ -562,7 +565,7 @@ class _Windows:
         return found
 
     def of_histograms(self, found: Mapping[int, Bins]) -> dict[tuple[Clock, str], Column]:
-        """Return quantiles of the histograms of the intervals, which are of clat."""
+        """Return clat quantiles from the histogram of each interval."""
         columns = {name: np.full(len(self.seconds), np.nan) for name in ROW_QUANTILES}
         for slot, bins in self._joined(found).items():
             for name, value in _quantiles_of(bins).items():
@@ -570,7 +573,7 @@ class _Windows:
         return {("clat", name): column for name, column in columns.items()}
 
     def counted_in(self, found: Mapping[int, Bins], block: float | None) -> tuple[Column, Column] | None:
-        """Return I/Os and bytes of histograms, all I/Os being of one size."""
+        """Return I/Os and bytes from histograms; None unless all I/Os have one known size."""
         if block is None or not float(block).is_integer():
             return None
         ios = np.zeros(len(self.seconds), dtype=np.int64)
@@ -586,6 +589,6 @@ class _Windows:
         return joint
 
     def _at(self, slots: Column) -> Column:
-        """Return slots as they are there: what was written at the very end belongs to the last."""
+        """Clip slots to the run's intervals: what was written at the very end belongs to the last one."""
         clipped: Column = np.clip(slots, 0, len(self.seconds) - 1)
         return clipped

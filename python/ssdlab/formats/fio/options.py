@@ -1,10 +1,10 @@
 """How each fio option in a job file is handled.
 
 An option is *honoured* if ssdlab makes the same load as fio, *ignored* if the load is the same without it,
-and *refused* if the load would differ. `name=value` in the table names a value of a refused option that
-changes nothing, most often its default, and so is let through.
+and *refused* if the load would differ. In the table, `name=value` gives the value of a refused option that
+changes nothing, usually its default. That value is accepted.
 
-Names and aliases are those of fio 3.33 and of its master in 2026.
+Names and aliases are those of fio 3.33 and of its development branch in 2026.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ ALIASES = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How an option is handled, why, and the value that changes nothing."""
+    """How an option is handled, why, and the value that is accepted because it changes nothing."""
 
     fate: Fate
     why: str
@@ -151,4 +151,4 @@ def _rules() -> dict[str, Rule]:
 
 
 RULES = _rules()
-"""By name; an alias is looked up first."""
+"""Rules by fio's own option name; resolve an alias with `ALIASES` first."""

@@ -1,15 +1,17 @@
 """The output of a fio run: JSON, JSON+, and terse output of versions 3 to 5, from fio 2.0 to 3.x.
 
-Units follow from the keys, not the version: `clat_ns` is in ns, `clat` in us; `io_bytes` is in bytes where
-there is an `io_kbytes` too, else in KiB. Rates are worked out from counts and `runtime`, which is in ms. All
-latencies are ns here.
+Units follow from the keys, not from the version. `clat_ns` is in ns, `clat` in us. `io_bytes` is in bytes if
+there is also an `io_kbytes`, and otherwise in KiB. Rates are computed from counts and `runtime`, which is in
+ms. All latencies are converted to ns.
 
-**Clocks.** slat is the time to submit, clat from there to the completion, lat all of it. By default fio
-reports only clat percentiles, so each clock is kept with its reported values.
+**Clocks.** slat is the time from preparing an I/O to its submission, clat the time from there to its
+completion, and lat the whole. By default fio reports percentiles of clat only, so each clock has its own
+values.
 
-**Bins.** JSON+ counts latencies in 64 buckets an octave (stat.h: `FIO_IO_U_PLAT_BITS` 6), each under the
-value in its middle; before fio 2.20 under its number. Bins of jobs add up, and the percentile of the sum is
-what fio would have reported for all. Without bins, percentiles of several jobs cannot be combined.
+**Bins.** JSON+ counts latencies in 64 buckets per octave (stat.h: `FIO_IO_U_PLAT_BITS` 6). The key of a
+bucket is the value in its middle; before fio 2.20 it is the bucket's number. Bins of several jobs can be
+added. A percentile of the sum is what fio would have reported for all of them. Without bins, percentiles of
+several jobs cannot be combined.
 
 Source: fio's stat.c and stat.h in versions 2.0 to 3.42 (`add_ddir_status_json`, `add_ddir_lat_json`,
 `plat_idx_to_val`, `calc_clat_percentiles`, `show_ddir_status_terse`).
@@ -34,9 +36,9 @@ from ssdlab.model.summary import DIRECTIONS, Direction
 Clock = Literal["slat", "clat", "lat"]
 CLOCKS: tuple[Clock, ...] = ("slat", "clat", "lat")
 PLAT_BITS = 6
-"""`FIO_IO_U_PLAT_BITS` of every version there is."""
+"""`FIO_IO_U_PLAT_BITS`, which is the same in all versions."""
 ALL_CLIENTS = "All clients"
-"""What fio calls the sum over its clients."""
+"""fio's name for the sum over its clients."""
 NOUN = "result of fio"
 _ADVICE = "have fio write JSON+ to a file (output-format=json+), and import that"
 _AGAIN = "copy the file again, or have fio write it again: nothing was imported"
@@ -44,14 +46,14 @@ _READS = "ssdlab reads fio 2.0 to 3.x"
 _OPENS = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _NEXT = re.compile(r"\s*\{")
 _NO_NUMBER = re.compile(r"(?<=: )-?(?:nan|inf)\b")
-"""What printf makes of no number; JSON has no word for it."""
+"""NaN and infinity as printf writes them; JSON has no such numbers."""
 _VERSION = re.compile(r"fio-(\d{1,3})\.(\d{1,3})")
 _TERSE = re.compile(r"^(\d);fio-", re.MULTILINE)
 _TERSE_2 = re.compile(r"^2;[^;\n]*;\d+;-?\d+;\d+;", re.MULTILINE)
 _PLAIN = re.compile(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
 _MAX = 1 << 63
 _HEAD, _WIDTH, _TAIL = 5, {3: 41, 4: 41, 5: 47}, 34
-"""Fields of a terse line: before the directions, of each, and after them at least."""
+"""Fields of a terse line: before the directions, of each direction by version, and at least after them."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +65,19 @@ class Bins:
 
     @property
     def total(self) -> int:
-        """How many latencies it has."""
         return sum(self.counts.values())
 
     def plus(self, other: Bins) -> Bins:
-        """Return both together."""
         edges = {*self.counts, *other.counts}
         return self._with({each: self.counts.get(each, 0) + other.counts.get(each, 0) for each in edges})
 
     def minus(self, earlier: Bins) -> Bins:
-        """Return what came since an earlier state of the same histogram."""
+        """Return the latencies added since an earlier state of the same histogram."""
         left = {each: count - earlier.counts.get(each, 0) for each, count in self.counts.items()}
         return self._with({each: count for each, count in left.items() if count > 0})
 
     def percentile_ns(self, share: float) -> float | None:
-        """Return the middle of the bucket that a share of all latencies is reached in, as fio does."""
+        """Return the middle of the bucket that reaches a share (0 to 1) of all latencies, as fio does."""
         wanted, reached = share * self.total, 0
         for low, high in sorted(self.counts):
             reached += self.counts[low, high]
@@ -87,7 +87,7 @@ class Bins:
 
     @property
     def max_ns(self) -> float:
-        """The upper edge of the last bucket that is not empty."""
+        """Upper edge of the last bucket that is not empty; 0 if all are."""
         return float(max((high for _, high in self.counts), default=0) * self.unit_ns)
 
     def _with(self, counts: Mapping[tuple[int, int], int]) -> Bins:
@@ -95,7 +95,7 @@ class Bins:
 
 
 def edges_of_value(value: int) -> tuple[int, int]:
-    """Return the edges of the bucket that a value lies in; the upper one is the next's.
+    """Return the edges of a value's bucket; the upper edge belongs to the next bucket.
 
     >>> edges_of_value(78336)
     (77824, 78848)
@@ -108,7 +108,7 @@ def edges_of_value(value: int) -> tuple[int, int]:
 
 
 def edges_of_index(index: int) -> tuple[int, int]:
-    """Return the edges of a bucket by its number, as `plat_idx_to_val` has it.
+    """Return the edges of a bucket by its number, as in fio's `plat_idx_to_val`.
 
     >>> edges_of_index(127), edges_of_index(128), edges_of_index(192)
     ((127, 128), (128, 130), (256, 260))
@@ -127,9 +127,9 @@ class Times:
     Attributes
     ----------
     samples
-        How many latencies; None: unknown.
+        Number of latencies; None: unknown.
     percentiles
-        By the names of ours, `p99.9`; empty: none was stated, and there are no bins.
+        By ssdlab's names, such as `p99.9`; empty if fio stated none and there are no bins.
     """
 
     samples: int | None
@@ -147,11 +147,11 @@ class Side:
     Attributes
     ----------
     ios
-        None where fio does not tell: before 2.1.14, and in terse output.
+        Number of I/Os. None: fio does not report it, before 2.1.14 and in terse output.
     runtime_ms
-        The longest of its jobs, as fio has it for a group.
+        The longest runtime of the jobs, as fio reports it for a group.
     stated_iops
-        By fio; counts are better where there are any.
+        IOPS as fio reports them; used only if there is no count.
     """
 
     ios: int | None
@@ -164,32 +164,30 @@ class Side:
 
     @property
     def iops(self) -> float:
-        """I/Os a second."""
         return self.stated_iops if self.ios is None else self.ios * 1000 / self.runtime_ms
 
     @property
     def mb_s(self) -> float:
-        """Decimal megabytes a second."""
         return self.bytes / self.runtime_ms / 1e3
 
     @property
     def counted(self) -> float:
-        """I/Os, or about so many."""
+        """Number of I/Os; without a count, estimated from the stated rate."""
         return self.stated_iops * self.runtime_ms / 1e3 if self.ios is None else self.ios
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job of a result: threads of one name, group and client together.
+    """One job of a result: all threads with the same client, name, group and load.
 
     Attributes
     ----------
     threads
-        How many entries of the result it is made of.
+        Number of entries of the result that the job combines.
     errors
         I/Os that failed, with ``continue_on_error``.
     mixed
-        fio added up reads and writes (`unified_rw_reporting`), so that neither is known.
+        Whether fio added up reads and writes (`unified_rw_reporting`), so that neither is known.
     """
 
     name: str
@@ -206,33 +204,33 @@ class Job:
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """What its entries have in common."""
+        """Client, name, group and load: entries of a result with the same key are one job."""
         return self.host, self.name, self.group, load_words(self.options)
 
     @property
     def error_words(self) -> str:
-        """The error that ended it; empty: none."""
+        """The error that ended the job; empty if none did."""
         return errno_text(abs(self.error)) if self.error else ""
 
 
 @dataclass(frozen=True)
 class FioResult:
-    """What one file holds: the jobs as they ended, and as they were at each status before.
+    """Content of one result file: the jobs as they ended, and at each status before.
 
     Attributes
     ----------
     version
-        As fio says it: ``fio-3.33``.
+        fio's own text: ``fio-3.33``.
     at
-        When it was written, UTC; None: not stated.
+        Time of writing, UTC; None: not stated.
     statuses
-        The jobs of each document, the last being `jobs`.
+        The jobs of each document in the file; the last one is `jobs`.
     entries
-        Those of the last, one by one, as fio listed them.
+        Entries of the last document, one by one, as fio listed them.
     disks
         Names of the devices whose use fio counted.
     terse
-        0, or the version of terse output.
+        Version of terse output; 0: JSON.
     """
 
     path: Path
@@ -245,23 +243,22 @@ class FioResult:
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """The jobs as they ended."""
         return self.statuses[-1]
 
     @property
     def latency_unit_ns(self) -> int:
-        """Of latencies in logs: us before fio 2.99, ns since."""
+        """Unit of the latencies in logs: us before fio 2.99, ns since then."""
         found = _VERSION.match(self.version)
         return 1 if found is None or (int(found[1]), int(found[2])) >= (2, 99) else 1000
 
 
 def read_fio(path: Path) -> FioResult:
-    """Read a result of fio; text before, between and after its documents is passed over.
+    """Read a result of fio; text before, between and after its documents is skipped.
 
     Raises
     ------
     UsageError, HostError
-        It is not a result, truncated, or has an invalid figure; with line and key.
+        The file is not a result, is truncated, or has an invalid figure; the error names line and key.
     """
     text = read_document(path, NOUN, _ADVICE, max_bytes=RESULT_BYTES)
     if found := _documents(text, path):
@@ -278,7 +275,7 @@ def read_fio(path: Path) -> FioResult:
 
 
 def _documents(text: str, path: Path) -> list[tuple[int, dict[str, Any]]]:
-    """Return the JSON documents in a text, each with the line that it begins in."""
+    """Return the JSON documents in a text, each with its first line."""
     text = _NO_NUMBER.sub("null", text)
     found, at = [], 0
     while opens := _NEXT.match(text, at) or _OPENS.search(text, at):
@@ -299,7 +296,7 @@ def _documents(text: str, path: Path) -> list[tuple[int, dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class _Place:
-    """A table within a document, and how to name what is wrong in it."""
+    """A table within a document, with its place for error messages."""
 
     path: Path
     line: int
@@ -307,7 +304,7 @@ class _Place:
     table: Mapping[str, Any]
 
     def number(self, name: str, default: float | None = None) -> float:
-        """Return a number that is not negative; null is none."""
+        """Return a number of 0 or more; null is the default, or 0."""
         value = self.table.get(name)
         if value is None and (default is not None or name in self.table):
             return default or 0.0
@@ -316,11 +313,10 @@ class _Place:
         return value
 
     def count(self, name: str, default: int | None = None) -> int:
-        """Return a whole number."""
         return int(self.number(name, default))
 
     def within(self, name: str) -> _Place | None:
-        """Return a table in it; None: there is none."""
+        """Return a nested table; None if there is none."""
         if (value := self.table.get(name)) is None:
             return None
         if not isinstance(value, dict):
@@ -328,7 +324,6 @@ class _Place:
         return _Place(self.path, self.line, f"{self.key}{name}.", value)
 
     def each(self, name: str) -> list[_Place]:
-        """Return the tables of a list."""
         value = self.table[name]
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             raise self.wrong(name, "not a list of objects")
@@ -337,7 +332,7 @@ class _Place:
         ]
 
     def texts(self, name: str) -> dict[str, str]:
-        """Return a table of texts; empty: there is none."""
+        """Return a nested table of texts; empty if there is none."""
         found = self.within(name)
         return {} if found is None else {_text(key): _text(value) for key, value in found.table.items()}
 
@@ -352,7 +347,7 @@ class _Place:
 
 
 def _text(value: object) -> str:
-    """Return a text as files can hold it: JSON may have halves of letters."""
+    """Return a value as text that can be encoded: JSON may contain unpaired surrogates."""
     return str(value).encode(errors="replace").decode()
 
 
@@ -404,7 +399,10 @@ def _check_version(version: str, path: Path) -> None:
 
 
 def _growing(statuses: Sequence[tuple[Job, ...]], lines: Sequence[int], path: Path) -> list[tuple[Job, ...]]:
-    """Return the statuses of one run: what one counts, the next counts too, but for those of a ramp."""
+    """Return the statuses of one run, of which each counts at least as much as the one before.
+
+    Statuses of a ramp are left out, because fio resets its counts after it.
+    """
     kept: list[tuple[Job, ...]] = []
     counted: dict[object, int] = {}
     for jobs, line in zip(statuses, lines, strict=True):
@@ -415,7 +413,7 @@ def _growing(statuses: Sequence[tuple[Job, ...]], lines: Sequence[int], path: Pa
             if not any(job.options.get("ramp_time", "0") != "0" for job in jobs):
                 what = f"{path}: the document of line {line} does not continue the one before it"
                 raise UsageError(what, "these are several runs: put each in its own file", line=line)
-            kept = []  # fio counts anew when the ramp is over
+            kept = []  # fio resets its counts after the ramp
         kept.append(jobs)
         counted = now
     return kept
@@ -457,13 +455,13 @@ def _entry(place: _Place, shared: Mapping[str, str]) -> Job:
 
 
 def _only_direction(options: Mapping[str, str]) -> Direction | None:
-    """Return the one direction of a job, by its options; None: it has two, or does not say."""
+    """Return the only direction of a job by its options; None if it has two, or the options do not say."""
     kind = load_of(options).kind
     return kind if kind in DIRECTIONS else None
 
 
 def _side(place: _Place) -> Side | None:
-    """Return a direction; None: nothing was done in it, or in no time that fio counted."""
+    """Return a direction; None if it had no I/O, or no runtime."""
     ios = place.count("total_ios") if "total_ios" in place.table else None
     unit = 1 if "io_kbytes" in place.table else 1024
     moved = place.count("io_bytes") * unit
@@ -483,7 +481,7 @@ def _side(place: _Place) -> Side | None:
 
 
 def _times(place: _Place, clock: str, ios: int | None) -> Times | None:
-    """Return what was told of a clock; None: nothing was counted."""
+    """Return the values of one clock; None if fio counted nothing."""
     unit = 1 if f"{clock}_ns" in place.table else 1000
     found = place.within(f"{clock}_ns" if unit == 1 else clock)
     if found is None:
@@ -511,7 +509,7 @@ def _percentile_name(percent: float) -> str:
 
 
 def _bins(place: _Place, unit_ns: int) -> Bins:
-    """Return bins, which have values for keys, or numbers and three constants beside them."""
+    """Return bins, whose keys are values or, with three constants beside them, bucket numbers."""
     numbered = "FIO_IO_U_PLAT_BITS" in place.table
     if numbered and place.count("FIO_IO_U_PLAT_BITS") != PLAT_BITS:
         raise place.wrong("FIO_IO_U_PLAT_BITS", f"not {PLAT_BITS}, as in every fio")
@@ -550,7 +548,7 @@ def _of_terse(text: str, path: Path) -> FioResult:
 
 def _terse_entry(fields: Sequence[str], width: int) -> Job:
     at, blocks = _HEAD, []
-    while not fields[at].endswith("%"):  # CPU use follows the directions, in per cent
+    while not fields[at].endswith("%"):  # the CPU use, in percent, follows the directions
         blocks.append(fields[at : at + width])
         at += width
     if len(fields) < at + _TAIL:
@@ -587,7 +585,7 @@ def _terse_side(block: Sequence[str]) -> Side | None:
 
 
 def _joined(entries: Sequence[Job]) -> tuple[Job, ...]:
-    """Put entries of one name, group and client together: they ran side by side."""
+    """Join entries of the same client, name, group and load, which ran at the same time."""
     groups: dict[tuple[str, str, int, str], list[Job]] = {}
     for each in entries:
         groups.setdefault(each.key, []).append(each)
@@ -632,12 +630,12 @@ def _sum_of(one: Side | None, other: Side | None) -> Side:
 
 
 def _times_of(found: Sequence[Times]) -> Times | None:
-    """Return the times of several jobs together: percentiles of their bins, and none without these."""
+    """Return the times of up to two jobs together; without bins of all, there are no percentiles."""
     if len(found) < 2:
         return found[0] if found else None
     one, other = found
     if one.samples is None or other.samples is None:
-        return None  # nobody knows how to weigh their means
+        return None  # without counts, their means cannot be weighted
     samples = one.samples + other.samples
     bins = None if one.bins is None or other.bins is None else one.bins.plus(other.bins)
     return Times(
@@ -651,21 +649,21 @@ def _times_of(found: Sequence[Times]) -> Times | None:
 
 
 def percentiles_of(bins: Bins, names: set[str]) -> dict[str, float]:
-    """Return percentiles of bins by their names, `p99.9`."""
+    """Return percentiles of bins by name, such as `p99.9`."""
     found = {name: bins.percentile_ns(float(name[1:]) / 100) for name in sorted(names)}
     return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Load:
-    """The workload that a job's options request; None: they omit it, or contradict each other.
+    """The workload that a job's options request; None: not known from them.
 
     Attributes
     ----------
     kind
         `read`, `write`, `trim` or `mixed`.
     paced
-        Its I/Os were due at a rate, so that fio's lat is no response time.
+        Whether I/Os were due at a rate, so that fio's lat is no response time.
     """
 
     kind: str | None
@@ -682,7 +680,7 @@ _PACING = ("rate", "rate_iops", "rate_min", "thinktime", "read_iolog", "replay_n
 
 
 def load_of(options: Mapping[str, str]) -> Load:
-    """Return what options ask for; fio's defaults where they are silent, nothing where there are none."""
+    """Return the workload that options request, with fio's defaults; all unknown if there are no options."""
     if not options:
         return Load(None, None, None, None, None, None, paced=False)
     asked = (options.get("rw") or options.get("readwrite") or "read").partition(":")[0]
@@ -710,11 +708,11 @@ _NO_LOAD = re.compile(
     r"stonewall|wait_for|new_group|percentile_list|\w*lat_percentiles|unified_rw_reporting|eta.*|"
     r"status-interval|unlink.*|allow_mounted_write|disk_util|\w+_avg_time|bwavgtime|iopsavgtime"
 )
-"""Options that say where, how it is told and in which order, and not what is asked of a drive."""
+"""Options that do not change the load: places, output, and the order of jobs."""
 
 
 def load_words(options: Mapping[str, str]) -> str:
-    """Return the options that make a load, as they could be typed: figures of unlike ones are no repeats.
+    """Return the options that define a load, as typed: results of different loads are not repeats.
 
     >>> load_words({"ioengine": "libaio", "rw": "read", "filename": "f", "time_based": ""})
     'rw=read ioengine=libaio time_based'

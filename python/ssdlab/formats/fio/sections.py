@@ -1,7 +1,7 @@
-"""fio's job files as text: sections with their options by line, and what fio's numbers mean.
+"""fio's job files as text: sections with their options by line, and the meaning of fio's numbers.
 
-Held against fio 3.33. What it reads otherwise than one would think (`1.5m` as 1, `5min` as 5 us, `4ki`
-otherwise than its manual says) is refused by line.
+Checked against fio 3.33. Values that fio reads in an unexpected way are refused, with their line: `1.5m`
+(read as 1), `5min` (5 us), and `4ki` (not as in the manual).
 """
 
 from __future__ import annotations
@@ -40,39 +40,39 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 @dataclass(frozen=True)
 class Given:
-    """One option as it stands in a file."""
+    """One option in a file."""
 
     name: str
-    """fio's own, where an alias was written."""
+    """fio's own name, even if an alias was written."""
     text: str
     line: int
     file: str
     kb_base: int = 1024
 
     def wrong(self, what: str, advice: str) -> NoReturn:
-        """Refuse it."""
+        """Raise an error that names the option's file and line."""
         where = f"{self.file}, line {self.line}"
         raise UsageError(f"{where}: {what}", advice, file=self.file, line=self.line, option=self.name)
 
     @property
     def flag(self) -> bool:
-        """Whether it is on; alone it is."""
+        """Whether the option is on; without a value it is."""
         if self.text not in ("", "0", "1"):
             self.wrong(f"{self.name} is {excerpt(self.text)!r}", "write 1 or 0")
         return self.text != "0"
 
     @property
     def number(self) -> int:
-        """A whole number, or a size in bytes."""
+        """The value as a whole number, or as a size in bytes."""
         return self.size_of(self.text)
 
     @property
     def us(self) -> int:
-        """A time in microseconds; a plain number is seconds."""
+        """The value as a time in microseconds; a number without a unit is in seconds."""
         return self.us_of(10**6)
 
     def us_of(self, plain_us: int) -> int:
-        """Return a time in microseconds, where a plain number is of that unit."""
+        """Return the value as a time in microseconds; a number without a unit counts `plain_us` each."""
         number, unit = self._parted(self.text)
         if unit and unit not in US:
             self.wrong(
@@ -82,7 +82,7 @@ class Given:
 
     @property
     def percent(self) -> int | None:
-        """The whole percentage that it is; None where it is none."""
+        """The value as a whole percentage; None if it is not one."""
         if not self.text.endswith("%"):
             return None
         number, _ = self._parted(self.text.removesuffix("%"))
@@ -95,7 +95,7 @@ class Given:
         return self.number if self.percent is None else whole * self.percent // 100
 
     def size_of(self, text: str) -> int:
-        """Return the bytes that a part of the value means."""
+        """Return the bytes of a size, which may be only a part of the value."""
         number, unit = self._parted(text)
         known = _UNIT.fullmatch(unit)
         if known is None:
@@ -105,7 +105,7 @@ class Given:
         return int(number * base ** _POWERS.get(known[1], 0))
 
     def real_of(self, text: str) -> Fraction:
-        """Return a plain number with a point, exactly."""
+        """Return a decimal number exactly."""
         if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
             self.wrong(f"{self.name} has {excerpt(text)!r}, which is not a number", "write one such as 1.2")
         return Fraction(text)
@@ -124,7 +124,7 @@ class Given:
         return int(found[1], 16 if found[1][:2].lower() == "0x" else 10), found[2].lower()
 
     def _worked_out(self, text: str) -> int:
-        """Return the value of whole numbers with + - * and parentheses."""
+        """Return the value of an expression of whole numbers with + - * and parentheses."""
 
         def value(node: ast.expr) -> int:
             match node:
@@ -145,7 +145,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Section:
-    """A job: its name, and its options with those of every [global] before it."""
+    """A job: its name, its options, and those of every [global] section before it."""
 
     name: str
     line: int
@@ -153,26 +153,22 @@ class Section:
     options: Mapping[str, Given]
 
     def get(self, name: str) -> Given | None:
-        """Return an option, where it is given."""
         return self.options.get(name)
 
     def text(self, name: str, default: str) -> str:
-        """Return the text of an option."""
         given = self.options.get(name)
         return default if given is None else given.text
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return whether an option is on."""
         given = self.options.get(name)
         return default if given is None else given.flag
 
     def number(self, name: str, default: int) -> int:
-        """Return the number of an option."""
         given = self.options.get(name)
         return default if given is None else given.number
 
     def at(self, *names: str) -> Given:
-        """Return the first of these options that is given, else the section itself, to say where."""
+        """Return the first given option of these names, or else the section, to name a line in an error."""
         found = (self.options[name] for name in names if name in self.options)
         return next(found, Given(f"[{self.name}]", "", self.line, self.file))
 
@@ -191,22 +187,22 @@ class _Line:
 def read_sections(
     text: str, name: str, folder: Path, environment: Mapping[str, str] = os.environ
 ) -> tuple[Section, ...]:
-    """Return the jobs of a job file, in its order.
+    """Return the jobs of a job file, in order.
 
     Parameters
     ----------
     text, name
-        Of the file; the name is for messages.
+        Content and name of the file; the name is for messages.
     folder
-        In which it lies: others that it includes are looked for here too.
+        Folder of the file, in which included files are also searched.
     environment
         Values of `${NAME}`.
 
     Raises
     ------
     UsageError
-        With file and line: an option that fio does not have, a variable that is not set, a file that cannot
-        be included.
+        An option that fio does not have, a variable that is not set, or a file that cannot be included; the
+        error names file and line.
     """
     found: list[Section] = []
     shared: dict[str, Given] = {}
@@ -234,7 +230,7 @@ def read_sections(
 
 
 def _settled(section: Section) -> Section:
-    """Let a section's `kb_base` and `name` hold for all of it, wherever they stand."""
+    """Apply a section's `kb_base` and `name` to the whole section, wherever they are in it."""
     base = section.number("kb_base", 1024)
     if base not in (1000, 1024):
         section.at("kb_base").wrong(f"kb_base is {base}", "write 1024 or 1000")
@@ -260,8 +256,8 @@ def _option(line: _Line) -> Given:
 def _lines(
     text: str, name: str, folder: Path, environment: Mapping[str, str], depth: int = 0
 ) -> Iterator[_Line]:
-    """Yield what stands in a file and those that it includes, comments out and variables filled in."""
-    for number, written in enumerate(text.split("\n"), start=1):  # as fio: a form feed ends no line
+    """Yield the lines of a file and of those it includes, without comments and with variables filled in."""
+    for number, written in enumerate(text.split("\n"), start=1):  # as in fio: a form feed does not end a line
         line = _Line(_COMMENT.sub("", written).strip(), number, name, depth > 0)
         if not line.text:
             continue

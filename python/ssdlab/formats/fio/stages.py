@@ -1,8 +1,9 @@
 """fio jobs as workloads: jobs that run at the same time are the streams of one workload.
 
-What fio would do is done exactly or refused, by name and line. Each clone of a job (`numjobs`) is a worker of
-one stream; it is a stream of its own where clones have places or a pace of their own: a sequence, whose
-clones all begin at its start, parts of the drive, or a rate, which is each clone's.
+Each option is done exactly as in fio, or refused by name and line. The clones of a job (`numjobs`) are the
+workers of one stream. Each clone is a stream of its own in three cases: the job is sequential, so that every
+clone begins at its start; the clones have different parts of the drive; or the job has a rate, which fio
+applies to each clone.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 
 _US = 1000
 _MAX_STREAMS = 256
-"""Of a workload."""
+"""Maximum streams of one workload."""
 _DIRECTIONS = {"read": (0,), "write": (1,), "trim": (2,), "rw": (0, 1)}
-"""Which values of a list a,b,c count."""
+"""Directions of a job, as indices into a list of values for reads, writes and trims."""
 _BY_THREADS = "preadv and pwritev"
 _FLUSHES = ("end_fsync", "fsync_on_close")
 _MAX_SIZES = 64
-"""Block sizes of one direction."""
+"""Maximum block sizes of one direction."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,18 @@ class Stage:
     label: str
     workload: Workload
     rest_ns: int = 0
-    """Rest before they start."""
+    """Rest before the jobs start."""
     flush: bool = False
-    """Whether the drive is flushed after them."""
+    """Whether the drive is flushed after the jobs."""
 
 
 def read_stages(jobs: Sequence[Section], target: Target) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
-    """Return the stages of a job file for a drive, in order, and the remarks on them.
+    """Return the stages of a job file for a drive, in order, and remarks on them.
 
     Raises
     ------
     UsageError
-        With file and line: an option that would change the load, or that the drive cannot do.
+        An option would change the load, or the drive cannot do it; the error names file and line.
     """
     _check_options(jobs)
     remarks = _ignored(jobs)
@@ -89,7 +90,7 @@ def _ignored(jobs: Sequence[Section]) -> list[str]:
 
 
 def _check_files(jobs: Sequence[Section]) -> None:
-    """Refuse what goes to several drives, or to a file for each of some jobs only."""
+    """Refuse jobs that name several files, or different files."""
     advice = "make a job file for each drive"
     for job in jobs:
         for given in filter(None, (job.get("filename"), job.get("directory"))):
@@ -99,11 +100,10 @@ def _check_files(jobs: Sequence[Section]) -> None:
             job.at("filename").wrong(f"[{job.name}] and [{jobs[0].name}] go to different files", advice)
 
 
-# Stages: who waits for whom.
+# Stages: which jobs wait for which others.
 
 
 def _in_stages(jobs: Sequence[Section]) -> list[list[Section]]:
-    """Return the jobs of each stage, in the order of the file."""
     stages: list[list[Section]] = []
     at: dict[str, int] = {}
     floor = 0
@@ -159,7 +159,7 @@ def _end(stream: Stream) -> int:
 
 
 def _named(streams: Sequence[Stream]) -> list[Stream]:
-    """Return streams whose names differ: clones are numbered as fio does it."""
+    """Return streams with unique names; clones are numbered as in fio."""
     names = [each.name for each in streams]
     seen: dict[str, int] = {}
     named = []
@@ -171,7 +171,7 @@ def _named(streams: Sequence[Stream]) -> list[Stream]:
 
 
 def _alike(jobs: Sequence[Section], name: str) -> int:
-    """Return a time that all jobs of a stage must have alike, in us."""
+    """Return a time in us that must be the same for all jobs of a stage."""
     times = {0 if (given := job.get(name)) is None else given.us for job in jobs}
     if len(times) > 1:
         jobs[-1].at(name).wrong(
@@ -181,7 +181,7 @@ def _alike(jobs: Sequence[Section], name: str) -> int:
 
 
 def _check_ends(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
-    """Refuse what happens at the end of a job where others may still run."""
+    """Refuse actions at the end of a job while other jobs may still run."""
     alone = len(streams) == 1 and streams[0].workers == 1
     timed = all(job.flag("time_based") for job in jobs)
     if alone or (timed and len({each.stop.time_ns for each in streams}) == 1):
@@ -198,7 +198,7 @@ def _check_ends(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
 
 
 class _Job:
-    """One job, in our words."""
+    """One job, translated into streams."""
 
     def __init__(self, job: Section, target: Target, remarks: list[str]) -> None:
         self.job, self.target, self.remarks = job, target, remarks
@@ -212,7 +212,8 @@ class _Job:
     def streams(self, place: int) -> list[Stream]:
         """Return the streams of all clones.
 
-        Jobs without a filename have a file each, placed one after another on the drive, from `place`.
+        Jobs without a filename have a file each. These files are placed one after another on the drive, from
+        `place`.
         """
         clones = self.job.number("numjobs", 1)
         own_files = self.job.get("filename") is None
@@ -264,7 +265,7 @@ class _Job:
             **self._flush(),
         }
 
-    # What.
+    # Operations, flushes and block sizes.
 
     def _rw(self) -> str:
         text = self.job.text("rw", "read")
@@ -314,7 +315,7 @@ class _Job:
         return Mix(read_pct=last.number if last.name == "rwmixread" else 100 - last.number)
 
     def _value(self, given: Given, direction: int) -> str:
-        """Return the value for reads, writes or trims; the last of a list stands for more."""
+        """Return the value for reads (0), writes (1) or trims (2); the last of a list is repeated."""
         values = given.text.split(",")
         return values[min(direction, len(values) - 1)].strip()
 
@@ -340,7 +341,7 @@ class _Job:
         return tuple(Block(bytes=size, weight=weight) for size, weight in blocks)
 
     def _split(self, given: Given, value: str) -> list[tuple[int, int]]:
-        """Return sizes and percentages; sizes without one share out what is left."""
+        """Return sizes and percentages; sizes without a percentage share the remainder equally."""
         parts = [part.partition("/")[::2] for part in value.split(":") if part.strip()]
         sizes = [given.size_of(size) for size, _ in parts]
         shares = [int(share) if share.strip().isdecimal() else None for _, share in parts]
@@ -359,7 +360,7 @@ class _Job:
         return [(size, share) for size, share in zip(sizes, whole, strict=True) if share]
 
     def _range(self, given: Given, value: str) -> list[tuple[int, int]]:
-        """Return the sizes of a range, alike in number: fio draws among the multiples of the smallest."""
+        """Return the sizes of a range with equal weights: fio draws from the multiples of the smallest."""
         low, _, high = value.replace(":", "-").partition("-")
         smallest, largest = given.size_of(low), given.size_of(high)
         if not smallest or largest < smallest or largest % smallest:
@@ -369,10 +370,10 @@ class _Job:
             )
         return [(size, 1) for size in range(smallest, min(largest, smallest * 2 * _MAX_SIZES) + 1, smallest)]
 
-    # Where.
+    # Offsets, sizes and patterns.
 
     def _place(self, name: str) -> int:
-        """Return `offset` or `offset_increment`; one in percent is at the next block, as in fio."""
+        """Return `offset` or `offset_increment` in bytes; percentages are rounded up to a block."""
         if (given := self.job.get(name)) is None:
             return 0
         place = given.bytes_of(self.target.capacity_bytes)
@@ -408,9 +409,10 @@ class _Job:
         return size
 
     def _patterns(self) -> tuple[Frozen, ...]:
-        """Return the pattern of all I/Os; of reads and of writes where fio has a place for each.
+        """Return one pattern for all I/Os, or one for reads and one for writes if fio places them separately.
 
-        In a random mix of one size both go by one law, and share its random map.
+        In a random mix with the same sizes, reads and writes have one distribution, and share fio's random
+        map.
         """
         if "rand" not in self.rw:
             return tuple(Sequential() for _ in self.directions)
@@ -428,7 +430,7 @@ class _Job:
         )
 
     def _in_order(self, direction: int) -> bool:
-        """Whether one direction of a random job is not random at all."""
+        """Return whether one direction of a random job is sequential."""
         if (given := self.job.get("percentage_random")) is None:
             return False
         value = self._value(given, direction)
@@ -441,7 +443,7 @@ class _Job:
         return value == "0"
 
     def _law(self, blocks: tuple[Block, ...]) -> Frozen:
-        """Return where random I/O of these sizes goes."""
+        """Return the pattern of random I/O with these sizes."""
         smallest = min(block.bytes for block in blocks)
         law, _, rest = self.job.text("random_distribution", "random").partition(":")
         given = self.job.at("random_distribution")
@@ -471,7 +473,7 @@ class _Job:
         )
 
     def _places(self, start: int, length: int) -> dict[str, Any]:
-        """Return sizes and patterns of a stream on its part of the drive."""
+        """Return block sizes and patterns of a stream on its part of the drive."""
         for pattern, side in zip(self.patterns, self.sides, strict=False):
             if isinstance(pattern, Stepped) and start % pattern.step_bytes:
                 self.job.at("offset", "offset_increment", "ba").wrong(
@@ -495,7 +497,7 @@ class _Job:
         return made
 
     def _check_passes(self, length: int) -> None:
-        """Refuse further passes that begin as the first one did, or flush: ours go on."""
+        """Refuse further passes that fio would restart or flush: ssdlab's passes simply continue."""
         loops, amount = self.job.number("loops", 1), self.job.get("io_size")
         more = loops > 1 or (amount is not None and amount.bytes_of(length) > length)
         if not more or self.job.flag("time_based"):
@@ -527,10 +529,10 @@ class _Job:
         unit, parts = gcd(*spans), zip(accesses, spans, strict=True)
         return Bands(bands=tuple(Band(access_weight=a, span_weight=s // unit) for a, s in parts))
 
-    # How much, and when.
+    # Amounts, times and rates.
 
     def _stop(self, length: int, workers: int) -> Stop:
-        """Return when so many clones of a job end: by time alone, or by their amount too."""
+        """Return when the clones of a job end: by time alone, or also by their amount."""
         runtime = self.job.get("runtime")
         ramp_us = self.job.at("ramp_time").us if self.job.get("ramp_time") else 0
         time_us = 0 if runtime is None else runtime.us
@@ -554,7 +556,7 @@ class _Job:
         return Stop(time_ns=time_ns, bytes=exact * loops * workers, ios=ios * workers or None)
 
     def _rate(self) -> tuple[Fraction, Literal["even", "poisson"]] | None:
-        """Return the rate of one clone in I/Os a second, and its law."""
+        """Return the rate of one clone in I/Os per second, and its arrival process; None without a rate."""
         laws: dict[str, Literal["even", "poisson"]] = {"linear": "even", "poisson": "poisson"}
         if (law := laws.get(self.job.text("rate_process", "linear"))) is None:
             self.job.at("rate_process").wrong("this rate_process is not supported", "use linear or poisson")
@@ -585,7 +587,7 @@ class _Job:
             return Closed(think_ns=think_us * _US)
         return Open(process=rate[1], rate=rate[0] * workers, backlog_ns=DURATION_NS)
 
-    # How.
+    # Engine, queue depth and other options of issuing I/O.
 
     def _engine(self) -> tuple[str, int]:
         text = self.job.text("ioengine", "psync")
@@ -653,7 +655,7 @@ class _Job:
 
 
 def _pairs(given: Given, text: str) -> list[tuple[str, str]]:
-    """Return the two numbers of each zone."""
+    """Return share and width of each zone."""
     pairs = [part.partition("/")[::2] for part in text.split(":") if part]
     if not pairs or not all(first and second for first, second in pairs):
         given.wrong(f"the zones of {excerpt(given.text)} lack a number", "write share/width:share/width")

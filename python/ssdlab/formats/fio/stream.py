@@ -1,4 +1,4 @@
-"""A stream in fio's words: its jobs, when its I/Os are due, and how they are spread over the span."""
+"""A stream as fio's options: its jobs, their arrivals, and their distribution over the span."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def percents(weights: Sequence[int]) -> tuple[tuple[int, ...], bool]:
-    """Return the weights as whole percents that sum to 100, and whether they say the same exactly.
+    """Return weights as whole percentages that sum to 100, and whether these are exact.
 
-    By the largest remainders: rounded one by one, three equal weights would be 99.
+    Rounding is by largest remainders. Rounded one by one, three equal weights would sum to 99.
     """
     total = sum(weights)
     whole = [100 * weight // total for weight in weights]
@@ -42,7 +42,7 @@ def percents(weights: Sequence[int]) -> tuple[tuple[int, ...], bool]:
 
 
 def share(total: int, index: int, parts: int) -> int:
-    """Return what the one of `parts` gets: the shares sum to the total, as those of the engine's sources."""
+    """Return the share of part `index` of `parts`: all shares sum to the total, as in the engine."""
     return total * (index + 1) // parts - total * index // parts
 
 
@@ -50,7 +50,7 @@ _LONGEST_REST_US = (1 << 31) - 1
 
 
 def max_jobs(stream: Stream) -> int:
-    """Return in how many jobs a stream can be: fio's Poisson arrivals are at least one a second in each."""
+    """Return the maximum number of jobs: fio's Poisson rates must be at least 1 I/O per second in each."""
     if not (isinstance(stream.arrival, Open) and stream.arrival.process == "poisson"):
         return stream.workers
     rarest = min(share for share in _directions(stream) if share) * stream.arrival.rate
@@ -58,7 +58,7 @@ def max_jobs(stream: Stream) -> int:
 
 
 def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
-    """Return fio's options for the arrivals of a stream in so many jobs, and what they cannot say."""
+    """Return fio's options for a stream's arrivals in `jobs` jobs, and notes on what they cannot express."""
     match stream.arrival:
         case Closed(think_ns=0):
             return [], []
@@ -86,7 +86,7 @@ def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
 
 
 def _bytes_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
-    """Return the rate in bytes: in I/Os a second fio takes whole numbers, and of sizes the smallest."""
+    """Return the rate in bytes: fio's rates in I/Os are whole, and assume the smallest block size."""
     reads, writes = (_mean_bytes(side) for side in (stream.block, stream.write_block or stream.block))
     shares = zip(_directions(stream), (reads, writes, reads), strict=True)
     return "rate=" + ",".join(
@@ -119,18 +119,19 @@ def _us(time_ns: int) -> int:
     return min(_LONGEST_REST_US, max(1, -(-time_ns // 1000)))
 
 
-# Which part of a span, and how much, each of fio's jobs gets: together what the stream's workers have.
+# Jobs: the part of the span, and the amount, that each fio job gets. Together they equal those of the
+# stream's workers.
 #
-# fio's job knows its own region of the file and goes round in it. Ours go round the whole span, wherever they
-# began; a sequential job of fio's therefore gets the part of the span in which our worker begins.
+# A fio job goes round in its own region of the file, while ssdlab's workers go round the whole span. So a
+# sequential fio job gets the part of the span in which the worker begins.
 
 _MAX_SECTIONS = 64
-"""Parts that differ by a block need a section each; beyond this the line would be no line any more."""
+"""Parts that differ by a block need a section each. With more sections the job file would be too long."""
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """Workers that one section of fio's stands for: `count` regions, `apart_bytes` from one to the next."""
+    """Workers in one section: `count` regions, each `apart_bytes` after the one before."""
 
     offset_bytes: int
     size_bytes: int
@@ -140,7 +141,6 @@ class Jobs:
     apart_bytes: int = 0
 
     def options(self) -> list[str]:
-        """Return what fio is told of them."""
         options = [f"numjobs={self.count}", f"offset={self.offset_bytes}", f"size={self.size_bytes}"]
         if self.apart_bytes:
             options.append(f"offset_increment={self.apart_bytes}")
@@ -154,7 +154,7 @@ class Jobs:
 def jobs(
     stream: Stream, workers: int, capacity_bytes: int, logical_block_bytes: int
 ) -> tuple[tuple[Jobs, ...], list[str]]:
-    """Return the sections of a stream in `workers` jobs, and what these do not say of its places."""
+    """Return the sections of a stream with `workers` jobs, and notes on what they cannot express."""
     start, length = stream.span_bytes(capacity_bytes, logical_block_bytes)
     notes: list[str] = []
     if isinstance(stream.pattern, Sequential) and stream.write_pattern is None:
@@ -168,7 +168,7 @@ def jobs(
 
 
 def _grid(stream: Stream, start: int, length: int) -> Jobs:
-    """Return the places of a random stream: multiples of its step, or of its smallest block."""
+    """Return the region of a random stream, aligned to its step or to its smallest block."""
     if isinstance(stream.pattern, Stepped):
         first = -(-start // stream.pattern.step_bytes) * stream.pattern.step_bytes
         return Jobs(first, start + length - first)
@@ -203,7 +203,7 @@ def _parts(
 
 
 def _limited(stream: Stream, region: Jobs, index: int, workers: int) -> Jobs | None:
-    """Return the region with the worker's share of what the stream may issue; None if that is nothing."""
+    """Return the region with a worker's share of the stream's limits; None if that share is nothing."""
     stop, block = stream.stop, stream.block[0].bytes
     if stop.span_once and region.size_bytes == 0:
         return None
@@ -219,13 +219,13 @@ def _limited(stream: Stream, region: Jobs, index: int, workers: int) -> Jobs | N
     if 0 in (ios, moved):
         return None
     if moved is None and ios is not None:
-        # Without an amount fio ends where its region does.
+        # Without an amount, fio ends at the end of its region.
         moved = ios * stream.largest_block_bytes
     return replace(region, io_size_bytes=moved, ios=ios)
 
 
 def _together(single: list[Jobs]) -> tuple[Jobs, ...]:
-    """Return neighbours in one section where only their offsets differ, and all by the same."""
+    """Merge neighbours into one section if they differ only by a constant step of their offsets."""
     sections: list[Jobs] = []
     for job in single:
         last = sections[-1] if sections else None
@@ -240,13 +240,15 @@ def _together(single: list[Jobs]) -> tuple[Jobs, ...]:
 
 
 MAX_SEGMENTS = 32
-"""Of which each takes a zone, and what lies behind it another; shares are in whole percents."""
+"""Maximum segments as zones: each takes one, and the gap after it another; fio's shares are whole
+percentages.
+"""
 
 
 def distribution(
     stream: Stream, capacity_bytes: int, logical_block_bytes: int
 ) -> tuple[list[str], list[str]]:
-    """Return fio's options for the pattern of a stream, and what they do not say exactly."""
+    """Return fio's options for a stream's pattern, and notes on what they do not express exactly."""
     random = [each for each in stream.patterns if not isinstance(each, Sequential)]
     if _each_at_its_smallest(stream):
         return ["norandommap"], []
@@ -282,7 +284,7 @@ def distribution(
 
 
 def _each_at_its_smallest(stream: Stream) -> bool:
-    """Whether reads and writes have places of their own, which fio has for them by itself."""
+    """Return whether reads and writes are each aligned to their own smallest block, as in fio by default."""
     sides = zip(stream.patterns, (stream.block, stream.write_block or stream.block), strict=False)
     own = [
         isinstance(pattern, Uniform)
@@ -297,7 +299,7 @@ def _each_at_its_smallest(stream: Stream) -> bool:
 def _of_bands(
     stream: Stream, bands: Bands, capacity_bytes: int, logical_block_bytes: int
 ) -> tuple[list[int], list[int]]:
-    """Return weight and bytes of each band: each edge rounded down to a block, as in the engine."""
+    """Return weight and bytes of each band, with edges rounded down to a block, as in the engine."""
     _, length = stream.span_bytes(capacity_bytes, logical_block_bytes)
     unit = min(block.bytes for block in stream.block)
     slots = length // unit
@@ -308,7 +310,7 @@ def _of_bands(
 
 
 def _zoned(weights: list[int], widths: list[int], noun: str) -> tuple[list[str], list[str]]:
-    """Return zones in fio's words: of each its share of the accesses, and its bytes."""
+    """Return fio's options for zones, each with its share of the accesses and its bytes, and notes."""
     shares, exact = percents(weights)
     zones = ":".join(f"{part}/{width}" for part, width in zip(shares, widths, strict=True))
     notes = [] if exact else [f"fio takes the share of accesses to {noun} in whole percent"]

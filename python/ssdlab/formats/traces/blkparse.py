@@ -1,8 +1,8 @@
-"""Traces as text: what blkparse prints, read and written; and fio's iologs, read.
+"""Text traces: the output of blkparse, read and written, and fio's iologs, read.
 
-``major,minor cpu sequence seconds.nanoseconds pid action rwbs sector + sectors [command]``. An I/O has
-several events; those of one action are taken: Q, queued (what was asked for), or D, issued to the driver
-(after merging and splitting).
+A line is ``major,minor cpu sequence seconds.nanoseconds pid action rwbs sector + sectors [command]``. An I/O
+has several events, and the events of one action are read: Q, queued (as requested), or D, issued to the
+driver (after merging and splitting).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE = re.compile(
     r"\s*(\d+,\d+)\s+\d+\s+\d+\s+(\d+\.\d{1,9})\s+\d+\s+([A-Z]{1,2})\s+([A-Z]+)(?:\s+(\d+)(?:\s+\+\s+(\d+))?)?(?:\s.*)?$"
 )
 _FLAGS = re.compile(r"(F?)(ZRA|Z[A-Z]?|WZ|DE|[DWRN])?[A-Z]*")
-"""Kernels since 2025 print WZ and Z with a letter, those before them N for all of these (blk_fill_rwbs)."""
+"""Kernels since 2025 print WZ, and Z with a letter. Older ones print N for all of these (blk_fill_rwbs)."""
 _OPERATIONS = {
     "R": READ,
     "W": WRITE,
@@ -46,12 +46,12 @@ _SUMMARY = re.compile(r"\s*(CPU\d+|Total)\s+\(.*\):")
 
 
 def looks_like(line: str) -> bool:
-    """Return whether a line could be one of blkparse."""
+    """Return whether a line could be from blkparse."""
     return _NO_SECTORS.match(line) is not None
 
 
 def operation(flags: str) -> int | None:
-    """Return the operation that rwbs flags mean; None for what is none of them."""
+    """Return the operation that rwbs flags mean; None if they mean none."""
     found = _FLAGS.fullmatch(flags)
     if found is None or not (found[1] or found[2]):
         return None
@@ -61,7 +61,7 @@ def operation(flags: str) -> int | None:
 
 
 class Blkparse:
-    """Reads the lines of one action."""
+    """Parses lines of blkparse, of which it returns the events of one action."""
 
     def __init__(self, action: Action = "Q") -> None:
         self._action = action
@@ -72,12 +72,12 @@ class Blkparse:
         """How many events of I/Os there were of each action."""
 
     def line(self, text: str) -> Event | None:
-        """Return the I/O of a line; None for other actions, and for the summary that blkparse ends with.
+        """Return the I/O of a line; None for other actions, and for the summary at blkparse's end.
 
         Raises
         ------
         BadLine
-            It is no line of blkparse.
+            The line is not from blkparse.
         """
         if not text.strip() or (self._ended and not looks_like(text)):
             return None
@@ -100,9 +100,9 @@ class Blkparse:
             raise BadLine(f"has the flags {excerpt(flags)!r}, which mean neither read nor write")
         count = whole(sectors or "0", "number of sectors", SECTOR_BYTES)
         if (sector is not None and sectors is None) or (op == _UNNAMED and count == 0):
-            op, sector = _PASSED, None  # of what is passed through, bytes are told and no place
+            op, sector = _PASSED, None  # pass-through commands have bytes but no sector
         elif op == WRITE and count == 0 and "F" in flags:
-            op = FLUSH  # a write with a flush in front and nothing to write
+            op = FLUSH  # an empty write with a flush before it
         return Event(
             nanoseconds(time, 1_000_000_000),
             op,
@@ -112,12 +112,12 @@ class Blkparse:
         )
 
     def check(self, file: str) -> None:
-        """Refuse a text without an event of the action, where it has others.
+        """Refuse a text that has events, but none of the chosen action.
 
         Raises
         ------
         UsageError
-            With what it has.
+            The error lists the actions that the text has.
         """
         if not self.actions or self.actions[self._action]:
             return
@@ -137,7 +137,7 @@ class Blkparse:
 
 
 def lost_line(device: str, time_ns: int, count: int) -> str:
-    """Return a message, in blkparse's form, that says how many events a recording lost."""
+    """Return a line in blkparse's form that says how many events a recording lost."""
     second, fraction = divmod(time_ns, 1_000_000_000)
     return f"{device:>7}  0        0 {second:5d}.{fraction:09d}     0  m   N ssdlab lost {count} events"
 
@@ -153,7 +153,7 @@ def line_of(
     sectors: int,
     name: str,
 ) -> str:
-    """Return the line of a queued I/O as blkparse prints it, without the line's end."""
+    """Return the line of a queued I/O as blkparse prints it, without a newline."""
     second, fraction = divmod(time_ns, 1_000_000_000)
     return (
         f"{device:>7} {cpu:2d} {sequence:8d} {second:5d}.{fraction:09d} {pid:5d}  Q {flags:>3} "
@@ -161,12 +161,12 @@ def line_of(
     )
 
 
-# fio's iologs: what `fio --write_iolog` writes, versions 2 and 3.
+# fio's iologs, versions 2 and 3, as `fio --write_iolog` writes them.
 #
-# Version 2 has no times, only ``wait`` lines. By fio's HOWTO ("Trace file format v2") ``wait N`` is N
-# microseconds since the wait before; what fio does (iolog.c, `mtime_since_genesis`; tried with 3.33) is to
-# wait until N milliseconds after its start. Nothing in a file says which is meant. In version 3 each line
-# begins with a time, which fio writes in microseconds.
+# Version 2 has no times, only ``wait`` lines. By fio's HOWTO ("Trace file format v2"), ``wait N`` means N
+# microseconds since the previous wait. But fio itself waits until N milliseconds after its start (iolog.c,
+# `mtime_since_genesis`; tried with 3.33). A file does not say which is meant. In version 3 each line begins
+# with a time, which fio writes in microseconds.
 
 Waits = Literal["", "ms", "us"]
 
@@ -176,7 +176,7 @@ _MICROSECOND_NS, _MILLISECOND_NS = 1000, 1_000_000
 
 
 def version_of(line: str) -> int | None:
-    """Return the version that the first line of an iolog names; None if it is no such line."""
+    """Return the version that the first line of an iolog names; None for any other line."""
     words = line.split()
     if len(words) == 4 and words[:2] == ["fio", "version"] and words[3] == "iolog" and words[2].isdecimal():
         return int(words[2][:9])
@@ -184,16 +184,17 @@ def version_of(line: str) -> int | None:
 
 
 class Iolog:
-    """Reads the lines after the first.
+    """Parses the lines of an iolog after the first one.
 
     Parameters
     ----------
     version
         2 or 3.
     unit_ns
-        Of the times of version 3.
+        Unit of the times in version 3.
     waits
-        How those of version 2 are read: ms, until so many after the start; us, for so many more.
+        Meaning of the waits in version 2. ms: until so many ms after the start; us: for so many more us;
+        empty: not known.
     """
 
     def __init__(self, version: int, unit_ns: int = _MICROSECOND_NS, waits: Waits = "") -> None:
@@ -203,14 +204,14 @@ class Iolog:
         self._now_ns = 0
 
     def line(self, text: str) -> Event | None:
-        """Return the I/O of a line; None for what opens or closes a file, or waits.
+        """Return the I/O of a line; None if the line opens or closes a file, or waits.
 
         Raises
         ------
         BadLine
-            It is no line of an iolog.
+            The line is not from an iolog.
         UsageError
-            It waits, and was not said how that is read.
+            The line waits, and `waits` is empty.
         """
         words = text.split()
         if not words or version_of(text) is not None:

@@ -1,4 +1,4 @@
-"""Records what is asked of a block device, as the text that blkparse prints."""
+"""Records the I/O that a block device is asked for, as text in the format of blkparse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.1
 SETTLED_NS = 50_000_000
-"""An event is in its buffer so long after its time at the latest."""
+"""Longest time from an event to its appearance in the kernel's buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,12 @@ class Traced:
     Attributes
     ----------
     numbers
-        Its own and those of its partitions, by each of which it can be asked: major << 20 | minor.
+        Numbers of the device and of its partitions, because requests can name any of them: major << 20 |
+        minor.
     label
         ``major,minor``, as traces name it.
     start_sector
-        Where a partition begins on its disk.
+        First sector of a partition on its disk; 0 for a disk.
     """
 
     numbers: tuple[int, ...]
@@ -48,14 +49,12 @@ class Traced:
 
 @dataclass(slots=True)
 class Captured:
-    """The outcome of a recording."""
-
     file: str
     device: str
     seconds: float = 0.0
     ios: int = 0
     lost: int = 0
-    """Events that the kernel's buffers had no room for."""
+    """Events that were lost because the kernel's buffers were full."""
 
 
 def traced_device(path: str, files: HostFiles | None = None) -> Traced:
@@ -92,25 +91,25 @@ def capture(
     stopped: Callable[[], bool] = lambda: False,
     on_look: Callable[[Captured], None] = lambda captured: None,
 ) -> Captured:
-    """Record a device until the time is over or it is stopped.
+    """Record a device until the time is over or `stopped` returns True.
 
     Parameters
     ----------
     device
-        A block device; of a disk, what goes to its partitions is recorded too.
+        A block device. For a disk, requests to its partitions are recorded too.
     output
         A new file.
     seconds
-        How long; None until `stopped`.
+        Duration; None: until `stopped` returns True.
     on_look
         Called ten times a second with the progress.
 
     Raises
     ------
     UsageError, Refused
-        There is no such device; the file is there already, or lies on the device.
+        There is no such device; the file exists already, or is on the device.
     HostError
-        The kernel has no tracepoints for us, or the file cannot be written.
+        The kernel's tracepoints are not available, or the file cannot be written.
     """
     traced = traced_device(device)
     _check_output(output, traced)
@@ -130,7 +129,7 @@ def capture(
             over = stopped() or (seconds is not None and now_ns >= started_ns + seconds * NS_PER_S)
             if over:
                 tracing.stop()
-            # Of each CPU they come in order; together they do once all of that time are there.
+            # Events are in order only per CPU; they can be merged once all up to a time have arrived.
             waiting.extend(tracing.read())
             settled_ns = now_ns if over else now_ns - SETTLED_NS
             waiting = writer.write(waiting, None if over else settled_ns)
@@ -144,7 +143,7 @@ def capture(
 
 @contextmanager
 def _new(output: Path, captured: Captured) -> Iterator[TextIO]:
-    """Open a new file; one that failed does not stand in the way of the next recording."""
+    """Open a new file; remove it if the recording fails before the first I/O."""
     with _place(output) as file, file.new() as binary, io.TextIOWrapper(binary, encoding="utf-8") as out:
         try:
             yield out
@@ -155,12 +154,12 @@ def _new(output: Path, captured: Captured) -> Iterator[TextIO]:
 
 
 def _place(output: Path) -> OutputFile:
-    """Hold the name; an empty file is what a recording leaves that was killed before the first I/O."""
+    """Reserve the file name; an empty file, which a killed recording may leave, is replaced."""
     return OutputFile(output, ours=lambda head: not head, noun="recording")
 
 
 def _check_output(output: Path, traced: Traced) -> None:
-    """Refuse a file that is there, and one whose writing would be recorded."""
+    """Refuse a file that exists, and one whose own writes would be recorded."""
     with _place(output) as file:
         device = os.fstat(file.folder.fileno()).st_dev
     if _kernel_number(device_number(device)) in traced.numbers:
@@ -172,14 +171,14 @@ def _check_output(output: Path, traced: Traced) -> None:
 
 
 class _Writer:
-    """Writes what was queued, in order of time."""
+    """Writes queued I/Os in order of time."""
 
     def __init__(self, out: TextIO, traced: Traced, zero_ns: int) -> None:
         self._out, self._traced, self._zero_ns = out, traced, zero_ns
         self.count = 0
 
     def write(self, queued: Iterable[Queued], until_ns: int | None) -> list[Queued]:
-        """Write what is of that time or before, and return the rest."""
+        """Write the I/Os up to `until_ns`, or all if it is None, and return the others."""
         kept: list[Queued] = []
         ready: list[Queued] = []
         for each in queued:
@@ -198,7 +197,7 @@ class _Writer:
             max(0, each.time_ns - self._zero_ns),
             each.pid,
             each.flags,
-            max(0, each.sector - self._traced.start_sector),  # a flush is at no place
+            max(0, each.sector - self._traced.start_sector),  # a flush has no sector
             each.sectors,
             each.command,
         )

@@ -1,6 +1,7 @@
-"""Traces in columns: what a CSV file means, described once for each format.
+"""Traces in columns: the meaning of a CSV file's columns, described once for each format.
 
-MSR Cambridge and Alibaba are descriptions like any other; another one comes from a TOML file.
+The descriptions of MSR Cambridge and Alibaba traces are built in. Others come from a TOML file or a short
+text.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ TimeUnit = Literal["s", "ms", "us", "100ns", "ns"]
 
 
 def _plain(value: object) -> object:
-    """Let ``offset = 3`` stand for ``offset = {column = 3}``."""
+    """Accept ``offset = 3`` for ``offset = {column = 3}``."""
     return {"column": value} if isinstance(value, int | str) else value
 
 
 def _unit_bytes(value: object) -> object:
-    """Let ``sectors`` stand for 512, and ``KiB`` or ``4k`` for what they are."""
+    """Accept ``sectors`` for 512, and sizes such as ``KiB`` or ``4k``."""
     if not isinstance(value, str) or not value.strip():
         return value
     unit = value.strip()
@@ -54,21 +55,21 @@ SizeUnit = Annotated[int, BeforeValidator(_unit_bytes), Field(ge=1, le=1 << 30)]
 
 
 class TimeColumn(Frozen):
-    """Where the time of an I/O stands."""
+    """The column with the time of an I/O."""
 
     column: Column = Field(description="number from 1, or name in the first line")
     unit: TimeUnit = Field(description="s, ms, us, 100ns or ns")
 
 
 class SizeColumn(Frozen):
-    """Where an offset or a length stands."""
+    """The column with an offset or a length."""
 
     column: Column = Field(description="number from 1, or name in the first line")
     unit: SizeUnit = Field(1, description="bytes, sectors (of 512), KiB, or the bytes of a block: 4096, 4k")
 
 
 class OpColumn(Frozen):
-    """Where the operation stands, and its words, which are compared without regard to case."""
+    """The column with the operation, and its words, which are compared without regard to case."""
 
     column: Column = Field(description="number from 1, or name in the first line")
     read: tuple[str, ...] = Field(("R", "read"), description="words for a read")
@@ -77,7 +78,7 @@ class OpColumn(Frozen):
 
 
 class Columns(Frozen):
-    """What the columns of a file mean."""
+    """The meaning of a file's columns."""
 
     separator: Annotated[str, BeforeValidator(_separator)] = Field(
         ",",
@@ -106,7 +107,6 @@ class Columns(Frozen):
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        """Every column that is looked at."""
         return (self.time.column, self.op.column, self.offset.column, self.length.column, *self.device)
 
 
@@ -130,51 +130,53 @@ ALIBABA = Columns(
 
 
 class Clock(NamedTuple):
-    """What the times of a format with a fixed unit are: the first of them shows another unit."""
+    """The times of a format with a fixed unit, so that a first time in another unit is detected."""
 
     ticks: str
     dates: range
-    """Times of a trace that is dated."""
+    """Times that are dates in the format's unit."""
     mistaken: tuple[range, ...]
-    """Dates in other units that could also be times from a start."""
+    """Times that are dates in other units, but could also count from a start."""
     columns: str
-    """The same columns as a user describes them, but with ms."""
+    """The same columns as a user would describe them, but with times in ms."""
 
     def wrong_first(self, time: int) -> bool:
-        """Return whether the first time of a trace is neither a date nor a while after its start."""
+        """Return whether the first time of a trace is neither a date nor shortly after the trace's start."""
         return time not in self.dates and (
             time >= _FROM_START or any(time in dates for dates in self.mistaken)
         )
 
 
 _FROM_START = 10**13
-"""Ticks from a trace's own start: 11 days of 100 ns or 115 of 1 us. MSR's last a week, Alibaba's a month."""
+"""Limit of ticks from a trace's own start: 11 days of 100 ns, or 115 days of 1 us. MSR's traces last a week,
+Alibaba's a month.
+"""
 _UNIX_DATES = (range(10**9, 2 * 10**9), range(10**12, 2 * 10**12))
-"""In s and ms, from 2001 to 2033; finer ones are no times from a start."""
+"""Dates in s and ms, from 2001 to 2033. In finer units, dates are too large for times from a start."""
 MSR_CLOCK = Clock(
     "whole ticks of 100 ns since 1601 (18 digits)",
     range(10**17, 2 * 10**17),
-    (*_UNIX_DATES, range(10**10, 2 * 10**10)),  # and of Windows in s
+    (*_UNIX_DATES, range(10**10, 2 * 10**10)),  # Windows dates in s
     "time:1:ms,device:3,op:4,offset:5,length:6",
 )
-"""From 1917 to 2234."""
+"""Its dates are from 1917 to 2234."""
 ALIBABA_CLOCK = Clock(
     "whole µs since 1970 (16 digits)",
     range(10**15, 2 * 10**15),
     _UNIX_DATES,
     "device:1,op:2,offset:3,length:4,time:5:ms",
 )
-"""From 2001 to 2033."""
+"""Its dates are from 2001 to 2033."""
 _WHOLE = re.compile(r"\d+(\.0*)?", re.ASCII)
 
 
 def read_columns(path: Path) -> Columns:
-    """Return the description that a TOML file holds.
+    """Return the description of columns in a TOML file.
 
     Raises
     ------
     UsageError
-        The file is not there, is no TOML or describes no columns.
+        The file is missing, is not TOML, or describes no columns.
     """
     described = read_toml(path, "description of columns", "give a TOML file; docs/traces.md has an example")
     try:
@@ -184,12 +186,12 @@ def read_columns(path: Path) -> Columns:
 
 
 def parse_columns(text: str) -> Columns:
-    """Return the description that text such as ``time:1:us,op:2,offset:3:sectors,length:4`` means.
+    """Return the description in a text such as ``time:1:us,op:2,offset:3:sectors,length:4``.
 
     Raises
     ------
     UsageError
-        A part of it is not understood, or one is missing.
+        A part of the text is not understood, or one is missing.
     """
     described: dict[str, object] = {}
     for part in text.split(","):
@@ -224,7 +226,7 @@ def _not_understood(part: str, text: str) -> UsageError:
 
 
 class InColumns:
-    """Reads the lines of a file in columns, of a format with a clock of its own if that is given."""
+    """Parses lines in columns; `clock` is given for formats whose time unit is fixed."""
 
     def __init__(self, columns: Columns, clock: Clock | None = None) -> None:
         self._columns = columns
@@ -240,19 +242,19 @@ class InColumns:
             self._find([])
 
     def line(self, text: str) -> Event | None:
-        """Return the I/O of a line; None for the first one, if it names the columns, and for empty ones.
+        """Return the I/O of a line; None for a header line and for empty lines.
 
         Raises
         ------
         BadLine
-            It has too few columns, or something else in them.
+            The line has too few columns, or an invalid value in one.
         NotItsTime
             The first time is not in the format's unit.
         UsageError
-            The first line does not have a column that was named.
+            The header line lacks a column that the description names.
         """
         text = " ".join(text.split()) if self._blanks else text.rstrip("\r\n")
-        if not text.strip() or text == self._header:  # files put together have it again
+        if not text.strip() or text == self._header:  # concatenated files repeat it
             return None
         if '"' in text:
             try:
@@ -281,10 +283,10 @@ class InColumns:
         )
 
     def _check_time(self, clock: Clock, time: str) -> None:
-        """Refuse a time that was rounded, as spreadsheets do, or cut, and a first one in another unit."""
+        """Refuse a time that was truncated, or rounded as by spreadsheets, or a first one in another unit."""
         rounded = not time.isdecimal() and _WHOLE.fullmatch(time) is None
         if rounded or len(time) > NUMBER_CHARACTERS:
-            nanoseconds(time, self._time_ns)  # tells what is no number at all
+            nanoseconds(time, self._time_ns)  # raises if it is not a number
         if self._first and (rounded or clock.wrong_first(int(time.partition(".")[0]))):
             raise NotItsTime(f"has the time {excerpt(time)}, not {clock.ticks}")
         if rounded:
@@ -292,7 +294,7 @@ class InColumns:
         self._first = False
 
     def _no_operation(self, word: str) -> Exception:
-        """Return what is wrong with an operation; what a digit means differs from trace to trace."""
+        """Return the error for an unknown operation; the meaning of digits differs between traces."""
         if word.isdecimal() and not any(each.isdecimal() for each in self._ops):
             return UsageError(
                 f"the operations are digits, such as {excerpt(word)!r}: in some traces 0 is a read, "
@@ -303,7 +305,7 @@ class InColumns:
         return BadLine(f"has the operation {excerpt(word)!r}, which is not one of those named")
 
     def _find(self, names: list[str]) -> None:
-        """Turn columns into places in a line."""
+        """Turn columns into indices of a line's fields."""
 
         def place(column: Column) -> int:
             if isinstance(column, int):

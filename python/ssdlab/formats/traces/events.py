@@ -1,4 +1,4 @@
-"""One I/O of a trace, in the trace's own terms, and what is wrong with a line."""
+"""One I/O of a trace, in the trace's own terms, and errors for invalid lines."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAMES = (
     "secure erase",
     "pass-through",
 )
-"""Operations by their numbers; the first three are replayed, and are numbered so in a file of records."""
+"""Operations by number. The first three are replayed, and have the same numbers in a file of records."""
 READ, WRITE, TRIM, FLUSH = range(4)
 MAX_BYTES = 1 << 62
-"""Beyond it no offset is one."""
+"""Largest valid offset or length."""
 MAX_NS = 1 << 66
-"""Beyond it no time is one: two thousand years, as some formats count from the year 1601."""
+"""Largest valid time: two thousand years, because some formats count from the year 1601."""
 
 
 class Event(NamedTuple):
@@ -41,11 +41,11 @@ class Event(NamedTuple):
     time_ns
         On the trace's own clock.
     op
-        Its place in `NAMES`.
+        Index in `NAMES`.
     offset, length
         In bytes.
     device
-        What it went to, as the trace names it.
+        Device of the I/O, as the trace names it.
     """
 
     time_ns: int
@@ -56,11 +56,11 @@ class Event(NamedTuple):
 
 
 class BadLine(Exception):
-    """A line that is not what its format says; the text is the rest of a sentence about the line."""
+    """A line does not match its format; the text is the end of a sentence about the line."""
 
 
 class NotItsTime(BadLine):
-    """The first time of a format of known unit, if it is in another unit or was rounded."""
+    """The first time is not in the fixed unit of the format, or was rounded."""
 
 
 _EXPONENT = re.compile(r"(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}", re.ASCII)
@@ -68,12 +68,12 @@ _HEXADECIMAL = re.compile(r"0[xX]([0-9a-fA-F]+)")
 
 
 def whole(text: str, noun: str, unit: int = 1) -> int:
-    """Return the number that a field holds, times its unit.
+    """Return the number in a field, times its unit.
 
     Raises
     ------
     BadLine
-        It is no whole number, or none that a drive could mean.
+        It is not a whole number, or is larger than any drive.
     """
     number, parts = _exactly(text, noun, unit)
     number, rest = divmod(number, parts)
@@ -85,12 +85,12 @@ def whole(text: str, noun: str, unit: int = 1) -> int:
 
 
 def nanoseconds(text: str, unit_ns: int) -> int:
-    """Return a time in ns from a number of units, exactly; a part of one is left out.
+    """Return a time in ns from a number of units, exact but rounded down.
 
     Raises
     ------
     BadLine
-        It is no number.
+        It is not a number, or is too large.
     """
     number, parts = _exactly(text, "time", unit_ns)
     time_ns = number // parts
@@ -100,12 +100,12 @@ def nanoseconds(text: str, unit_ns: int) -> int:
 
 
 def _exactly(text: str, noun: str, unit: int) -> tuple[int, int]:
-    """Return a number of units as a ratio: of 12, 12.5, 1.25e1 or 0xc."""
+    """Return a number of units as an exact ratio; accepts 12, 12.5, 1.25e1 and 0xc."""
     text = text.strip()
     if len(text) > NUMBER_CHARACTERS:
         raise BadLine(f"has a number of {sum(map(str.isdecimal, text))} digits as the {noun}")
     before, _, after = text.partition(".")
-    if (before + after).isdecimal() and text.isascii():  # nearly all of them, in half the time
+    if (before + after).isdecimal() and text.isascii():  # a faster path for nearly all numbers
         return int(before + after) * unit, 10 ** len(after)
     if found := _HEXADECIMAL.fullmatch(text):
         return int(found[1], 16) * unit, 1

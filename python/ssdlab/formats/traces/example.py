@@ -1,7 +1,7 @@
-"""A made-up workload for trying out a replay without a trace: it represents no real use.
+"""A synthetic workload for trying out a replay without a trace: it represents no real use.
 
-Each second a program is opened: a burst of small reads out of order, then a sequential read of a large file;
-now and then a document is saved. In between the drive is idle.
+Each second a program is opened: a burst of small random I/Os, mostly reads, then a sequential read of a large
+file. Every fifth second a document is saved. In between the drive is idle.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 NAME = "example"
-"""Stands for this workload where the name of a trace is asked for."""
+"""Name that selects this workload instead of a trace file."""
 SECONDS = 30
 EXTENT_BYTES = 64 << 30
 
@@ -19,7 +19,7 @@ _SECOND_US = 1_000_000
 
 
 def lines() -> Iterator[str]:
-    """Return the lines of the example, in the columns of the Alibaba traces."""
+    """Yield the lines of the example, in the columns of the Alibaba traces."""
     state = 1
     for second in range(SECONDS):
         at = second * _SECOND_US

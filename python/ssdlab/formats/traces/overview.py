@@ -12,7 +12,7 @@ from ssdlab.formats.traces.reading import ALL, Source, Tally, events
 from ssdlab.model.limits import SIZES
 
 GAP_NS = 25_000_000
-"""Gaps longer than this count as idle: what AnandTech's storage bench cut them to."""
+"""Gaps longer than this count as idle; AnandTech's storage bench cut gaps to this length."""
 
 
 @dataclass
@@ -21,15 +21,15 @@ class Bursts:
 
     count: int = 0
     bytes: int = 0
-    """Of all of them."""
+    """Total of all bursts."""
     first_ns: int = 0
     last_ns: int = 0
-    """When the first and the last of them began."""
+    """Start of the first and of the last burst."""
     _written_ns: int | None = None
-    """When the write before was due."""
+    """Time of the previous write."""
 
     def take(self, event: Event) -> None:
-        """Count a write, in order of time."""
+        """Count a write; writes must come in order of time."""
         if self._written_ns is None or event.time_ns - self._written_ns > GAP_NS:
             self.count += 1
             self.last_ns = event.time_ns
@@ -40,12 +40,12 @@ class Bursts:
 
     @property
     def mean_bytes(self) -> int | None:
-        """Size of one; None without any."""
+        """Mean size of a burst; None without bursts."""
         return round(self.bytes / self.count) if self.count else None
 
     @property
     def every_ns(self) -> int | None:
-        """From one to the next, the mean, so that as much is written in the time; None of less than two."""
+        """Mean time from one burst to the next; None with fewer than two bursts."""
         return round((self.last_ns - self.first_ns) / (self.count - 1)) if self.count > 1 else None
 
 
@@ -56,7 +56,7 @@ class Kind:
     ios: int = 0
     bytes: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
-    """By length; of more than `SIZES` lengths the first are counted."""
+    """Number of I/Os by length; after `SIZES` different lengths, new ones are not counted."""
 
 
 @dataclass
@@ -71,12 +71,12 @@ class Overview:
     longest_gap_ns: int = 0
     gaps: int = 0
     gaps_ns: int = 0
-    """How many gaps are longer than `GAP_NS`, and their sum."""
+    """Number and total length of the gaps longer than `GAP_NS`."""
     bursts: Bursts = field(default_factory=Bursts)
 
     @property
     def write_block_bytes(self) -> int | None:
-        """The commonest length of its writes; None without any."""
+        """Most common length of the writes; None without writes."""
         written = self.kinds.get("write")
         return written.sizes.most_common(1)[0][0] if written is not None and written.sizes else None
 
@@ -87,12 +87,12 @@ class Overview:
 
     @property
     def not_replayed(self) -> dict[str, int]:
-        """How many I/Os there are of each kind that no replay asks for."""
+        """Number of I/Os by operation, for operations that a replay leaves out."""
         return {name: kind.ios for name, kind in self.kinds.items() if NAMES.index(name) > TRIM}
 
 
 def overview(source: Source) -> tuple[Overview, Tally]:
-    """Read a trace to its end; bad lines are counted, and without a device all of them are looked at.
+    """Read a trace to its end, and count its bad lines; without a device in `source`, all are included.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def overview(source: Source) -> tuple[Overview, Tally]:
 
 
 def _timed(every: Iterator[Event], found: Overview) -> Iterator[Event]:
-    """Note times and gaps on the way."""
+    """Pass the events on, and note times and gaps."""
     first_ns = last_ns = None
     for event in every:
         if first_ns is None or last_ns is None:
@@ -135,8 +135,8 @@ def _timed(every: Iterator[Event], found: Overview) -> Iterator[Event]:
 
 
 def as_dict(found: Overview, tally: Tally) -> dict[str, Any]:
-    """Return both as JSON holds them."""
-    # `asdict` makes a Counter anew from its pairs, and so counts pairs.
+    """Return both as a dictionary for JSON."""
+    # Not `asdict`: it would rebuild a Counter from its pairs, and so count the pairs.
     kinds = {name: {**vars(kind), "sizes": dict(kind.sizes)} for name, kind in found.kinds.items()}
     devices = dict(tally.devices.most_common())
     bursts = {

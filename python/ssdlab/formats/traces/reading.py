@@ -1,4 +1,4 @@
-"""A trace from its file: the format found out, bad lines counted, one device chosen."""
+"""Reads a trace from a file: finds its format, counts bad lines, and selects a device."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def _absolute(value: object) -> object:
 
 
 def _description(value: object) -> object:
-    """Leave columns that are described in place as they are; a file gets its whole path."""
+    """Leave columns described in place unchanged, and make the path of a file absolute."""
     return value if isinstance(value, str) and ":" in value else _absolute(value)
 
 
 TraceFile = Annotated[str, BeforeValidator(_absolute), Metavar("FILE")]
-"""A trace, or the name of the made-up one."""
+"""A trace file, or the name of the synthetic example."""
 Description = Annotated[str, BeforeValidator(_description), Metavar("FILE")]
 """Columns described in place, or the file that describes them."""
 Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
 ALL = "all"
-"""Stands for every device of a trace, merged."""
+"""Selects every device of a trace, merged."""
 BAD_LINES_KEPT = 5
 """Bad lines that are listed with their reason; the others are only counted."""
 
 _BINARY = b"tae"  # the last bytes of BLK_IO_TRACE_MAGIC, 0x65617407, on little-endian hosts
 _GZIP = b"\x1f\x8b"
 _PACKED_TWICE = 3
-"""Packings inside one another: a gzip with a tar of gzips."""
+"""Maximum levels of packing: a gzip with a tar of gzips."""
 _UNPACKED_BY = (
     (b"\xfd7zXZ\0", "xz -dk"),
     (b"BZh", "bzip2 -dk"),
@@ -71,12 +71,12 @@ _UNPACKED_BY = (
     (b"7z\xbc\xaf\x27\x1c", "7z x"),
     (b"Rar!", "unrar x"),
 )
-"""Packings that are not read, by how they begin, each with the command that unpacks it."""
+"""Packings that are not read: their first bytes, and the command that unpacks them."""
 _TARS = (".tar", ".txz", ".tbz", ".tbz2", ".tzst", ".tlz")
 
 
 class Source(Frozen):
-    """Which trace is read, and how."""
+    """Which trace to read, and how."""
 
     file: str = Field(description="the trace; .gz and .tar are unpacked")
     format: Format = Field("auto", description="auto finds out which")
@@ -92,7 +92,7 @@ class Source(Frozen):
 
 @dataclass
 class Tally:
-    """What was found in a trace, beside its I/Os."""
+    """What reading finds in a trace in addition to its I/Os."""
 
     format: str = ""
     lines: int = 0
@@ -101,21 +101,20 @@ class Tally:
     devices: Counter[str] = field(default_factory=Counter)
     backwards: int = 0
     first_backwards: int | None = None
-    """Line of the first I/O whose time is before that of the one in front of it."""
+    """Line of the first I/O whose time is before that of the previous I/O."""
     lost: int = 0
-    """Events that were lost when it was recorded, as far as it says."""
+    """Events lost while recording, as far as the trace says."""
     files: list[str] = field(default_factory=list)
-    """Names of those that a tar holds, which are read one after another as one trace."""
+    """Names of the files in a tar, which are read one after another as one trace."""
 
     def bad(self, line: int, why: str) -> None:
-        """Count a bad line."""
         self.bad_lines += 1
         if len(self.first_bad) < BAD_LINES_KEPT:
             self.first_bad.append((line, why))
 
     @property
     def bad_text(self) -> str:
-        """The bad lines in words, the first of them with their reasons."""
+        """The bad lines in words: the first ones with their reasons, then the number of others."""
         listed = "; ".join(f"line {line} {why}" for line, why in self.first_bad)
         more = self.bad_lines - len(self.first_bad)
         return listed + (f"; and {more} more" if more else "")
@@ -126,15 +125,15 @@ class _Parser(Protocol):
 
 
 def events(source: Source, tally: Tally) -> Iterator[Event]:
-    """Go through the I/Os of a trace in the order of its lines.
+    """Yield the I/Os of a trace in the order of its lines.
 
     Raises
     ------
     UsageError
-        It is not there or its format is not known; its first time is not in the format's unit; it has
-        several devices and none is chosen; at the end, when lines were bad and that is to stop it.
+        The file is missing or its format is unknown; its first time is not in the format's unit; it has
+        several devices and none is chosen; or, at the end, there were bad lines and `bad_lines` is `stop`.
     HostError
-        It cannot be read to its end.
+        The file cannot be read to its end.
     """
     with _opened(source, tally) as lines:
         head, rest = _peek(lines, source.file)
@@ -196,7 +195,7 @@ def _not_its_time(source: Source, tally: Tally, wrong: NotItsTime) -> UsageError
 
 
 def _check_single(source: Source, tally: Tally) -> None:
-    """Refuse a second device where none was chosen: their offsets have nothing to do with one another."""
+    """Refuse a second device if none was chosen, because offsets on different devices are unrelated."""
     if len(tally.devices) > 1:
         first, second, *_ = tally.devices
         raise UsageError(
@@ -234,12 +233,12 @@ def _opened(source: Source, tally: Tally) -> Iterator[Iterator[str]]:
 
 
 def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iterator[str]:
-    """Go through the lines of a file, of what a gzip holds, or of all files of a tar one after another.
+    """Yield the lines of a file, of the content of a gzip, or of all files in a tar one after another.
 
     Raises
     ------
     UsageError
-        It is packed otherwise, with the command that unpacks it, or is no text.
+        The file is packed otherwise (the error names the command that unpacks it), or is not text.
     """
     held = peekable(file)
     head = held.peek(tar.MAGIC_AT + len(tar.MAGIC))
@@ -264,7 +263,7 @@ def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iter
         members = tar.Members(held)
         for member in members:
             name = Path(member.path).name
-            if not member.is_folder and not name.startswith("._"):  # beside each file of a Mac
+            if not member.is_folder and not name.startswith("._"):  # metadata files of macOS
                 tally.files.append(name)
                 inside = cast("IO[bytes]", tar.Content(members))
                 yield from _unpacked(inside, path, tally, depth + 1)
@@ -273,7 +272,7 @@ def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iter
 
 
 def _peek(lines: Iterator[str], file: str) -> tuple[str, Iterator[str]]:
-    """Return the first line that is not empty, and all lines."""
+    """Return the first line that is not empty, and an iterator over all lines."""
     empty, head = 0, ""
     for line in lines:
         if line.strip():
@@ -312,12 +311,12 @@ def _parser(source: Source, head: str, tally: Tally) -> _Parser:
 
 
 def _format_of(source: Source, head: str) -> Format:
-    """Find out the format by the first line.
+    """Find the format by the first line.
 
     Raises
     ------
     UsageError
-        There is none, or it is none of those that are known.
+        The file is empty, or its format is unknown.
     """
     if not head:
         raise UsageError(f"{source.file} is empty", "give a trace with at least one I/O", file=source.file)

@@ -2,12 +2,12 @@
 
 The drive is purged. Each block is written once in random order, and some once more, so that the superblocks'
 valid shares match those of long random writing. Random writes follow until five rounds meet SNIA's rule and
-the drop in speed confirms the spare that the pass assumed. If it does not, the drive is overwritten as in the
-full procedure.
+the drop in speed confirms the spare that the pass assumed. Without that confirmation, the drive is
+overwritten as in the full procedure.
 
-Source: the idea of one random pass with planned rewrites is SPRandom's (SanDisk; fio pull request 1954, and
-issue 2043 for the distance that a cache needs). Ours are the streaming form, the derivation from steady state
-(`crates/workload/src/pattern/one_pass.rs`) and the check by the fall.
+Source: one random pass with planned rewrites is the idea of SPRandom (SanDisk; fio pull request 1954, and
+issue 2043 for the distance that a cache needs). The streaming form, the derivation from steady state
+(`crates/workload/src/pattern/one_pass.rs`) and the check by the drop in speed are ssdlab's.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 PASS_LABEL, SPEEDS_LABEL = "one random pass", "speeds of the pass"
 _CACHE_SHARE = 1000
-"""Where the cache is not on record: a thousandth of the drive, as much memory as its map takes."""
+"""An unrecorded cache is taken as a thousandth of the drive, the size of the memory for its map."""
 _MAX_BEHIND = 16
-"""Of the span: so far behind rewrites come at most."""
+"""A block is rewritten after at most 1/16 of the span was written since its first write."""
 _SHORTEST_ROW_NS = 1_000_000
 _FAST_BYTES_S = 8e9
-"""A drive that fast still has a row for each of the pieces."""
+"""Speed, in bytes per second, up to which each piece of the pass has an interval row."""
 UNPREPARED = frozenset({"partial-span", "not-simulated", "slc-cache", "no-theory", "no-spare"})
-"""Error reasons if a drive cannot be prepared as requested."""
+"""`reason` of the errors for a drive that cannot be prepared as requested."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Pass:
 
     @property
     def piece(self) -> float:
-        """Bytes of each of its pieces."""
+        """Bytes in a piece of the pass, over which a speed is averaged."""
         return self.raw_bytes / PIECES
 
     @property
     def round_bytes(self) -> float:
-        """Bytes of each round after the pass."""
+        """Bytes in a round of the writes after the pass."""
         return self.raw_bytes * ROUND_SHARE
 
     @property
@@ -81,7 +81,7 @@ class Pass:
         return int(min(NS_PER_S, max(_SHORTEST_ROW_NS, self.piece / _FAST_BYTES_S * NS_PER_S)))
 
     def workload(self, depth: int) -> Workload:
-        """Return the pass as a workload, by threads with one synchronous write each."""
+        """Return the pass as a workload of `depth` threads with one synchronous write each."""
         plain = closed_loop("random", "write", block_bytes=self.block_bytes, in_flight=depth, seconds=1.0)
         (stream,) = plain.streams
         pattern = OnePass(raw_bytes=self.raw_bytes, behind_bytes=self.behind_bytes)
@@ -89,24 +89,26 @@ class Pass:
         return plain.model_copy(update={"streams": (whole,), "interval_ns": self.row_ns})
 
     def speeds(self, ends_ns: Any, moved: Any) -> list[float]:  # noqa: ANN401 - numpy's or lists
-        """Return the speed of each piece, from interval rows."""
+        """Return the speed of each piece in MB/s, from interval rows."""
         return speeds_over_bytes(np.asarray(ends_ns, float), np.asarray(moved, float), self.piece)
 
     def found_spare(
         self, before: Sequence[float], after: Sequence[float], steady: float
     ) -> tuple[float | None, bool]:
-        """Return the spare share that the drop in speed implies, and whether it matches the requested share.
+        """Return the spare share that the drop in speed implies, and whether it matches the assumed share.
+
+        The share is None if the speed did not drop.
 
         Parameters
         ----------
         before, after
-            Speeds of the pieces of the pass, and after it.
+            Speeds of the pieces during the pass and after it, in MB/s.
         steady
-            Final speed.
+            Final speed in MB/s.
         """
         if not before:
             return None, False
-        # The flash holds the data at least: with a great spare that is less than half of the pass.
+        # Fresh flash takes at least the data, which is less than half of the pass if the spare is large.
         fresh = min(PIECES // 2, max(1, int(self.data_bytes / self.piece)))
         fell = fall_bytes([*before, *after], self.piece, steady, fresh_pieces=fresh)
         if fell is None:
@@ -117,12 +119,12 @@ class Pass:
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice for errors on a drive that cannot have a pass or a placed state, in the command's terms."""
+    """Advice in errors for a drive that cannot have a pass or a placed state, in terms of the command."""
 
     in_full: str
-    """The alternative preparation."""
+    """How to ask for full preconditioning instead."""
     say_spare: str
-    """How to give its spare share."""
+    """How to state the spare share."""
 
 
 _OF_METHOD = Advice("precondition it in full: --precondition full", "--set spare=0.07")
@@ -146,23 +148,21 @@ def lay_out(
     usable_bytes
         Bytes to write: the whole drive.
     spare
-        The recorded spare.
+        Spare area on record.
     whole
         Whether the whole drive is in use.
     asked, cache_bytes
-        Requested spare share and cache size; 0: by the record.
+        Requested spare share and cache size; 0: those on record.
     placed
-        Place the state instead of writing it.
-    advice
-        Advice for errors.
+        Whether the state is to be placed instead of written.
 
     Raises
     ------
     Refused
-        Only a part of the drive is used, or it has an SLC cache; a placed state is also refused for a real
+        Only a part of the drive is in use, or it has an SLC cache. A placed state is also refused for a real
         drive, and where theory does not apply. `reason` is one of `UNPREPARED`.
     UsageError
-        The spare share is unknown; `reason` is one of `UNPREPARED` too.
+        The spare share is unknown; `reason` is ``no-spare``.
     """
     if not whole:
         raise Refused(
@@ -201,7 +201,7 @@ def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
     Raises
     ------
     Refused
-        It has an SLC cache; for placing: it has no superblocks.
+        The drive has an SLC cache; or a state is to be placed, and the drive has no superblocks.
     """
     if spare.one_bit_cache:
         raise Refused(
@@ -219,14 +219,16 @@ def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
 
 
 def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> None:
-    """Refuse a simulated drive by its profile, before the drive is made, which is slow.
+    """Refuse a simulated drive by its profile, before the slow creation of the drive.
 
     `how` is the preparation; only ``one-pass`` and ``analytic`` can be refused.
 
     Raises
     ------
-    Refused, UsageError
-        As `refuse_unknown`; there is no such simulated drive.
+    Refused
+        `refuse_unknown` refuses the drive.
+    UsageError
+        There is no such simulated drive.
     """
     if how in ("one-pass", "analytic") and drive.startswith(SIMULATED_PREFIX):
         from ssdlab.drives.spare import spare_of_simulated
@@ -240,12 +242,10 @@ class AfterPass:
 
     Parameters
     ----------
-    laid
-        The pass.
     before
-        Speeds of its pieces; empty in a plan.
+        Speeds of the pass's pieces in MB/s; empty in a plan.
     placed
-        The state was placed, so no pass can show a drop in speed.
+        Whether the state was placed, so that no pass can show a drop in speed.
     """
 
     def __init__(self, laid: Pass, before: Sequence[float], *, placed: bool = False) -> None:
@@ -262,7 +262,6 @@ class AfterPass:
 
     @property
     def judged(self) -> bool:
-        """Whether there were enough rounds."""
         return self._rounds >= WINDOW
 
     def holds(self, rows: Sequence[Any]) -> bool:
@@ -284,15 +283,13 @@ class AfterPass:
 
 @dataclass(frozen=True)
 class Judged:
-    """The result of the writes after a pass."""
-
     rounds_mb_s: tuple[float, ...]
     round_s: float
     spare_found: float | None
     agreed: bool
-    """Whether the shown spare matches the assumed one, or is so large that no drop shows it."""
+    """Whether the drop in speed confirms the spare, or none is expected: large spare, or placed state."""
     steady: bool
-    """Whether five rounds are steady, too."""
+    """Whether `agreed` is true and the last five rounds meet SNIA's rule."""
 
 
 def judge(
@@ -303,7 +300,7 @@ def judge(
     *,
     placed: bool = False,
 ) -> Judged:
-    """Judge the rows of the writes after a pass or a placed state."""
+    """Judge the interval rows of the writes after a pass or a placed state."""
     ends, done = np.asarray(ends_ns, float), np.asarray(moved, float)
     rounds = speeds_over_bytes(ends, done, laid.round_bytes)
     window = rounds[-WINDOW:]

@@ -1,4 +1,4 @@
-"""Points of results, made from finished steps, and headline figures that several kinds of result share."""
+"""Result points made from finished steps, and headline figures that several kinds of result share."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def searched(figure: Metric, steps: tuple[int, ...], failed: float | None, **evi
     Parameters
     ----------
     figure
-        Its value is the highest that passed.
+        Figure whose value is the highest that passed.
     steps
-        Steps of the highest pass and the lowest failure.
+        Ordinals of the steps with the highest pass and the lowest failure.
     failed
-        The lowest value that failed; None: none did.
+        Lowest value that failed; None: no value failed.
     evidence
-        Further fields.
+        Further fields of the Metric.
     """
     found = figure.resting(steps=steps, varies=of_search(figure.value, failed), **evidence)
     if figure.value is None or failed is not None:
@@ -44,7 +44,7 @@ def searched(figure: Metric, steps: tuple[int, ...], failed: float | None, **evi
 def power_scalars(
     name: str, label: str, found: Efficiency | None, mean_w: float | None
 ) -> tuple[Metric, ...]:
-    """Return the headline figures of power: efficiency and mean power; none without a meter."""
+    """Return the headline figures of efficiency and mean power; empty without a meter."""
     if found is None or mean_w is None:
         return ()
     key = "kiops_per_w" if found.unit == "kIOPS/W" else "mb_s_per_w"
@@ -55,7 +55,7 @@ def power_scalars(
 
 
 def point_scalars(name: str, point: Point) -> tuple[Metric, ...]:
-    """Return throughput in the unit of reviews (IOPS for random I/O, else MB/s), mean latency and power."""
+    """Return a point's throughput (IOPS if random, else MB/s), mean latency, efficiency and power."""
     mean = (point.service_ns or {}).get("mean")
     if point.pattern == "random":
         throughput = Metric.more(f"{name}_iops", point.label, point.iops, "IOPS")
@@ -69,7 +69,7 @@ def point_scalars(name: str, point: Point) -> tuple[Metric, ...]:
 
 
 def mean_scalars(name: str, of_what: str, points: Sequence[Point]) -> tuple[Metric, ...]:
-    """Return the mean over points of one kind, in MB/s as in client reviews, and per watt."""
+    """Return the mean over points of one kind: MB/s, as in client reviews, efficiency and power."""
     pattern, label = points[0].pattern, f"{points[0].pattern} {points[0].direction}, {of_what}"
     mb_s, iops = mean(each.mb_s or 0.0 for each in points), mean(each.iops or 0.0 for each in points)
     watts = [each.mean_w for each in points if each.mean_w is not None]
@@ -93,9 +93,9 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     stream
         Index of the stream that describes the point.
     direction
-        Direction of a mixed stream; by default the stream's only one.
+        Direction of a mixed stream to report; by default the one with the larger share.
     label
-        Label, if not the step's.
+        Label of the point; by default the step's.
     """
     summary = step.measured
     shape = step.ran.streams[stream]
@@ -159,7 +159,7 @@ def missing_point(
     pattern: Literal["random", "sequential"],
     block_bytes: int,
 ) -> Point:
-    """Return an empty row for a point at one I/O in flight that could not be measured."""
+    """Return an empty point at queue depth 1, for a measurement that was not possible."""
     return Point(
         label=label,
         direction=direction,

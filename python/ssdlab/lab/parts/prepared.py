@@ -1,4 +1,4 @@
-"""Steady state of random writes, reached in full, by one pass or by placing, and its proof."""
+"""Steady state of random writes and its proof: in full, by one random pass, or by placing."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from ssdlab.results.drive_states import SteadyProof
 
 _ROUNDS_S = 120.0
-"""Until when writes after a pass go on whose limit is less, if there were not yet rounds enough to judge."""
+"""Seconds that writes after a pass may last despite a shorter limit, until enough rounds can be judged."""
 Preparation = Literal["full", "one-pass", "analytic"]
 
 
 class RandomSteadyParams(SteadyParams):
-    """Parameters of writing at random to steady state, or of its substitutes."""
+    """Parameters of random writing to steady state, or of its substitutes."""
 
     precondition: Preparation = param(
         "full",
@@ -74,7 +74,7 @@ def in_steady_state(lab: Lab, p: RandomSteadyParams, block_bytes: int) -> Iterat
     Raises
     ------
     Refused, UsageError
-        This drive cannot have one pass or a placed state.
+        The drive cannot have the requested pass or placed state.
     """
     if p.precondition == "full":
         lab.fill()
@@ -103,7 +103,7 @@ def in_steady_state(lab: Lab, p: RandomSteadyParams, block_bytes: int) -> Iterat
 
 
 def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
-    """Write the pass, and return the speeds of its pieces; empty in a plan."""
+    """Write the pass, and return the speeds of its pieces in MB/s; empty in a plan."""
     workload = laid.workload(p.precondition_depth)
     step = lab.prepare(
         workload, lambda w: OnePass.laid(w, spare=laid.spare, spare_from=laid.spare_from), label=PASS_LABEL
@@ -120,10 +120,10 @@ def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
 
 
 def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float]) -> None:
-    """Write at random until steady state is shown, or as in the full procedure."""
+    """Write at random until steady state is proven, or the full procedure would end."""
     after = AfterPass(laid, before, placed=p.precondition == "analytic")
     max_ns = round(p.most_seconds * NS_PER_S)
-    # By time alone the writing is not ended before it could be judged as the full procedure's is.
+    # The full procedure's condition must not end the writing before the drive was overwritten enough.
     full, bounds = steady_until(p, lab.usable_bytes, MIN_CAPACITIES)
     workload = closed_loop(
         "random",
@@ -135,7 +135,7 @@ def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float
     bounds = {**bounds, "least_ns": 0, "full_ns": bounds["least_ns"], "round_bytes": laid.round_bytes}
 
     def ends(rows: Sequence[Any]) -> bool:
-        # A short limit still leaves time for the rounds that are judged: their length goes by the flash.
+        # A short limit must leave time for the rounds to judge, whose length depends on the flash.
         return after.holds(rows) or full(rows) or (after.judged and rows[-1].end_ns >= max_ns)
 
     until = Until("steady-after-pass", dict(bounds), ends)
@@ -143,7 +143,7 @@ def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float
 
 
 def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
-    """Return the proof of the drive's steady state; None if it was not prepared."""
+    """Return the proof of the drive's steady state; None if the drive was not prepared."""
     step = data.step(LABEL)
     if not isinstance(p, RandomSteadyParams) or p.precondition == "full" or step is None:
         return proof(data, p)
@@ -153,7 +153,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
     judged = judge(laid, before, rows["end_ns"], rows["bytes"], placed=placed)
     in_full = not judged.steady and (found := proof(data, p)) is not None and found.reached
     if in_full and found is not None:
-        # As the full procedure has it: what the pass has left does not count any more.
+        # The drive was overwritten as in the full procedure, so the rounds after the pass do not count.
         judged = Judged(found.rounds_mb_s, found.round_s, judged.spare_found, judged.agreed, steady=True)
     window = None
     if len(judged.rounds_mb_s) >= WINDOW:
@@ -196,7 +196,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
 
 
 def _pass_of(data: RunData, p: RandomSteadyParams) -> tuple[list[float], Pass]:
-    """Return the speeds of the pass and its layout, as recorded by the steps."""
+    """Return the speeds of the pass in MB/s and its plan, as recorded by the steps."""
     step = next(step for step in data.steps if step.verb in (OnePass.verb, Place.verb))
     after = data.step(LABEL)
     assert after is not None  # the caller has it

@@ -1,6 +1,6 @@
-"""Searches for the highest load that passes: by doubling and halving a rate, or by steps of whole loads.
+"""Searches for the highest load that passes: by doubling and bisecting a rate, or in steps of a fixed size.
 
-Independent of drive and workload.
+They depend on neither drive nor workload.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from collections.abc import Callable
 SHARE_DONE = 0.99
 """Share of the offered I/Os that must complete for a rate to pass."""
 Holds = Callable[[int, bool], bool]
-"""Tries a rate and returns whether it passed; `certain` tries also count in a plan's lower bounds."""
+"""Function that tries a load and returns whether it passed.
+
+Its second argument says whether the try is certain, so that it counts in a plan's lower bounds.
+"""
 
 
 def search_highest(first: int, maximum: int, resolution: float, holds: Holds) -> None:
@@ -23,7 +26,7 @@ def search_highest(first: int, maximum: int, resolution: float, holds: Holds) ->
     resolution
         Final width of the interval, as a share of the lowest failed rate.
     holds
-        Records the tries, from which the result follows.
+        Tries a rate; the steps that it records give the result.
     """
     held, failed, rate = 0, None, first
     while failed is None:
@@ -48,15 +51,15 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
     Parameters
     ----------
     first
-        First load: above the limit, or with `upwards` below it; otherwise the steps reverse.
+        First load. The coarse steps go up if it passes, else down.
     coarse, fine
-        Steps. Loads below `fine` are not tried.
+        Step sizes. Loads below `fine` are not tried.
     holds
-        Records the tries, from which the result follows.
+        Tries a load; the steps that it records give the result.
     maximum
-        Highest load tried.
+        Highest load to try.
     upwards
-        Step upwards in both passes.
+        Whether the fine steps go up until a load fails, or down until a load passes.
     """
     if holds(first, True):
         low, high = _climb(first, coarse, maximum, holds)
@@ -71,7 +74,7 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
 def _climb(held: int, coarse: int, maximum: int, holds: Holds) -> tuple[int, int]:
     """Step up from a load that passed; return the last that passed and the first that failed.
 
-    If no load failed up to the highest, both are the highest, so that nothing lies between them.
+    If no load up to the maximum failed, both are the maximum, so that nothing lies between them.
     """
     while held < maximum:
         load = min(held + coarse, maximum)

@@ -1,4 +1,4 @@
-"""Writing to steady state, its proof, the bytes written since then, and whether the state lasted."""
+"""Writing to steady state: its proof, the bytes written to the drive, and whether the state lasted."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 
-# How much had been written to the drive when a step ended, and since when: the evidence of its state.
+# Bytes written to the drive by the end of each step: evidence of the drive's state.
 #
-# It is counted from what last made the drive's state known: a purge, a trim of everything, or the run's own
-# beginning, of which the manifest tells how the drive was then. What was done on a fork and undone by going
-# back does not count.
+# They are counted from the last event that made the state known: a purge, a trim of the whole drive, or the
+# beginning of the run, for which the manifest has the state. Writes that a return to a fork has undone do not
+# count.
 
 Since = Literal["purge", "trim", "beginning"]
 
 
 class Written(NamedTuple):
-    """Bytes written by the end of a step."""
+    """Bytes written by the end of a step, and the event from which they are counted."""
 
     since: Since = "beginning"
     bytes: int = 0
@@ -43,7 +43,7 @@ class Written(NamedTuple):
 def written_by(
     steps: Iterable[Step], capacity_bytes: int, voided: Iterable[VoidedWrites] = ()
 ) -> dict[int, Written]:
-    """Return the bytes written by the end of each finished step, including voided attempts."""
+    """Return the bytes written by the end of each finished step, by ordinal; voided attempts count."""
     now, found = Written(), dict[int, Written]()
     left = sorted(voided, key=lambda each: each.place, reverse=True)
     for step in sorted(steps, key=lambda each: (each.place, each.ordinal)):
@@ -108,7 +108,7 @@ class SteadyParams(Params):
 def write_to_steady_state(
     lab: Lab, p: SteadyParams, order: Order, block_bytes: int, *, label: str = LABEL
 ) -> Step:
-    """Overwrite the whole span until SNIA's rule is met, within the minimum and maximum."""
+    """Overwrite the whole span until SNIA's rule is met, within the limits of the parameters."""
     row_ns, _ = _row_and_round_ns(p)
     workload = closed_loop(
         order, "write", block_bytes=block_bytes, in_flight=p.precondition_depth, seconds=p.most_seconds
@@ -120,9 +120,9 @@ def write_to_steady_state(
 def steady_until(
     p: SteadyParams, usable_bytes: int, min_spans: float = 0.0
 ) -> tuple[Callable[[Sequence[Any]], bool], dict[str, float]]:
-    """Return the stop condition of writing to steady state, with its bounds for the journal.
+    """Return the stop condition of writing to steady state, and its bounds for the journal.
 
-    It never ends before `min_spans`.
+    The condition does not hold before `min_spans` spans are written.
     """
     _, round_ns = _row_and_round_ns(p)
     least_bytes = round(max(p.overwrites, min_spans) * usable_bytes)
@@ -149,7 +149,7 @@ def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | N
 
 
 def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:
-    """Return the length of rows, at most a second, and of a round of whole rows."""
+    """Return the lengths of an interval row (at most 1 s) and of a round of whole rows, in ns."""
     asked_ns = round(p.round_seconds * NS_PER_S)
     rows = -(-asked_ns // NS_PER_S)
     row_ns = -(-asked_ns // rows)
@@ -161,8 +161,8 @@ def proof_of(
 ) -> SteadyProof:
     """Judge a step's writing by SNIA's rule, over equal rounds.
 
-    `written` is the amount by its end, and since when (`written_by`); `failed` describes failed writes of it
-    or of earlier preparation.
+    `written` comes from `written_by`. `failed` describes failed writes of the step or of earlier preparation;
+    empty: none.
     """
     shown = evidence_of(step)
     rounds = round_speeds(rows["end_ns"], rows["bytes"], round_s)
@@ -196,7 +196,7 @@ def proof_of(
 
 
 def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | None:
-    """Compare a later step of the same load with the window of the writing; None without a window."""
+    """Compare a later step of the same load with the steady-state window; None without a window."""
     if steady.mean_mb_s is None:
         return None
     after = float(point.measured.mb_s)
@@ -212,12 +212,13 @@ def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | N
     )
 
 
-# Whether the state held during a sweep of writes over depths.
+# Checks of whether the drive's state lasted during a sweep of writes over queue depths.
 #
 # If throughput drops by over a fifth with rising depth, and the host is not the limit, the first point and
 # the one before the drop are repeated at the end. The sweep has headline figures only if both are reproduced.
 
 Unit = Literal["IOPS", "MB/s"]
+"""Unit of throughput, IOPS or MB/s."""
 
 
 @dataclass(frozen=True)
@@ -229,9 +230,10 @@ class Taken:
 
 
 def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds: float = 0.0) -> None:
-    """Repeat points if throughput has dropped; each line holds one kind of work, in order of depth.
+    """Repeat points of a sweep if throughput dropped as the queue depth rose.
 
-    A plan counts two points. With `rest_seconds` the drive rests after each, as after the earlier points.
+    Each line holds the points of one kind of work, by rising depth. A plan counts two repeats. With
+    `rest_seconds` the drive rests after each repeat, as after the earlier points.
     """
     for point in _to_repeat(lines):
         lab.run(point.workload, label=again(point.step.label), certain=False)
@@ -240,7 +242,6 @@ def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds
 
 
 def again(label: str) -> str:
-    """Return the label of a repeated point."""
     return f"{label} again"
 
 
@@ -269,16 +270,18 @@ def checks_of(
     steady: SteadyProof | None = None,
     alike: str = "",
 ) -> tuple[StateCheck, ...]:
-    """Return the checks of whether the state lasted.
+    """Return the checks of whether the drive's state lasted.
 
     Parameters
     ----------
     lines
-        Labels of the sweep's points, each kind of work by rising depth.
+        Labels of the sweep's points, one line for each kind of work, by rising depth.
     unit
-        Of the figures.
-    steady, alike
-        The writing before, and the label of the point with the same load; empty: none.
+        Unit of the compared figures.
+    steady
+        Proof of the writing before the sweep; None: there was none.
+    alike
+        Label of the point with the same load as that writing; empty: none.
     """
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
@@ -302,7 +305,7 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             continue
         before, after = _value(step, unit), _value(then, unit)
         lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
-        fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
+        fell = _value(lowest, unit) < before  # the first point is repeated wherever the fall began
         ordinals = (step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal)
         host = evidence_of(step).not_the_drive() or evidence_of(then).not_the_drive()
         doubted = doubts(ordinals, host=host, failed=why_faulty((step, then)))
@@ -322,9 +325,10 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
 
 
 def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:
-    """Return the check for a reported point that was throttled for heat, after a point that was not.
+    """Return the check of a reported point that was throttled by heat, after a point that was not.
 
-    The reported depth then depends on how warm the drive was, and on the order of depths.
+    The reported depth then depends on the drive's temperature and on the order of depths. None: no such
+    points.
     """
     steps = [step for label in line if (step := data.step(label)) is not None]
     hot = next((step for step in steps if step.label == chosen and evidence_of(step).hot), None)

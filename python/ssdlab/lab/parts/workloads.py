@@ -1,4 +1,4 @@
-"""The workloads of review methods, and how a smaller drive changes their sizes."""
+"""Workloads that review methods share, and warnings about sizes on a scaled-down drive."""
 
 from __future__ import annotations
 
@@ -41,21 +41,15 @@ def closed_loop(
 
     Parameters
     ----------
-    order, direction
-        Order and direction of its I/O.
-    block_bytes
-        Size of each I/O.
     in_flight
-        With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts
-        at i/n of the span. With uring: one worker of that depth.
+        Queue depth. Engine ``sync`` has that many threads with one synchronous I/O each; sequential worker i
+        of n starts at i/n of the span. Engine ``uring`` has one worker of that depth.
     seconds
-        Measured time; `ramp_seconds` come before it and are not counted.
-    engine
-        How I/O is issued.
+        Measured time, after a ramp of `ramp_seconds` that is not counted.
     span
-        The part of the drive to use; None: all that is in use.
+        The part of the drive to use; None: the whole part in use.
     max_bytes
-        Bytes, in whole blocks, after which it ends early.
+        Bytes after which the workload ends early, rounded down to whole blocks.
     """
     threads = in_flight if engine == "sync" else 1
     stream = Stream(
@@ -78,7 +72,7 @@ def closed_loop(
 def mixed(
     read_pct: int, *, block_bytes: int, threads: int, seconds: float, ramp_seconds: float = 0.0
 ) -> Workload:
-    """Return random reads and writes with a percentage of reads, by threads of one synchronous I/O each."""
+    """Return random I/O with a percentage of reads, by threads with one synchronous I/O each."""
     stream = Stream(
         ops=Mix(read_pct=read_pct), block=(Block(bytes=block_bytes),), pattern=Uniform(), workers=threads
     )
@@ -113,9 +107,10 @@ def beside(
     Parameters
     ----------
     reads, writes
-        Arrivals a second; 0: no stream. None: not known yet, as in a plan, which then assumes any drive.
+        Arrivals per second; 0: no such stream. None: not known yet, as in a plan, which then assumes a bound
+        that no drive exceeds.
     threads
-        Threads per stream, one synchronous I/O each.
+        Threads per stream, with one synchronous I/O each.
     """
     sides = (("reads", 100, reads), ("writes", 0, writes))
     streams = [
@@ -135,17 +130,17 @@ def beside(
 
 
 def _arrival(rate: int | None, block_bytes: int) -> Open | Bursts:
-    """Return random arrivals; for an unknown rate, the highest that any drive can do, as a bound."""
+    """Return Poisson arrivals; for an unknown rate, bursts at the highest rate of any drive, as a bound."""
     if rate is None:
         return Bursts(bytes=_ANY_DRIVE_S // block_bytes * block_bytes, every_ns=NS_PER_S)
     return Open(process="poisson", rate=Fraction(rate))
 
 
 def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
-    """Make a stream run for a time after a ramp, in rows short enough to show how it varies."""
+    """Return a workload that runs a stream for a time after a ramp, in rows that show variation."""
     time_ns = round(seconds * NS_PER_S)
     interval_ns = timed_row_ns(time_ns)
-    # Only whole rows can be left out, so the ramp lasts to the end of one.
+    # Only whole rows can be left out, so the ramp is rounded up to whole rows.
     ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
     timed = stream.model_copy(update={"stop": Stop(time_ns=ramp_ns + time_ns)})
     return Workload.of(timed, ramp_ns=ramp_ns, interval_ns=interval_ns)
@@ -162,7 +157,7 @@ def scale_of(data: RunData) -> int:
 
 
 def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
-    """Return the warning that a size suits a full-size drive, but the measured drive is smaller."""
+    """Return the warning for a scaled-down drive that a size is meant for a full-size one."""
     warned = judge_scale(what, scale_of(facts.data))
     return tuple(Warned(code=each.code, what=each.what, advice=each.advice) for each in warned)
 
@@ -170,7 +165,10 @@ def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
 def remarks_of_size(
     what: str, beside: Callable[[RunFacts, ParamsT], Remarks] | None = None
 ) -> Callable[[RunFacts, ParamsT], Remarks]:
-    """Return a method's remarks, with a warning for a size that is the same on any drive."""
+    """Return a method's `remarks` function that warns of a size that does not scale with the drive.
+
+    `what` names the size. `beside` is the method's own `remarks` function, if any.
+    """
 
     def remarks(facts: RunFacts, params: ParamsT) -> Remarks:
         found = Remarks() if beside is None else beside(facts, params)
@@ -182,13 +180,14 @@ def remarks_of_size(
 # Sequential writes from the first block of a drive to its last, and their speed over the position.
 
 BLOCK_BYTES = 128 * 1024
+"""Block size of `write_over`: 128 KiB."""
 _ROW_NS, _SHORTEST_ROW_NS = 50_000_000, 1_000_000
 _FAST_BYTES_S, _MIN_ROWS = 8e9, 400
-"""A drive that fast still has so many rows."""
+"""Even a drive of this speed, in bytes per second, has this many rows."""
 
 
 def row_ns(length: int) -> int:
-    """Return the row length for writing so many bytes once; it is shorter on a small drive."""
+    """Return the interval row length, in ns, for writing `length` bytes once; shorter on a small drive."""
     shorter_ns = length / _FAST_BYTES_S * NS_PER_S / _MIN_ROWS
     return round(min(_ROW_NS, max(_SHORTEST_ROW_NS, shorter_ns)))
 
@@ -209,5 +208,5 @@ def write_over(
 
 
 def once(length: int) -> Stop:
-    """Return a stop at the last whole block of a span."""
+    """Return a stop after the last whole 128 KiB block of a span of `length` bytes."""
     return Stop(bytes=length // BLOCK_BYTES * BLOCK_BYTES)

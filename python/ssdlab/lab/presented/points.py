@@ -59,7 +59,7 @@ _HOST = (
 
 
 def throughput(points: Sequence[Point], marked: int | None = None) -> Table:
-    """Return a table of IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
+    """Return a table of IOPS, MB/s, their spread over the intervals, and the depth that was reached.
 
     "Little" is IOPS x mean service time / I/Os in flight: 1 when rate, latency and depth agree.
     """
@@ -167,12 +167,10 @@ def tables_of_points(points: Sequence[Point], marked: int | None = None) -> tupl
 
 
 def figure_words(figure: Metric) -> str:
-    """Return a figure or bound in words."""
     return figure.words
 
 
 def scalars_table(result: ResultBase) -> Table:
-    """Return a table of any result's headline figures."""
     rows = tuple((cells.words(each.marked), cells.words(figure_words(each))) for each in result.scalars)
     return Table("Headline figures", ("Figure", "Value"), rows)
 
@@ -210,7 +208,7 @@ def job_findings(result: JobResult) -> Iterator[Claim]:
 
 
 def points_findings(result: PointsResult) -> Iterator[Claim]:
-    """Yield whether the drive's state lasted, and the headline figures, with power apart."""
+    """Yield whether the drive's state lasted, and the headline figures without those of power."""
     yield from map(check_claim, result.checks)
     figures = [each for each in result.scalars if each.unit not in OF_POWER]
     steps = tuple(point.ordinal for point in result.points if point.ordinal is not None)

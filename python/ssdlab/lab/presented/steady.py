@@ -1,4 +1,4 @@
-"""The findings on the drive's state during a measurement."""
+"""Findings on the drive's state before and during a measurement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from ssdlab.results.drive_states import StateCheck, SteadyProof
 
 TOO_LITTLE = "{share} of the drive overwritten in {rounds}"
-"""Why the state cannot be assessed; placeholders as of `lasted`."""
+"""Why the state cannot be assessed; `lasted` fills the placeholders."""
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
-    """Return what the writing before a measurement showed; `of` starts the sentence if there are several."""
+    """Return the finding on the writing before a measurement.
+
+    `of` names that writing if there are several, and starts the sentence.
+    """
     if steady is None:
         return Claim("Not preconditioned to steady state")
     shown = Evidence((steady.ordinal,))
@@ -61,7 +64,10 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
 
 
 def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
-    """Yield what the writing before a measurement showed, and any doubts about the drive's state."""
+    """Yield the findings on the writing before a measurement, and any doubts about the drive's state.
+
+    `of` names that writing if there are several.
+    """
     yield steady_claim(steady, of)
     if steady is None or not steady.judged:
         return
@@ -78,7 +84,7 @@ def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
 
 
 def slope_text(slope: float | None, rise_share: float) -> str:
-    """Return the rise or fall of a fitted line over its window, with its sign.
+    """Return the rise or fall of a fitted line over its window, as a signed percentage.
 
     >>> slope_text(-2.0, 0.0463), slope_text(0.0, 0.0), slope_text(None, 0.01)
     ('-4.63 %', '0 %', '±1.00 %')
@@ -90,14 +96,13 @@ def slope_text(slope: float | None, rise_share: float) -> str:
 
 
 def _by_flash(steady: SteadyProof) -> bool:
-    """Return whether the last judged rounds are a share of the flash, as after a pass, not a time."""
+    """Return whether rounds are a share of the flash, as after one pass, instead of a time."""
     if isinstance(steady, OnePassProof):
         return not steady.overwritten
     return isinstance(steady, PlacedProof) and not steady.in_full
 
 
 def _state(steady: SteadyProof) -> str:
-    """Return whether and how the writing reached steady state."""
     reached = "reached" if steady.reached else "NOT reached"
     if isinstance(steady, PlacedProof):
         return f"{PREPARED}, {reached}"
@@ -122,7 +127,7 @@ def _verdict(steady: SteadyProof) -> str:
 
 
 def one_pass_claim(steady: OnePassProof) -> Claim:
-    """Return the spare share that one pass assumed, and the share that its speed implies."""
+    """Return the finding on the spare share: what one pass assumed, and what its speed implies."""
     others: dict[str, Amount | str] = {
         "asked": Amount(100 * steady.spare, "%"),
         "whose": steady.spare_from,
@@ -143,7 +148,7 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
 
 
 def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
-    """Return the duration and amount of the writing, for a sentence."""
+    """Return how long and how much was written, as the parts of a sentence."""
     rounds = len(steady.rounds_mb_s)
     return {
         "time": Amount(steady.seconds, "s"),
@@ -155,7 +160,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
 
 
 def check_claim(check: StateCheck) -> Claim:
-    """Return the outcome of a check of the drive's state, in words.
+    """Return the finding on a check of the drive's state.
 
     Only a change is conclusive: a reproduced point proves nothing about the others.
     """

@@ -1,6 +1,6 @@
-"""Suites: the methods of a whole review, run together, or one method run several times.
+"""Suites: the methods of a review, run together, or one method run several times.
 
-Each is a declaration, a file in this folder; a user's own is given by its path.
+A suite is declared in a TOML file in this folder. Users name their own file by its path.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".toml"
 _FAMILY = "ssdlab.review/"
-"""In the schema of a declaration, whatever its file is called."""
+"""Start of the schema name in a review declaration, which identifies a file of any name."""
 
 
 def find_suite(name: str) -> Suite | None:
-    """Return the suite with a name, or of a declaration's path; None if no suite has that name.
+    """Return a suite by its name or by the path of its declaration; None if the name is unknown.
 
     Raises
     ------
@@ -46,17 +46,16 @@ def find_suite(name: str) -> Suite | None:
 
 
 def is_path(name: str) -> bool:
-    """Return whether a text names a suite by the path of its file."""
     return "/" in name or name.endswith(_SUFFIX)
 
 
 def suite_text(name: str) -> str:
-    """Return the declaration of one of ssdlab's suites, to be copied."""
+    """Return the TOML text of one of ssdlab's suites, which a user can copy."""
     return (resources.files("ssdlab.lab.suites") / SUITES[name].place).read_text(encoding="utf-8")
 
 
 def all_suites() -> list[Suite]:
-    """Return every suite."""
+    """Return every suite that comes with ssdlab."""
     return [_read(suite_text(name), name) for name in SUITES]
 
 

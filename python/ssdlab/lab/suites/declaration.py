@@ -1,6 +1,6 @@
-"""A review declared in TOML, which names methods, drive states, variants and the order of the page.
+"""Reviews declared in TOML: methods, drive states, variants and the order of the page.
 
-The suites of ssdlab are such files; users can copy and change one, and give its path.
+ssdlab's suites are such files. Users can copy one, change it, and run it by its path.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from ssdlab.model.units import and_listed
 
 SCHEMA = "ssdlab.review/1"
 QUICK_SPAN_BYTES = 64 * 10**9
-"""Filling this takes two minutes at SATA speed, but hours for a drive of terabytes; `low-depths` uses as
-much."""
+"""Largest span with quick presets, which takes two minutes to fill at SATA speed; terabytes would take hours.
+
+`low-depths` uses as much.
+"""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
-"""What run folders and `--set` are named after."""
+"""A name for use in run folders and in `--set`."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Setting = str | int | float | bool | list[str | int | float]
 
@@ -48,7 +50,6 @@ class PartText(Frozen):
 
     @property
     def label(self) -> str:
-        """Name of the part within the review."""
         return self.name or self.method
 
 
@@ -142,7 +143,7 @@ class Declaration(Frozen):
         Raises
         ------
         UsageError
-            It is not TOML, or is invalid; with the place.
+            The text is not TOML, or not a valid declaration; the error names the place.
         """
         return cls.model_validate(parse_toml(text, name))
 
@@ -175,7 +176,7 @@ class Declaration(Frozen):
         return self
 
     def _repeated(self, labels: Sequence[str]) -> Iterator[str]:
-        """Yield the names of the parts that variants repeat; variants of one name count once."""
+        """Yield the names of the parts that variants repeat; variants with the same name count once."""
         for name, parts in {each.name: each.parts for each in self.variant}.items():
             yield from (repeated(label, name) for label in labels if not parts or label in parts)
 
@@ -205,13 +206,13 @@ class Declaration(Frozen):
         )
 
     def _drives_of(self, variant: VariantText) -> tuple[str | int, ...]:
-        """Return the drives that a variant applies to; a named drive of the review includes its profile."""
+        """Return the drives that a variant applies to; with a named drive, also its profile."""
         profiles = {each.name: each.profile for each in self.drive if each.profile is not None}
         found = dict.fromkeys(variant.drives or (1,))
         return tuple(found | dict.fromkeys(profiles[each] for each in found if each in profiles))
 
     def page(self) -> dict[str, JsonValue]:
-        """Return the description of the page: chapters with their parts, tiles, and drives of the review."""
+        """Return the page's description as JSON: chapters with their parts, tiles and the review's drives."""
         chapters: dict[str, dict[str, Any]] = {
             each.title: {
                 "title": each.title,

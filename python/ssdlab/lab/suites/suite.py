@@ -1,4 +1,4 @@
-"""What makes a suite: a review's methods, the state in which each starts, and absent drives."""
+"""Suites: a review's methods, the drive state in which each starts, and drives that were not run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ itself. ``random-steady`` and ``sequential-steady``: filled, then overwritten un
 
 SHARED_BY_FORK: frozenset[State] = frozenset({"random-steady", "sequential-steady"})
 """Costly states, which are made once and forked on a simulated drive. A real drive would rest between runs,
-which the methods forbid, so each run prepares its state again."""
+which the methods forbid, so there each run prepares its own state."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Part:
     Attributes
     ----------
     method
-        Its name.
+        Name of the method.
     state
         Drive state at its start.
     settings
         Parameters that the suite changes, as `--set` does.
     absolute
-        Whether its stimuli have a fixed size, such as 8 GB: a simulated drive is then not scaled down, except
-        with quick presets.
+        Whether its workloads have a fixed size, such as 8 GB. A simulated drive is then not scaled down,
+        except with quick presets.
     name
-        Within the suite; by default the method's.
+        Name within the suite; by default the method's.
     chapter
         Heading of its chapter on the page; empty: its own.
     variant
@@ -70,7 +70,6 @@ class Part:
 
     @property
     def label(self) -> str:
-        """Name within the suite."""
         return self.name or self.method
 
 
@@ -78,7 +77,6 @@ EVERY_DRIVE = "*"
 
 
 def repeated(label: str, entry: str) -> str:
-    """Return the name of a part that is repeated for a variant."""
     return f"{label}-{entry}"
 
 
@@ -89,12 +87,11 @@ class Entry:
     name: str
     variant: Mapping[str, str]
     parts: tuple[str, ...] = ()
-    """Labels; none: all parts."""
+    """Labels of the parts to repeat; empty: all parts."""
     drives: tuple[str | int, ...] = (1,)
-    """Its drives: by position from 1, by profile or name, or ``*`` for all."""
+    """Drives that have the variant: by position from 1, by profile or name; ``*``: all."""
 
     def is_of(self, position: int, names: Collection[str]) -> bool:
-        """Return whether a drive has this variant."""
         return EVERY_DRIVE in self.drives or any(each == position or each in names for each in self.drives)
 
 
@@ -105,26 +102,26 @@ class Suite:
     Attributes
     ----------
     name, version, title
-        As of a method.
+        See `Method`.
     prose
         Description, with the headings of a method's prose.
     parts
-        In the order for a real drive.
+        The parts, in the order for a real drive.
     quick
         Whether the parts always use their quick presets.
     span_bytes, quick_span_bytes
         Largest part of the drive to use, in general and with quick presets; None: all.
     scaled_times
-        Whether a simulated drive at 1/S of its size gets 1/S of the methods' times, so that as many drive
-        writes result as at full size.
+        Whether a simulated drive at 1/S of its size gets 1/S of the methods' times. It then gets as many
+        drive writes as at full size.
     entries
         Variants of drives; by default of the first drive, which is under review.
     page
         The page part of its declaration, as JSON; kept in a run's manifest.
     practice
-        Its title if no drive of its review is run; empty: the same title.
+        Title if none of the review's own drives is run; empty: `title`.
     own
-        Whether it is a user's: impossible variants are then refused; for our suites they are left out.
+        Whether a user declared it. Impossible variants are then refused; ssdlab's suites leave them out.
     """
 
     name: str
@@ -159,7 +156,7 @@ class Suite:
         return (*self.parts, *self.again(each for each in self.entries if each.is_of(position, names)))
 
     def again(self, entries: Iterable[Entry]) -> Iterator[Part]:
-        """Return the parts that variants repeat."""
+        """Return the parts that the given variants repeat."""
         return (
             Part(
                 method=part.method,
@@ -182,11 +179,10 @@ class Suite:
         return min(filter(None, spans), default=None)
 
     def method(self, part: Part) -> Method:
-        """Return the method of a part."""
         return find_method(part.method)
 
     def info(self, params: Mapping[str, Params] | None = None) -> MethodInfo:
-        """Return the suite as method info for a manifest, with a run's parameters by part."""
+        """Return the suite's entry in a manifest; `params` are the run's parameters, by part."""
         made = params or {part.label: self.method(part).params() for part in self.parts}
         conditions: dict[str, str] = {}
         for part in self.parts:
@@ -205,16 +201,14 @@ class Suite:
 
 
 def titled(suite: Suite, texts: Iterable[str]) -> Suite:
-    """Return the suite with its title for these drives: `practice` if no drive is one of its review.
+    """Return the suite with its title for these drives: `practice` if none is a drive of its review.
 
     A real drive has no declared name, so a run on real drives only has the title `practice`.
 
     Parameters
     ----------
-    suite
-        As it was declared.
     texts
-        The drives to run it on, as the user named them.
+        Drives to run it on, as the user named them.
     """
     review: Document = dict(suite.page)
     declared = {each.get("profile") for each in review.get("drives", ())}
@@ -226,12 +220,13 @@ def titled(suite: Suite, texts: Iterable[str]) -> Suite:
 def absent_drives(review: Document, texts: Iterable[str]) -> tuple[str, ...]:
     """Return each declared drive that was not run, with the review's reason if it gives one.
 
-    A real drive has no declared name: with one, only the profile is named.
+    A real drive cannot be matched with a declared drive. If one was run, the text says only that the profile
+    of the declared drive was not run.
 
     Parameters
     ----------
     review
-        What a declaration says of the page; empty: it declares no drives.
+        Page part of the declaration; empty: it declares no drives.
     texts
         The drives that were run, as the user named them.
     """
@@ -253,5 +248,5 @@ def _profiles(texts: Iterable[str]) -> Iterator[str]:
         if text.startswith(SIMULATED_PREFIX):
             try:
                 yield SimulatedText.parse(text).profile
-            except LabError:  # of an ssdlab whose drives say something else
+            except LabError:  # written by another version of ssdlab
                 continue

@@ -1,1 +1,1 @@
-"""Replay of traces: mapping onto the drive, and recording in our own form."""
+"""Replay of traces: maps a trace onto the drive, and records it in the native runner's format."""

@@ -32,7 +32,7 @@ LONGEST_BYTES = 1 << 30
 
 
 AT_ONCE = "max"
-"""The speed that ignores recorded times."""
+"""The speed of a replay that ignores recorded times."""
 
 
 CHUNK = 1 << 16
@@ -40,15 +40,15 @@ CHUNK = 1 << 16
 
 
 _FIELDS = [("due_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("op", "<u4")]
-"""A record, as the native runner reads it."""
+"""Fields of a record, as the native runner reads it."""
 
 
 RAW = [("time_ns", "<i8"), ("offset", "<u8"), ("length", "<u8"), ("op", "<u4")]
-"""An I/O of a trace before it is mapped; times count from the first."""
+"""Fields of a trace's I/O before mapping; times count from the first I/O."""
 
 
 def _speed(value: object) -> object:
-    """Convert a speed such as 2.5 to thousandths; the text `max` is kept."""
+    """Return a speed as text, rounded to thousandths; `max` is kept."""
     if isinstance(value, str) and value.strip() != AT_ONCE:
         try:
             value = float(value)
@@ -66,7 +66,7 @@ def _speed(value: object) -> object:
 
 
 Speed = Annotated[str, BeforeValidator(_speed)]
-"""Factor faster than recorded, to three decimals, or ``max``."""
+"""Replay speed as a multiple of the recorded speed, to three decimals, or ``max``."""
 
 
 class TraceMapping(Frozen):
@@ -84,7 +84,7 @@ class TraceMapping(Frozen):
 
 @dataclass
 class Laid:
-    """What became of a trace's I/Os."""
+    """Counts of how a trace's I/Os were mapped."""
 
     ios: int = 0
     """I/Os read from the trace, including flushes."""
@@ -108,7 +108,7 @@ def chunks(events: Iterable[Event]) -> Iterator[Array]:
     while some := list(islice(rest, CHUNK)):
         array = np.empty(len(some), dtype=RAW)
         times, ops, offsets, lengths, _ = zip(*some, strict=True)
-        # Ticks since 1601 in ns are more than 64 bits hold with a sign.
+        # Windows times, in ns since 1601, overflow a signed 64-bit integer.
         zero = times[0] if zero is None else zero
         try:
             array["time_ns"] = [time - zero for time in times]
@@ -121,15 +121,7 @@ def chunks(events: Iterable[Event]) -> Iterator[Array]:
 
 
 class TraceMapper:
-    """Maps chunks of a trace onto a drive, in time order.
-
-    Parameters
-    ----------
-    how
-        How.
-    usable_bytes, logical_block_bytes
-        Of the drive.
-    """
+    """Maps chunks of a trace onto a drive, in time order."""
 
     def __init__(self, how: TraceMapping, usable_bytes: int, logical_block_bytes: int) -> None:
         self._how = how
@@ -170,7 +162,7 @@ class TraceMapper:
         return raw[inside]
 
     def _kept(self, raw: Array) -> NDArray[np.bool_]:
-        """Return which I/Os are replayed; each of the others is counted under its first reason."""
+        """Return a mask of the I/Os to replay; count each other I/O under its first reason."""
         import numpy as np
 
         offset, length, op = raw["offset"], raw["length"], raw["op"]
@@ -203,7 +195,7 @@ class TraceMapper:
         return kept
 
     def _inside(self, offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Wrap I/Os beyond the drive's end to its start; those that would cross the end move before it."""
+        """Wrap I/Os beyond the drive's end to its start; move back those that would cross the end."""
         import numpy as np
 
         beyond = offset + length > self._usable
@@ -235,6 +227,6 @@ class TraceMapper:
                 "replay a part (seconds), faster (speed) or with shorter gaps (gap_most); or check the "
                 "unit of its times",
             )
-        # In two parts, so that no product is more than 64 bits hold.
+        # In two parts, so that no product overflows 64 bits.
         due: NDArray[np.int64] = passed // thousandths * 1000 + passed % thousandths * 1000 // thousandths
         return due

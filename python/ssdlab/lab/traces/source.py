@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLE = Qualifier(code="example")
-"""Name of the built-in trace."""
+"""Qualifier of figures from the built-in example trace."""
 
 
 class TraceSource(Stored):
@@ -36,7 +36,7 @@ class TraceSource(Stored):
 
 
 class TraceLaid(Stored):
-    """What became of a trace's I/Os on this drive."""
+    """How a trace's I/Os were mapped onto the drive."""
 
     speed: str = Field(description="times faster than recorded, or max")
     ios: int = Field(description="I/Os read from the trace, including flushes")
@@ -82,11 +82,11 @@ def replay_of(facts: Any, depth: int, arrival: AsRecorded | Closed) -> Workload:
     Parameters
     ----------
     facts
-        The step's facts: its file and content.
+        Facts of the `trace` step.
     depth
         Maximum I/Os in flight.
     arrival
-        At recorded times, or one after another.
+        `AsRecorded` starts I/Os at recorded times; `Closed` starts each as soon as the depth allows.
     """
     found = facts["recording"]
     ops = RecordedOps(**{name: found[name] for name in ("reads", "writes", "trims")})

@@ -26,17 +26,15 @@ if TYPE_CHECKING:
 
 
 class Fork(Verb):
-    """Keeps the drive's state, so that later points do not depend on their order."""
+    """Keeps the drive's state, so that later points can start in it whatever their order."""
 
     verb: ClassVar[str] = "fork"
 
     @property
     def marks(self) -> bool:
-        """True: the step keeps the state for the steps that return to it."""
         return True
 
     def do(self, at: StepContext) -> StepResult:
-        """Keep the drive's state."""
         if at.forks is None:
             facts: dict[str, JsonValue] = {"forked": False, "departures": [_order_effects().model_dump()]}
             return StepResult(seconds=0.0, facts=facts)
@@ -62,11 +60,9 @@ class Back(Verb):
 
     @property
     def returns_to(self) -> int:
-        """Ordinal of the fork."""
         return self.to
 
     def do(self, at: StepContext) -> StepResult:
-        """Return the drive to the fork's state."""
         if at.forks is None:
             return StepResult(seconds=0.0, facts={"forked": False})
         at.forks.back(self.to, end=self.end)
@@ -74,22 +70,19 @@ class Back(Verb):
 
 
 class StretchFacts(Facts):
-    """The sitting in which a group of steps started."""
+    """Facts of a group of steps: the epoch in which it started."""
 
     sitting: int | None = None
-    """Increases with each interruption that let the drive's state change; see `StepContext.sitting`. None in
-    a plan.
-    """
+    """Number of the epoch, as in `StepContext.sitting`; None in a plan."""
 
 
 class Stretch(Verb):
-    """Starts a group of steps, which an interruption voids together."""
+    """Starts a group of steps that an interruption voids together."""
 
     verb: ClassVar[str] = "stretch"
     state: ClassVar[StateRole] = "begins"
 
     def do(self, at: StepContext) -> StepResult:
-        """Record the sitting in which the group starts."""
         return StepResult(seconds=0.0, facts={"sitting": at.sitting})
 
 
@@ -102,16 +95,13 @@ class Flush(Verb):
     verb: ClassVar[str] = "flush"
 
     def plan(self, planning: Planning) -> Planned:
-        """Return the bounds of a flush's time."""
         del planning
         return Planned(Bounds(0.0, FLUSH_MAX_S))
 
     def effects(self) -> tuple[str, ...]:
-        """Return that the step flushes the drive's cache."""
         return ("flushes the drive's cache (fsync)",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Flush the drive's cache."""
         at.drive.flush()
         return StepResult(seconds=0.0)
 
@@ -152,13 +142,11 @@ class Trim(Verb):
     length: int
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds of the time, from the length of the span."""
         del planning
         max_s = STEP_MAX_S + self.length / 1e12 * TRIM_MAX_S_PER_TB
         return Planned(Bounds(0.0, max_s), overhead_s=STEP_MAX_S)
 
     def effects(self) -> tuple[str, ...]:
-        """Return the span that is discarded."""
         end = self.start + self.length
         return (f"discards bytes {self.start} to {end} (BLKDISCARD; punches holes into a file)",)
 
@@ -176,12 +164,10 @@ class Trim(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return whether the trim reached the device, and what its blocks read now."""
         return describe_trim(step.found(TrimFacts).trim)
 
 
 def describe_trim(trim: Trimmed | None) -> str | None:
-    """Return the effect of a trim in words; None if there was none."""
     if trim is None:
         return None
     reached = {
@@ -194,9 +180,9 @@ def describe_trim(trim: Trimmed | None) -> str | None:
 
 
 PURGE_MAX_S = 24 * 3600.0
-"""Maximum if nothing is known: a sanitize by overwriting. A crypto erase takes seconds."""
+"""Maximum time of a purge on an unknown drive: a sanitize by overwriting. A crypto erase takes seconds."""
 QUICK_PURGE_MAX_S = 60.0
-"""Maximum without a device: files have no purge, and simulated drives erase at once."""
+"""Maximum time without a device: files have no purge, and simulated drives erase at once."""
 
 
 class PurgeSampling(BaseModel):
@@ -225,7 +211,7 @@ class PurgeFacts(Facts):
 
 
 def not_fresh(purges: Iterable[Step]) -> tuple[Qualifier, ...]:
-    """Return the qualifier of figures that depend on these purge steps; empty if each purged the drive."""
+    """Return the qualifier `not-fresh` if one of these purge steps did not purge the drive, else nothing."""
     missed = any(not step.found(PurgeFacts).purged for step in purges)
     return (Qualifier(code="not-fresh"),) if missed else ()
 
@@ -237,18 +223,16 @@ class Purge(Verb):
     state: ClassVar[StateRole] = "freshens"
 
     if_able: bool = False
-    """If the drive has no purge method (a file has none), continue without."""
+    """If the drive has no purge method (a file has none), continue without a purge."""
     method: str | None = None
     """One of `drives.purge.METHODS`; by default the strongest that the drive supports."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds of the time, from the kind of drive."""
         if planning.purges_at_once:
             return Planned(Bounds(0.0, QUICK_PURGE_MAX_S), overhead_s=QUICK_PURGE_MAX_S)
         return Planned(Bounds(0.0, planning.purge_max_s(self.method) or PURGE_MAX_S))
 
     def effects(self) -> tuple[str, ...]:
-        """Return what is erased, and how."""
         how = self.method or "the strongest supported method"
         return (f"erases the whole drive: {how}",)
 
@@ -274,7 +258,6 @@ class Purge(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return the method of the purge, and the proof of its effect."""
         record = step.found(PurgeFacts).record
         if record is None:
             return "not purged"
@@ -292,27 +275,25 @@ class SettingsFacts(Facts):
 
 
 class Conditions(Verb):
-    """Sets conditions, reads them back and records them; each that fails becomes a departure."""
+    """Sets conditions, reads them back and records them; each failure becomes a departure."""
 
     verb: ClassVar[str] = "conditions"
 
     required: dict[str, str]
 
     def effects(self) -> tuple[str, ...]:
-        """Return the settings that the step changes."""
         return describe_settings(self.required)
 
     def do(self, at: StepContext) -> StepResult:
-        """Set the conditions."""
         return at.settings.bring_about(self.required)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Set the conditions again, as they were restored when the earlier session ended."""
+        """Set the conditions again: the settings were restored when the earlier session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=False)
 
 
 def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the settings to be made, in words; without settings, that they are only read."""
+    """Return the settings to be made, in words; if there are none, that settings are only read."""
     if not required:
         return ("reads the drive's settings",)
     return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in required.items())
@@ -327,12 +308,14 @@ class Variant(Verb):
     usable: Usable | None
 
     def effects(self) -> tuple[str, ...]:
-        """Return the settings, and the part that is freed."""
         freed = () if self.usable is None or not self.usable.free else (_freed(self.usable),)
         return (*describe_settings(self.required), *freed)
 
     def do(self, at: StepContext) -> StepResult:
-        """Make the settings and free the unused part; departures name what is not spare or not comparable."""
+        """Make the settings and free the unused part.
+
+        Departures say if the unused part may not be spare, or if the spare is a share of user capacity.
+        """
         result = at.settings.bring_about(self.required, firm=True)
         if self.usable is None:
             return result
@@ -351,16 +334,15 @@ class Variant(Verb):
         return result.model_copy(update={"facts": found})
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Make the settings again, as they were restored when the earlier session ended."""
+        """Make the settings again: they were restored when the earlier session ended."""
         at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=True)
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return the effect of the trim."""
         return describe_trim(step.found(TrimFacts).trim)
 
     def _free(self, at: StepContext, length: int) -> tuple[str, dict[str, JsonValue]]:
-        """Trim the unused part; return the reason if that may have failed, and the trim as a fact."""
+        """Trim the unused part; return why that may have failed (empty: it did not), and the trim's facts."""
         rest = at.drive.capacity_bytes - length
         if not rest:
             return "", {"trim": None}
@@ -377,7 +359,7 @@ def _freed(usable: Usable) -> str:
 
 
 def share_of_user_capacity(share: float) -> Departure:
-    """Return the departure for a spare share that is not a share of raw flash."""
+    """Return the departure for a spare share of user capacity, as the raw capacity is unknown."""
     return Departure(
         code="spare-of-user-capacity",
         what=f"the spare of {share_text(share)} is a share of the user capacity",

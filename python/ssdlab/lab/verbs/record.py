@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Note(Verb):
-    """Adds a remark to the record."""
+    """Adds a remark to the journal."""
 
     verb: ClassVar[str] = "note"
 
@@ -23,7 +23,7 @@ class Note(Verb):
 
 
 class Limit(Verb):
-    """Uses only the first bytes of the drive from now on, without informing the drive."""
+    """Uses only the first bytes of the drive from now on; the drive is not told."""
 
     verb: ClassVar[str] = "limit"
 
@@ -36,30 +36,26 @@ class Health(Verb):
     verb: ClassVar[str] = "health"
 
     def effects(self) -> tuple[str, ...]:
-        """Return that the step reads the drive's counters."""
         return ("reads the drive's health log",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Read the counters."""
         return StepResult(seconds=0.0, facts={"health": at.drive.health()})
 
 
 class Find(Verb):
-    """Computes a finding; its further arguments are the finding's."""
+    """Computes a finding and records it; extra fields are the arguments of the finding."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "find"
 
     name: str
     finding: SkipValidation[Finding | None] = Field(default=None, exclude=True)
-    """The function, which the journal cannot store."""
+    """The finding with its function, which the journal cannot store."""
 
     @classmethod
     def of(cls, finding: Finding) -> Self:
-        """Return the step for a finding."""
         return cls.model_validate({"name": finding.name, **finding.args, "finding": finding})
 
     def do(self, at: StepContext) -> StepResult:
-        """Compute the finding."""
         assert self.finding is not None  # the lab made the step
         return StepResult(seconds=0.0, facts=self.finding.value(at.tables()))

@@ -1,4 +1,4 @@
-"""Steps in which the drive rests, its power states, and the load by which power recordings are aligned."""
+"""Steps at rest, the drive's power states, and a load that aligns power recordings with the run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ class Idle(Verb):
 
     seconds: int | float
     certain: bool = True
-    """As of `run`."""
+    """See `Lab.run`."""
 
     def plan(self, planning: Planning) -> Planned:
-        """Return the exact time of the rest."""
         del planning
         return Planned(
             Bounds(float(self.seconds) if self.certain else 0.0, self.seconds + STEP_MAX_S),
@@ -35,7 +34,6 @@ class Idle(Verb):
         )
 
     def do(self, at: StepContext) -> StepResult:
-        """Wait for a time on the drive's clock."""
         at.drive.idle(self.seconds, on_look=at.look)
         return StepResult(seconds=0.0)
 
@@ -50,7 +48,7 @@ _USUAL = PowerFeatures(
     values=("off", "on"),
     sent=True,
 )
-"""What most client drives have: a plan, which asks no drive, goes by it."""
+"""Features of most client drives, for a plan that cannot ask the drive."""
 
 
 class PowerFacts(Facts):
@@ -70,11 +68,9 @@ class AskPower(Verb):
         return Planned(facts=PowerFacts(features=features).model_dump(mode="json"))
 
     def effects(self) -> tuple[str, ...]:
-        """Return that the step reads the drive's power states."""
         return ("reads the drive's power states, if it has any",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Read the features."""
         facts = PowerFacts(features=at.drive.power_features())
         return StepResult(seconds=0.0, facts=facts.model_dump(mode="json"))
 
@@ -87,15 +83,16 @@ class RestFacts(Facts):
 
     wake_ns: tuple[float, ...] = ()
     awake_ns: tuple[float, ...] = ()
-    """Latencies of a second read right after, from the awake drive."""
+    """Latencies of a second read right after the first, when the drive is awake."""
 
 
 WAKE_MAX_S = 0.1
-"""Maximum time to enter and leave a state: Linux uses none slower (nvme_core.default_ps_max_latency_us)."""
+"""Maximum seconds to enter and leave a power state: Linux uses no slower state
+(nvme_core.default_ps_max_latency_us)."""
 
 
 class Rest(Verb):
-    """Lets the drive rest, meters its power, and reads one block, repeatedly."""
+    """Lets the drive rest several times, meters its power, and reads a block after each rest."""
 
     verb: ClassVar[str] = "rest"
     omitted: ClassVar[frozenset[str]] = frozenset({"certain"})
@@ -103,14 +100,15 @@ class Rest(Verb):
     sent_to: str | None = None
     """State requested before each rest; None: the drive chooses."""
     settle_s: float
-    """Rest before metering."""
+    """Seconds of rest before metering."""
     metered_s: float
     again_s: float
-    """Length of each further rest."""
+    """Seconds of each further rest, which is not metered."""
     reads: int
+    """Number of rests; each ends with a read, and a second read of the awake drive."""
     block_bytes: int
     certain: bool = True
-    """As of `run`."""
+    """See `Lab.run`."""
 
     @property
     def seconds(self) -> float:
@@ -118,7 +116,6 @@ class Rest(Verb):
         return self.settle_s + self.metered_s + (self.reads - 1) * self.again_s
 
     def plan(self, planning: Planning) -> Planned:
-        """Return the time, which is exact except for the reads and wake-ups."""
         del planning
         upper_s = self.seconds + self.reads * WAKE_MAX_S + (1 + self.reads) * STEP_MAX_S
         return Planned(
@@ -127,12 +124,10 @@ class Rest(Verb):
         )
 
     def effects(self) -> tuple[str, ...]:
-        """Return what reaches the drive."""
         sent = "" if self.sent_to is None else f"sends it into {self.sent_to}, "
         return (f"{sent}leaves it idle and reads one block, {self.reads} times",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Let the drive rest, then wake it with a read, repeatedly."""
         wake_ns: list[float | None] = []
         awake_ns: list[float | None] = []
         rested = None
@@ -189,18 +184,18 @@ class Rest(Verb):
 
 _BLOCK_BYTES = 128 * 1024
 _WORKERS = 8
-"""With 128 KiB each: near what a link carries, and so near what a drive draws, with threads alone."""
+"""Threads whose 128 KiB reads nearly fill the link, and so nearly reach maximum power, without io_uring."""
 
 
 class MarksFacts(Facts):
-    """Times of the load, in ns of the drive's clock: CLOCK_MONOTONIC within a boot, or virtual time."""
+    """Start and end of each load, in ns of the drive's clock: CLOCK_MONOTONIC of a boot, or virtual time."""
 
     on_ns: tuple[tuple[int, int], ...]
     boot_id: str | None = None
 
 
 class PowerMarks(Verb):
-    """Alternates reads and rests whose lengths occur in no other load."""
+    """Alternates reads and rests, whose lengths occur in no other load, to align a power recording."""
 
     verb: ClassVar[str] = "marks"
 
@@ -209,20 +204,17 @@ class PowerMarks(Verb):
 
     @property
     def seconds(self) -> float:
-        """Total time of the marks."""
         return sum(on + rest for on, rest in self.on_and_rest_s)
 
     def plan(self, planning: Planning) -> Planned:
-        """Return the exact time of the marks."""
         del planning
         return Planned(Bounds(0.0, self.seconds + STEP_MAX_S), overhead_s=STEP_MAX_S)
 
     def effects(self) -> tuple[str, ...]:
-        """Return what reaches the drive."""
         return (f"reads at random, on and off, for {self.seconds:g} s: marks to align the power recording",)
 
     def do(self, at: StepContext) -> StepResult:
-        """Make the marks; none if that would read unwritten blocks."""
+        """Make the marks, or none if reads would meet unwritten blocks."""
         on_ns = []
         clock_ns = at.drive.telemetry.clock_ns
         unwritten = at.drive.written(0, at.drive.capacity_bytes) is False

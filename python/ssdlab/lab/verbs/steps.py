@@ -1,4 +1,4 @@
-"""The request for a step by a verb, with the step's number, seed and span."""
+"""Requests for steps (a verb with ordinal, seed and span), and the base class of the lab."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Segments:
     Attributes
     ----------
     count
-        Number, at least 2.
+        Number of segments, at least 2.
     length_bytes
-        Of each.
+        Length of each segment.
     stride_bytes
-        From the start of one to the start of the next.
+        Distance from the start of one segment to the start of the next.
     """
 
     count: int
@@ -47,7 +47,7 @@ class Segments:
 
     @property
     def pattern(self) -> Segmented:
-        """Pattern of random I/O that is spread equally over the segments, and goes nowhere else."""
+        """Pattern of random I/O that is spread equally over the segments, and leaves out the gaps."""
         return Segmented(count=self.count, length_bytes=self.length_bytes, stride_bytes=self.stride_bytes)
 
 
@@ -61,12 +61,8 @@ class Ground:
         Length of the part in use, from the drive's start.
     capacity_bytes
         Capacity that a stream's own span may use.
-    logical_block_bytes
-        Logical block of the drive.
-    seed
-        The step's.
     segments
-        Segments to use; None: the whole part.
+        Segments for random I/O; None: the whole part.
     """
 
     usable_bytes: int
@@ -77,7 +73,6 @@ class Ground:
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use."""
         return Span(start=0, length=self.usable_bytes)
 
     def laid(self, workload: Workload, label: str) -> Workload:
@@ -86,7 +81,7 @@ class Ground:
         Raises
         ------
         UsageError
-            It would never stop, or block or span do not fit the drive.
+            A stream would never stop, or a block or span does not fit the drive.
         """
         if endless := next((s.name for s in workload.streams if not s.stop.ever), None):
             raise UsageError(
@@ -134,7 +129,10 @@ STEADY = "steady"
 
 @dataclass(frozen=True)
 class Until:
-    """A condition that ends a step early, tested on closed interval rows; name and arguments are stored."""
+    """A condition that ends a step early.
+
+    `holds` is called with the closed interval rows. Name and arguments are stored in the journal.
+    """
 
     name: str
     args: dict[str, JsonValue]
@@ -154,8 +152,8 @@ class Finding:
 class Request:
     """A request for a step, from the lab to the executor.
 
-    `outlook` is the procedure's expectation for observers. `ground` is where the verb's own workloads do I/O;
-    None without a lab.
+    `outlook` is the expectation that the procedure shows to observers (`LabBase.foresee`). `ground` has the
+    defaults for the verb's own workloads; None without a lab.
     """
 
     ordinal: int
@@ -168,21 +166,17 @@ class Request:
 
     @property
     def verb(self) -> str:
-        """Name of the verb."""
         return self.asked.verb
 
     @cached_property
     def args(self) -> dict[str, JsonValue]:
-        """The arguments as stored in the journal."""
         return self.asked.stored()
 
     @property
     def workload(self) -> Workload | None:
-        """Workload of the step, if it has one."""
         return self.asked.work
 
     def done(self, result: StepResult, attempt: int = 0, place: int = 0) -> Step:
-        """Return the finished step with its result."""
         from ssdlab.results.records import Step
 
         args: dict[str, object] = dict(self.args)
@@ -190,7 +184,7 @@ class Request:
 
 
 class Executor(Protocol):
-    """What executes the steps of a procedure."""
+    """Executes the steps of a procedure."""
 
     def perform(self, request: Request) -> Step:
         """Execute a step, read back its stored result, or in a plan only count it."""
@@ -201,7 +195,7 @@ class Foresighted(Protocol):
     """An executor that can compute the points of a fork ahead of time, in parallel."""
 
     def expect(self, requests: Sequence[Request]) -> None:
-        """Expect these steps to be requested in the fork's state; an empty sequence cancels that."""
+        """Announce steps that will be requested in the fork's state; an empty sequence ends that."""
 
 
 class Rehearsal:
@@ -211,7 +205,6 @@ class Rehearsal:
         self.requests: list[Request] = []
 
     def perform(self, request: Request) -> Step:
-        """Keep the request."""
         from ssdlab.results.records import StepResult
 
         self.requests.append(request)
@@ -224,11 +217,9 @@ class LabBase:
     Parameters
     ----------
     executor
-        Executes the steps.
-    capacity_bytes, logical_block_bytes
-        Facts of the drive.
+        Executes or counts the steps.
     seed
-        Seed of the run: each step draws its own from it and its ordinal.
+        Seed of the run. Each step derives its own seed from it and from its ordinal.
     preparation_seed
         Seed of fills and preconditioning, shared by runs of a suite; by default the run's.
     span_bytes
@@ -316,7 +307,7 @@ class LabBase:
 
     @contextmanager
     def on_interruption(self, policy: Policy) -> Iterator[None]:
-        """Declare the interruption policy for every step of a block."""
+        """Set the interruption policy of every step in a block."""
         before, self._policy = self._policy, policy
         try:
             yield
@@ -334,7 +325,7 @@ class LabBase:
             self._executor, self._ordinal = doing, ordinal
 
     def foresee(self, outlook: str) -> None:
-        """Show an expectation without storing it, such as "steady state likely in round 9"."""
+        """Show observers an expectation, such as "steady state likely in round 9"; it is not stored."""
         self._outlook = outlook
 
     def _use(self, capacity_bytes: int) -> None:
@@ -355,7 +346,7 @@ class LabBase:
     ) -> Step:
         """Request a step with a workload, after giving the workload a seed and a span."""
         ground = self._ground(self._preparation_seed if prepares else self._seed)
-        # In the plan already: what does not fit this drive is refused before anything is done.
+        # A plan does this too: it refuses a workload that does not fit the drive before anything starts.
         workload = ground.laid(workload, label)
         return self.do(verb_of(workload), label=label, policy=policy, tried=tried)
 
@@ -389,7 +380,6 @@ class LabBase:
         return self._executor.perform(request)
 
     def _ground(self, seed: int) -> Ground:
-        """Return the defaults for the next step's workload."""
         return Ground(
             self._usable_bytes,
             self.capacity_bytes,

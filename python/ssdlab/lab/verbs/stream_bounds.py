@@ -1,8 +1,8 @@
 """Bounds of a workload's time, and of the bytes that it writes.
 
 A stop by time is exact, except for the I/Os then in flight. A stop by bytes takes as long as the drive needs:
-the bounds come from what is known about the drive (`analysis.pace`), or cover any drive. Bytes are limited by
-the link during the time, plus those in flight.
+the bounds come from what is known about the drive (`analysis.pace`), or cover any drive. The bytes are at
+most those that the link can carry in the time, plus those in flight.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 SIMULATED_IO_S = (0.05e-6, 2e-6)
 SIMULATED_PAGE_S = (0.01e-6, 0.6e-6)
 SIMULATED_PAGE_BYTES = 4096
-"""CPU time per I/O and per 4 KiB page: 0.1 to 0.7 and 0.02 to 0.15 us were measured; a host may be busy."""
+"""Bounds of the CPU seconds per I/O and per 4 KiB page.
+
+0.1 to 0.7 us and 0.02 to 0.15 us were measured; a busy host takes longer.
+"""
 UNEVEN_TIMES, UNEVEN_MAX_S = 3.0, 1.0
 LONGEST_IO_S = 0.01
-"""I/Os in flight at the end may all be on few dies and wait for an erase, so they may take up to a second."""
+"""I/Os in flight at the end may wait for erases on a few dies, and so take up to a second more."""
 DRAIN_MAX_S = 1.0
 """Waiting I/Os that were due before the stop are issued for this long after it (the engine's drain limit)."""
 LONGEST_GAP = 40
@@ -40,10 +43,8 @@ class WorkloadBounds:
 
     Attributes
     ----------
-    seconds, bytes_written
-        Bounds of its time, and of the bytes it writes.
     settled_bytes
-        Upper bound of the bytes on a long-written drive.
+        Upper bound of the bytes written on a long-written drive.
     target_bytes
         Bytes at which it stops, if any.
     simulating
@@ -64,7 +65,6 @@ def layout_bounds(size_bytes: int) -> Bounds:
 
 
 def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBounds:
-    """Return the bounds of a workload, from what is known about the drive."""
     seconds = Bounds(0.0, 0.0)
     written = NOTHING
     settled = 0.0
@@ -109,7 +109,7 @@ def speed_of(stream: Stream, pace: Pace) -> Speed:
     target = _target(stream)
     if target is None:
         return speed
-    # What its time ends before it has written so much does not fill the drive.
+    # A stream that its time ends first moves less than its target.
     within = target if stream.stop.time_ns is None else speed.high * stream.stop.time_ns / NS_PER_S
     return pace.of_target(speed, min(target, within), load)
 
@@ -125,7 +125,6 @@ def _target(stream: Stream) -> int | None:
 
 
 def load_of(stream: Stream) -> Load:
-    """Return the load that a stream puts on the drive."""
     sizes = (stream.writes and stream.write_block) or stream.block
     mean_bytes = sum(block.weight * block.bytes for block in sizes) / sum(block.weight for block in sizes)
     random = not all(isinstance(pattern, Sequential) for pattern in stream.patterns)
@@ -142,7 +141,7 @@ def _read_share(stream: Stream) -> float:
 
 
 def _recorded_seconds(stream: Stream, recording: Recording, speed: Speed) -> Bounds:
-    """Return bounds of a replay: its own time and backlog, or the time the drive needs for the I/Os."""
+    """Return bounds of a replay's seconds: the recorded time and backlog, or the time the drive needs."""
     ios = stream.stop.ios or 0
     slowest = max(ios / SLOWEST_RANDOM_IOPS, recording.moved_bytes / speed.low)
     if not isinstance(stream.arrival, AsRecorded):
@@ -154,16 +153,16 @@ def _recorded_seconds(stream: Stream, recording: Recording, speed: Speed) -> Bou
 
 def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
     if isinstance(stream.pattern, Recording):
-        # The pace of a replay at its own times says nothing of how long it will go on.
+        # The pace of a replay at recorded times does not show how long it will last.
         timed = isinstance(stream.arrival, AsRecorded)
         return _recorded_seconds(stream, stream.pattern, speed), None if timed else stream.pattern.moved_bytes
     stop, target = stream.stop, _target(stream)
     lower, upper = float("inf"), float("inf")
     if stop.time_ns is not None:
         lower = upper = stop.time_ns / NS_PER_S
-        if isinstance(stream.arrival, Bursts):  # it ends with the last burst that is due before
+        if isinstance(stream.arrival, Bursts):  # it ends with the last burst due before the stop
             lower = max(0.0, lower - stream.arrival.every_ns / NS_PER_S)
-        if isinstance(stream.arrival, Open):  # it ends with the last I/O that arrives before
+        if isinstance(stream.arrival, Open):  # it ends with the last arrival before the stop
             gaps = 1 if stream.arrival.process == "even" else LONGEST_GAP
             lower = max(0.0, lower - float(gaps / stream.arrival.rate))
         ending_s = _ending_bytes(stream) / speed.low
@@ -175,7 +174,7 @@ def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
 
 
 def _ending_bytes(stream: Stream) -> float:
-    """Return the most bytes in flight when a stream's time ends; the step waits for them and counts them."""
+    """Return the maximum bytes in flight when a stream's time ends; they are completed and counted."""
     return float(stream.in_flight * stream.largest_block_bytes)
 
 
@@ -186,11 +185,11 @@ def _issuing_s(stream: Stream, seconds: Bounds) -> float:
 
 
 def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: Speed) -> tuple[Bounds, float]:
-    """Return bounds of the bytes a stream writes, and the upper bound for a drive written for long."""
+    """Return bounds of the bytes a stream writes, and the upper bound on a long-written drive."""
     if not stream.writes:
         return NOTHING, 0.0
     if isinstance(stream.pattern, Recording):
-        # What is dropped is not written.
+        # Dropped I/Os are not written.
         return Bounds(0.0, float(stream.pattern.written_bytes)), float(stream.pattern.written_bytes)
     largest = stream.largest_block_bytes
     busy_s = issuing_s = _issuing_s(stream, seconds)
@@ -201,7 +200,8 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
         pulses = ceil(busy_s * NS_PER_S / stream.arrival.every_ns)
         busy_s = pulses * stream.arrival.on_ns / NS_PER_S
     share = 1.0 - _read_share(stream)
-    # The draw of a mix varies. What is in flight at the end counts, and a buffer that was emptied in a rest.
+    # The share of writes in a random mix varies. Bytes in flight at the end count, and so does a buffer that
+    # was emptied during a rest.
     ending = pulses * (_ending_bytes(stream) + speed.ahead_bytes)
     share = share if share in (0.0, 1.0) else min(1.0, 1.1 * share)
     most = float("inf")

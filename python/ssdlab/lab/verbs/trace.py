@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.void]
 
 TRACE_AGAIN_MAX = 10.0
-"""Reading a trace again may take this many times as long as in the plan, which may have read it from
-memory."""
+"""Reading a trace again may take this many times as long as in the plan, which may have read it from the
+page cache."""
 
 
 class Trace(Verb):
@@ -44,14 +44,14 @@ class Trace(Verb):
     logical_block_bytes: int
 
     def plan(self, planning: Planning) -> Planned:
-        """Read the trace, as later steps depend on it, unless that has already been done."""
+        """Read the trace, unless that was already done: later steps depend on its content."""
         began = time.monotonic()
         facts = {"file": "", **self._record()} if planning.known is None else planning.known.facts
         max_s = STEP_MAX_S + TRACE_AGAIN_MAX * (time.monotonic() - began)
         return replace(Planned(facts=facts), seconds=Bounds(0.0, max_s))
 
     def do(self, at: StepContext) -> StepResult:
-        """Write the file of records into the run folder; workloads refer to it without the folder."""
+        """Write the file of records into the run folder; workloads refer to it by its name alone."""
         name = f"trace-{at.ordinal:04d}.records"
         with at.new_file(name) as made:
             return StepResult(seconds=0.0, facts={"file": name, **self._record(made, at.look)})
@@ -92,8 +92,6 @@ def record(
     ----------
     source, how
         The trace, and its mapping.
-    usable_bytes, logical_block_bytes
-        Of the drive.
     file
         Output file; None: only count.
     look
@@ -108,7 +106,7 @@ def record(
     Raises
     ------
     UsageError
-        The trace cannot be read as requested, or nothing of it can be replayed on this drive.
+        The trace cannot be read as requested, or none of its I/Os can be replayed on this drive.
     HostError
         The trace cannot be read to its end, or space for the records is missing.
     """
@@ -136,7 +134,7 @@ def _in_order(source: Source, how: TraceMapping, tally: Tally, scratch: Path) ->
     Raises
     ------
     UsageError
-        Its times go back, and nothing was said of sorting them.
+        Its times go back, and sorting was not requested.
     """
     raw = chunks(reading.events(source, tally))
     if how.order == "sort":
@@ -157,7 +155,7 @@ def _in_order(source: Source, how: TraceMapping, tally: Tally, scratch: Path) ->
 
 
 def _sorted(raw: Iterator[Array], scratch: Path) -> Iterator[Array]:
-    """Sort all I/Os by time through a file; I/Os of equal time keep their order."""
+    """Yield all I/Os sorted by time, through a temporary file; I/Os of equal time keep their order."""
     import numpy as np
 
     spool = scratch / "unsorted"
@@ -173,13 +171,7 @@ def _sorted(raw: Iterator[Array], scratch: Path) -> Iterator[Array]:
 
 
 def _check_any(source: Source, mapper: TraceMapper, target: Path) -> None:
-    """Refuse a trace without any I/O that can be replayed.
-
-    Raises
-    ------
-    UsageError
-        With the reasons.
-    """
+    """Raise UsageError, with the reasons, if no I/O of a trace can be replayed."""
     if target.stat().st_size > len(MAGIC):
         return
     if not mapper.laid.ios:

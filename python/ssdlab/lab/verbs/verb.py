@@ -1,9 +1,9 @@
-"""What makes a verb: how it is planned and what it can use. All verbs by name, loaded on demand.
+"""The base class of verbs, what a verb can use, and all verbs by name.
 
-Its fields are the arguments, as journalled and as `conclude` reads them back (`Step.asked`). Its methods plan
-a step (`plan`), describe its effects on the drive (`effects`), execute it (`do`), repeat it for its drive
-state (`redo`), restore it in a later session (`read_back`), and define its interruption (`policy`,
-`keeps_parts`, `state`).
+A verb's fields are its arguments. The journal stores them, and `conclude` reads them back (`Step.asked`). Its
+methods plan a step (`plan`), describe its effects on the drive (`effects`), execute it (`do`), repeat it for
+its drive state (`redo`), and restore it in a later session (`read_back`). `policy`, `keeps_parts` and `state`
+say how an interruption is handled.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from ssdlab.results.tables import Columns
 
 STEP_MAX_S = 4.0
-"""Maximum overhead of a step over its workload: threads start, I/O is drained, records reach the disk."""
+"""Maximum seconds of a step beyond its workload: threads start, I/O is drained, records reach the disk."""
 RECORD_MAX_S = 2.0
-"""Maximum time of a step that only reads a setting or writes a record."""
+"""Maximum time, in seconds, of a step that only reads a setting or writes a record."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class Planned:
     overhead_s
         The host's share of the upper time bound.
     simulating
-        Seconds that a simulation of it takes of the host.
+        CPU seconds that the host needs to simulate it.
     facts
-        Facts that the plan can know, for the procedure to branch on.
+        Facts that are known before the step is done, so that the procedure can branch on them in a plan.
     """
 
     seconds: Bounds = Bounds(0.0, RECORD_MAX_S)
@@ -95,15 +95,15 @@ class Planning:
     Attributes
     ----------
     purges_at_once
-        The drive's capability with that name.
+        Whether a purge takes no time on this kind of drive, or is not possible; see `Capabilities`.
     purge_max_s
-        Maximum time of a purge by a method (None: the drive's strongest); None: unknown.
+        Returns the maximum seconds of a purge by a method (None: the drive's strongest); None: unknown.
     pace
         What is known about the drive's speed.
     known
         The step's result, in a continued run.
     power_features
-        The drive's power-saving features; None: known only when opened.
+        Returns the drive's power-saving features; None: known only when the drive is opened.
     """
 
     purges_at_once: bool = False
@@ -127,20 +127,19 @@ class Outcome(BaseModel):
 
     @property
     def met(self) -> bool:
-        """Whether the setting has the wanted value."""
         return self.after == self.value
 
 
 class Tables(Protocol):
-    """The rows that the steps have measured so far; `lab.method.RunData` is one such source."""
+    """Tables of the steps so far; `lab.method.RunData` provides them too."""
 
     @property
     def rows(self) -> Callable[[Step], Columns]:
-        """Return a finished step's interval rows, with the columns `results.tables.SERIES_COLUMNS`."""
+        """Function that reads a step's interval rows, with columns `results.tables.SERIES_COLUMNS`."""
 
     @property
     def row_buckets(self) -> Callable[[Step], Columns]:
-        """Return the histogram buckets of a step's rows, with the columns `results.tables.HIST_COLUMNS`."""
+        """Function that reads the buckets of a step's rows, with columns `results.tables.HIST_COLUMNS`."""
 
 
 class Settings(Protocol):
@@ -154,13 +153,12 @@ class Settings(Protocol):
 
 
 class Forks(Protocol):
-    """Keeps states of the drive, to which it can return."""
+    """Keeps states of the drive, and returns the drive to them."""
 
-    def fork(self, ordinal: int) -> None:
-        """Keep the drive's state for `back`."""
+    def fork(self, ordinal: int) -> None: ...
 
     def back(self, ordinal: int, *, end: bool) -> None:
-        """Return the drive to a fork's state; `end` says that this is the last time."""
+        """Return the drive to a fork's state; `end` is True for the last return."""
 
 
 class StepContext(Protocol):
@@ -184,26 +182,26 @@ class StepContext(Protocol):
 
     @property
     def parts(self) -> Sequence[PartRecord]:
-        """Interrupted attempts at the step that count."""
+        """Interrupted attempts at this step whose work counts."""
 
     @property
     def written_by(self) -> str | None:
-        """The earlier run that wrote the whole span; a device cannot report that itself."""
+        """Id of the earlier run that wrote the whole span; a device cannot report that itself."""
 
     @property
     def sitting(self) -> int:
-        """One more than the number of interruptions that let the drive's state change.
+        """Number of the epoch: 1, plus the interruptions that let the drive's state change.
 
         Always 1 if the drive's state is kept with the run.
         """
 
     @property
     def settings(self) -> Settings:
-        """What changes settings of drive and host."""
+        """Changes settings of drive and host."""
 
     @property
     def forks(self) -> Forks | None:
-        """What keeps the drive's state; None if that is impossible."""
+        """Keeps states of the drive; None if that is impossible."""
 
     def look(self, phase: str = "") -> None:
         """Report the step's progress. Call it about every 50 ms; it raises if the step must stop."""
@@ -212,19 +210,19 @@ class StepContext(Protocol):
         """Return the tables of the steps so far."""
 
     def new_file(self, name: str) -> AbstractContextManager[Path]:
-        """Create a file in the run folder, which is complete at the end of the block or does not exist."""
+        """Create a file in the run folder; after the block it is complete or does not exist."""
 
     def run(self, workload: Workload, until: Ends | None) -> Measurement:
         """Run a workload for its effect on the drive's state, without keeping figures.
 
-        Defaults are `span` and the step's seed, also for `measure`.
+        `span` and the step's seed are the workload's defaults, here and in `measure`.
         """
 
     def rest(self, seconds: float) -> StepResult:
         """Leave the drive idle for a time on its clock, and return its power."""
 
     def measure(self, workload: Workload, until: Ends | None, *, overload: bool) -> StepResult:
-        """Run the rest of a workload after its earlier parts, and keep the measurement.
+        """Run what earlier parts left of a workload, and keep the measurement.
 
         Parameters
         ----------
@@ -233,13 +231,15 @@ class StepContext(Protocol):
         until
             Called at each closed row; True ends the step.
         overload
-            Overload is intended and raises no warning.
+            Whether overload is intended; it then raises no warning.
         """
 
 
 StateRole = Literal["uses", "prepares", "amends", "freshens", "begins"]
-"""A step's role for the drive's state: prepares it, amends a preparation, makes the drive fresh, or starts a
-group of steps."""
+"""A step's role for the drive's state.
+
+The step uses the state, prepares it, amends a preparation, makes the drive fresh, or starts a group of steps.
+"""
 
 
 class Facts(BaseModel):
@@ -259,12 +259,12 @@ class Verb(Frozen):
     model_config = ConfigDict(extra="ignore")
 
     verb: ClassVar[str]
-    """Its name, in journals and plans."""
+    """Name of the verb in journals and plans."""
     policy: ClassVar[Policy] = "restart"
     """Interruption policy, unless the procedure declares one."""
     state: ClassVar[StateRole] = "uses"
     planned_once: ClassVar[bool] = False
-    """It is planned by executing it, and the plan's result is kept for the run."""
+    """Whether planning it costs as much as doing it, so that a later plan uses the known result."""
     omitted: ClassVar[frozenset[str]] = frozenset()
     """Arguments that the journal omits if they are the default."""
 
@@ -307,7 +307,7 @@ class Verb(Frozen):
         return Planned()
 
     def effects(self) -> tuple[str, ...]:
-        """Return the effects on the drive as phrases: ``flushes the drive's cache``."""
+        """Return the effects on the drive as phrases, such as ``flushes the drive's cache``."""
         return ()
 
     def do(self, at: StepContext) -> StepResult:
@@ -320,7 +320,7 @@ class Verb(Frozen):
         self.do(at)
 
     def read_back(self, at: StepContext, result: StepResult) -> None:
-        """Restore, in a later session, what a step's effect loses when its session ends."""
+        """Restore, in a later session, an effect that ended with its own session, such as a setting."""
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
@@ -353,9 +353,9 @@ VERBS = {
     "marks": "ssdlab.lab.verbs.resting:PowerMarks",
     "back": "ssdlab.lab.verbs.drive_state:Back",
 }
-"""By name: module and class."""
+"""Module and class of each verb, by name."""
 _MEASURING = frozenset({"run", "fill", "precondition", "one-pass"})
-"""They say nothing beside what they measured: to show a run, none of them is loaded."""
+"""Verbs that describe nothing beyond their measurement; they need not be imported to show a run."""
 
 
 def verb_named(name: str) -> type[Verb] | None:
@@ -370,7 +370,7 @@ def verb_named(name: str) -> type[Verb] | None:
 def describe_step(step: Step) -> str | None:
     """Return what a finished step found apart from measurements, in words; None for nothing.
 
-    Verbs of other packages state it in their facts.
+    A verb of another package gives None: its facts say what it found.
     """
     verb = None if step.verb in _MEASURING else verb_named(step.verb)
     return None if verb is None else verb.describe(step)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def describe_stream(stream: Stream) -> str:
-    """Return a stream's effect on the drive."""
+    """Return a stream's effect on the drive, in words."""
     if isinstance(stream.ops, RecordedOps):
         counts = stream.ops.model_dump().items()
         counted = ", ".join(f"{count} {name}" for name, count in counts if count)
@@ -71,7 +71,7 @@ def _until(stream: Stream) -> str:
 
 
 class StoredUntil(BaseModel):
-    """The condition that ended a step early, as its name and arguments."""
+    """The stored condition that ends a step early: its name and arguments."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -79,21 +79,20 @@ class StoredUntil(BaseModel):
 
     @property
     def least_ns(self) -> int:
-        """Minimum time of the step, in ns."""
+        """Time before which the condition does not end the step, in ns."""
         return int(self.given("least_ns", 0))
 
     def given(self, name: str, default: float = float("nan")) -> float:
-        """Return a numeric argument of the condition."""
         return float((self.model_extra or {}).get(name, default))
 
 
 class WorkloadFacts(Facts):
-    """What a step with a workload records besides its measurement."""
+    """The facts of a step with a workload, besides its measurement."""
 
     already_written: bool = False
     written_by: str | None = None
     bytes: int | None = None
-    """For a continued step, with `ios` and `ns`: the sum of its parts."""
+    """`bytes`, `ios` and `ns` are sums over the parts of a continued step."""
     ios: int | None = None
     ns: int | None = None
 
@@ -106,7 +105,7 @@ class WorkloadVerb(Verb):
     workload: Workload
     until: StoredUntil | None = None
     ends: SkipValidation[Until | None] = Field(default=None, exclude=True)
-    """The condition itself, which the journal cannot store."""
+    """The condition with its function, which the journal cannot store."""
     certain: bool = True
     """False for a step that a search may skip: a plan counts it in the upper bounds only."""
 
@@ -118,12 +117,10 @@ class WorkloadVerb(Verb):
 
     @property
     def work(self) -> Workload:
-        """The workload."""
         return self.workload
 
     @property
     def optional(self) -> bool:
-        """Whether the step may be skipped."""
         return not self.certain
 
     def stored(self) -> dict[str, JsonValue]:
@@ -138,11 +135,10 @@ class WorkloadVerb(Verb):
             _check_continuable(self.workload)
 
     def plan(self, planning: Planning) -> Planned:
-        """Return bounds from the stops and rates of the workload."""
         found = workload_bounds(self._ended_by(planning.pace), planning.pace)
         seconds, written = found.seconds, found.bytes_written
         if self.until is not None:
-            # What ends it early may not do so before a time of its own.
+            # The condition may have a time before which it does not end the step.
             not_before_s = self.until.least_ns / NS_PER_S
             seconds = Bounds(min(seconds.lower, not_before_s), seconds.upper)
             written = Bounds(0.0, written.upper)
@@ -158,16 +154,16 @@ class WorkloadVerb(Verb):
         )
 
     def _ended_by(self, pace: Pace) -> Workload:
-        """Return the workload with the stop it has on a drive that is steady from the beginning.
+        """Return the workload with its expected stop on a drive that is steady from the beginning.
 
-        The steady-state window then holds its first rounds, except the very first, in which a buffer fills;
-        the minimum bytes or time of the step can move its end later.
+        The steady-state window then starts after the first round, in which a buffer fills. The step's minimum
+        bytes or time can delay its end.
         """
         (stream, *others) = self.workload.streams
         if not pace.lasting or self.until is None or self.until.name != STEADY or others:
             return self.workload
         least_bytes, round_ns = self.until.given("least_bytes"), self.until.given("round_ns")
-        in_order = replace(load_of(stream), random=False)  # it makes no difference to such a drive
+        in_order = replace(load_of(stream), random=False)  # the order makes no difference to such a drive
         low = pace.of_target(speed_of(stream, pace), least_bytes, in_order).low
         latest_ns = max(self.until.least_ns, least_bytes / low * NS_PER_S, (1 + WINDOW) * round_ns) + round_ns
         time_ns = min(latest_ns, stream.stop.time_ns or latest_ns)
@@ -175,11 +171,10 @@ class WorkloadVerb(Verb):
         return self.workload.model_copy(update={"streams": (stream.model_copy(update={"stop": stop}),)})
 
     def effects(self) -> tuple[str, ...]:
-        """Return the effect of each stream on the drive."""
         return tuple(describe_stream(stream) for stream in self.workload.streams)
 
     def do(self, at: StepContext) -> StepResult:
-        """Run and measure the rest of the workload."""
+        """Run and measure what earlier parts left of the workload."""
         rest = resume_from(self.workload, at.parts)
         if rest is None:
             segments = tuple(part.attempt for part in at.parts)
@@ -189,17 +184,14 @@ class WorkloadVerb(Verb):
         return at.measure(rest, self.condition, overload=self.overloads)
 
     def redo(self, at: StepContext) -> None:
-        """Run the workload for its effect on the drive's state."""
         at.run(self.workload, self.condition)
 
     @property
     def condition(self) -> Ends | None:
-        """The condition that is tested at each closed row."""
         return None if self.ends is None else self.ends.holds
 
     @property
     def overloads(self) -> bool:
-        """Whether overload is intended."""
         return False
 
 
@@ -281,11 +273,10 @@ class Run(WorkloadVerb):
     verb: ClassVar[str] = "run"
 
     overload: bool = False
-    """Overload is intended, so it raises no warning."""
+    """Whether overload is intended; it then raises no warning."""
 
     @property
     def overloads(self) -> bool:
-        """Whether overload is intended."""
         return self.overload
 
 
@@ -296,13 +287,12 @@ class Fill(WorkloadVerb):
     policy: ClassVar[Policy] = "continue"
 
     passes: int
-    """How often."""
+    """Number of times to write the span."""
     unless_written: bool = False
-    """Skip it if the drive can prove that every byte was written."""
+    """Whether to skip the fill if every byte is known to be written."""
 
     @property
     def optional(self) -> bool:
-        """Whether the step may be skipped if the drive proves it unnecessary."""
         return self.unless_written
 
     def do(self, at: StepContext) -> StepResult:
@@ -315,7 +305,6 @@ class Fill(WorkloadVerb):
         return super().do(at)
 
     def redo(self, at: StepContext) -> None:
-        """Write the span again, unless all of it is known to be written."""
         if not self._needless(at):
             super().redo(at)
 
@@ -349,7 +338,6 @@ class OnePass(WorkloadVerb):
 
     @classmethod
     def laid(cls, workload: Workload, *, spare: float, spare_from: str) -> Self:
-        """Return the step for a pass."""
         facts: dict[str, Any] = {"spare": spare, "spare_from": spare_from}
         return cls.of(workload, **facts)
 
@@ -375,7 +363,6 @@ class Place(Verb):
     """Effective spare share of the drive."""
 
     def effects(self) -> tuple[str, ...]:
-        """Return that the step places steady state in the drive."""
         return ("places the steady state of random writes into a simulated drive, without a write",)
 
     def do(self, at: StepContext) -> StepResult:
@@ -396,6 +383,5 @@ class Place(Verb):
 
     @classmethod
     def describe(cls, step: Step) -> str | None:
-        """Return that steady state was placed, not written."""
         del step
         return PREPARED

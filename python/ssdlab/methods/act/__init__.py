@@ -1,4 +1,4 @@
-"""Aerospike's certification test of drives."""
+"""Aerospike's ACT: certification tests of drives, and the search for a drive's highest load."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """An ACT certificate from scratch: the highest load, a day at it, and a day at twice that load.
 
 Question
-    The highest load N of Nx for which a drive can be certified, and whether it is.
+    The highest load N of Nx that a drive passes for an hour, and whether the drive can be certified at it.
 
 Procedure
     1. Search, as in `act-search`, in tries of an hour.
-    2. Prepare again, then run the load that was found for 24 h. It must pass every limit, and every hour
-       must complete 99.5 % of it.
-    3. If it passed, run twice the load for 24 h, which only has to reach its end.
+    2. Prepare again, then run the load that was found for 24 h. The drive must pass every limit, and each
+       stream must complete 99.5 % of its load in every hour.
+    3. If the drive passed, run twice the load for 24 h. This run only has to reach its end.
 
     If the first day fails, the second is not run. If no load passed in the search, neither day is run.
 
@@ -15,8 +15,8 @@ Source
     Aerospike ACT 6.6 (act_storage, README: certification), with the search of `act-search`.
 
 What it cannot show
-    Whether a lower load would have passed the day, if the load of the search did not: run `act` with
-    `certify` at a lower one. ACT's tests over all drives of a host.
+    Whether a lower load would pass the day, if the load of the search did not: run `act` with `certify` at a
+    lower load. ACT's tests over all drives of a host.
 """
 
 from __future__ import annotations
@@ -37,13 +37,10 @@ if TYPE_CHECKING:
 
 
 class ActCertifyParams(ActSearchParams):
-    """Parameters of the search and of the days after it."""
-
     day_sec: int = param(86_400, "length of each of the two tests after the search", unit="s", quick=4, ge=1)
 
 
 def procedure(lab: Lab, p: ActCertifyParams) -> None:
-    """Search, prepare the drive again, and run the two days."""
     lab.conditions(scheduler="none")
     if p.prepare:
         prepare(lab)
@@ -56,7 +53,7 @@ def procedure(lab: Lab, p: ActCertifyParams) -> None:
 
 
 def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
-    """Judge the days. If no load passed, judge the last try of the search instead."""
+    """Judge the two days. If no load passed the search, judge the last try of the search instead."""
     tries = tries_of(data, p)
     score = search_result(tries, p, quick=data.quick).score
     if score is not None and data.step(TEST) is not None:

@@ -1,4 +1,4 @@
-"""The findings and tables of Aerospike ACT, for a test and for a search."""
+"""Findings and tables of ACT tests and of the ACT search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_AN_HOUR = f": not judged, since {UNJUDGED}"
 
 
 def findings(result: ActResult) -> Iterator[Claim]:
-    """Yield the verdict by each rule, and the result of the stress test."""
+    """Yield the verdict by each rule, the load delivery, the stress test, and the certificate."""
     load = result.load_text
     shown = Evidence((result.ordinal,))
     for each in result.verdicts:
@@ -53,7 +53,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
 
 
 def verdict_word(passed: bool | None, *, judged: bool) -> str:
-    """Return the word for a load's result by a rule; a test under an hour never passes."""
+    """Return a verdict in words; limits are `kept`, not `passed`, in a run too short for ACT to judge."""
     if passed is None:
         return "was not judged" if judged else "was not compared with"
     if judged:
@@ -62,7 +62,7 @@ def verdict_word(passed: bool | None, *, judged: bool) -> str:
 
 
 def delivered(delivery: ActDelivery) -> Claim:
-    """Return the result of the delivery test, which is ssdlab's own and not a rule of ACT."""
+    """Return the finding of the delivery test, which is ssdlab's own and not a rule of ACT."""
     if delivery.delivered is None:
         return Claim("Load delivery not judged ({why})", others={"why": delivery.why})
     share = Amount(100 * MIN_DONE, "%")
@@ -78,7 +78,7 @@ def delivered(delivery: ActDelivery) -> Claim:
 
 
 def slices(result: ActResult, rule: Rule) -> Table:
-    """Return the shares of slow reads in each slice, judged by one rule."""
+    """Return a table of the share of slow reads in each slice, with the verdicts of one rule."""
     head = (
         "Slice",
         *(f"≥ {ms} ms" for ms in THRESHOLDS_MS),
@@ -108,7 +108,6 @@ def _shares(over: Mapping[str, float]) -> tuple[cells.Cell, ...]:
 
 
 def load(result: ActResult) -> Table:
-    """Return what ACT derives from its options, and the load that ran."""
     fields = [
         ("load", result.load_text),
         *result.derived.items(),
@@ -126,13 +125,12 @@ def load(result: ActResult) -> Table:
 
 
 def tables(result: ActResult) -> tuple[Table, ...]:
-    """Return the tables of the load and of the slices by each rule."""
     searched = (tries(result.tries, result.load, judged=result.judged),) if result.tries else ()
     return (load(result), *(slices(result, rule) for rule in RULES), *searched)
 
 
 def search_findings(result: ActSearchResult) -> Iterator[Claim]:
-    """Yield the score and its resolution."""
+    """Yield the score, or that no load passed; also whether a load passed above one that failed."""
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
@@ -187,7 +185,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
 
 
 def _failed(result: ActSearchResult, load: float) -> str:
-    """Say why the lowest failed load failed: by ACT's rule, or by our delivery test."""
+    """Return why the lowest failed load failed: by ACT's rule, or by ssdlab's delivery test."""
     tried = next((each for each in reversed(result.tries) if each.load == load), None)
     if tried is not None and tried.passed is None:
         return f"{load}x was not judged: {tried.why}"
@@ -198,7 +196,6 @@ def _failed(result: ActSearchResult, load: float) -> str:
 
 
 def score(result: ActSearchResult) -> Table:
-    """Return a table of the score and its resolution, in one row."""
     head = (
         "Score, delivered",
         "Rule",
@@ -224,7 +221,7 @@ def score(result: ActSearchResult) -> Table:
 
 
 def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Table:
-    """Return a table of every load tried, in which the score's load is marked."""
+    """Return a table of every load tried; the row of the score's load is marked."""
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
     head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
     rows = tuple(
@@ -252,5 +249,4 @@ def _delivered(each: ActTry) -> str:
 
 
 def search_tables(result: ActSearchResult) -> tuple[Table, ...]:
-    """Return the tables of the score and of every load tried."""
     return (score(result), tries(result.tries, result.score, judged=result.judged))

@@ -8,21 +8,22 @@ Procedure
     The drive is prepared as for `act`. All I/Os are 4 KiB at random places.
 
     - Service threads do one read for each client read, and one for each copy of each client write.
-    - Eight cache threads do the rest: one read and one write for each client write, and for what
-      defragmentation adds to it. Each thread works in bundles of 100 I/Os; all threads start together, and
-      each bundle runs as fast as it can.
+    - Eight cache threads do one read and one write for each client write, and more for the defragmentation
+      that it causes. Each thread works in bundles of 100 reads and 100 writes. All threads start together,
+      and each bundle runs as fast as it can.
 
     The test ends after its time, or as soon as a thread is 10 s behind. Slices and limits are those of
-    `act`. The rule of 6.x counts all reads from their issue; the rule of 2019 counts the lookups from when
-    they were due. In the original, the reads and writes of a bundle alternate; here their order is random.
-    Arrivals even and poisson have no bundles.
+    `act`. The rule of 6.x counts all reads from their issue. The rule of 2019 counts only the lookups, from
+    when they were due. In the original, the reads and writes of a bundle alternate; here their order is
+    random. Arrivals even and poisson have no bundles.
 
 Source
-    Aerospike ACT 6.6 (act_index). Its rate of cache I/Os is that of one device: with several, the original
-    gives each less than it says.
+    Aerospike ACT 6.6 (act_index). The rate of cache I/Os is that of one device. With several devices, the
+    original gives each one less than it announces.
 
 What it cannot show
-    Drives that hold records: see `act`. How much of this load more memory would save.
+    How the drive would hold records instead of an index: see `act`. How much of this load more memory would
+    save.
 """
 
 from __future__ import annotations
@@ -35,8 +36,7 @@ from .storage import CertificationParams, conclude, procedure
 from .verdict import act_remarks
 
 
-class ActIndexParams(CertificationParams, IndexParams):
-    """Parameters of the test."""
+class ActIndexParams(CertificationParams, IndexParams): ...
 
 
 METHOD = Method(

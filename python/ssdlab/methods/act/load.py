@@ -1,15 +1,15 @@
 """The loads of act_storage and act_index on one drive, and the pacing of their threads.
 
-act_storage: service threads read and, with commit-to-device, write records at random multiples of the drive's
-smallest block, in whole blocks. One thread reads large blocks and one writes them, anywhere on the drive. An
-optional tomb raider reads the whole drive repeatedly.
+act_storage: service threads read records and, with commit-to-device, write them. Sizes and offsets of records
+are multiples of the drive's smallest block; places are random. One thread reads large blocks and one writes
+them, anywhere on the drive. An optional tomb raider reads the whole drive repeatedly.
 
-act_index: lookups by service threads, and the cache threads' reads and writes, all of 4 KiB. A cache thread
-does a bundle of 100 reads and writes in turn, as fast as they go, and waits for its next bundle; all cache
-threads begin theirs together. Here reads and writes of a bundle come in chance order, one to one on average,
-and any of the cache threads does the next of them.
+act_index: all I/Os are 4 KiB. Service threads do lookups; cache threads read and write in bundles of 100
+reads and 100 writes. A cache thread runs a bundle as fast as it can, then waits for its next one. All cache
+threads start their bundles together. ACT alternates reads and writes in a bundle. Here their order is random,
+one to one on average, and any cache thread does the next I/O.
 
-Pacing follows one of two ACT versions, or is independent of the number of threads.
+Pacing follows one of two ACT versions, or does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ QUEUES_2019 = 8
 THREADS_A_QUEUE_2019 = 8
 """Eight queues of eight threads, as in a published review of fast NVMe drives."""
 MAX_QUEUED_2019 = 100_000
-"""I/Os waiting in all queues at which ACT before 6 gave up."""
+"""Number of I/Os waiting in all queues at which ACT before 6 ended a test."""
 CACHE = "cache"
 IO_BYTES = 4096
 PAIRS_A_BUNDLE = 100
@@ -62,18 +62,14 @@ def storage_workload(
 
     Parameters
     ----------
-    config
-        Its options.
     arrivals
         When small I/Os are due. `act6`: all threads tick together, as act_storage 6 does. `act2019`: one
         evenly paced generator feeds 8 queues of 8 threads each, as ACT before 6 did; `threads` is not used.
-        `even` and `poisson` depend on no number of threads.
+        `even` and `poisson`: arrivals do not depend on the number of threads.
     threads
-        That do the small I/Os (service-threads).
+        Number of threads for small I/Os (service-threads).
     logical_block_bytes
-        Smallest block of the drive: the unit of small I/Os and of their places.
-    interval_ns
-        Length of an interval row.
+        Smallest block of the drive. Sizes and offsets of small I/Os are multiples of it.
 
     Raises
     ------
@@ -91,7 +87,6 @@ def storage_workload(
 
 
 def ops_of(reads: int, writes: int) -> AnyOps:
-    """Return a mix of reads and writes in the ratio of two rates."""
     if not reads or not writes:
         return Mix(read_pct=100 if reads else 0)
     unit = gcd(reads, writes)
@@ -99,7 +94,7 @@ def ops_of(reads: int, writes: int) -> AnyOps:
 
 
 def _written(config: StorageConfig) -> dict[str, Any]:
-    """Return the options of a stream that writes."""
+    """Return the options that only streams with writes have."""
     return {"dsync": not config.disable_odsync, "compressible_pct": 100 - config.compress_pct}
 
 
@@ -140,7 +135,7 @@ def _large(name: str, rate: Fraction, config: StorageConfig) -> list[Stream]:
 
 
 def _tomb_raider(config: StorageConfig) -> Stream:
-    """Return the thread that reads the whole drive repeatedly; no histogram of ACT counts its reads."""
+    """Return the stream that reads the whole drive repeatedly; no histogram of ACT counts its reads."""
     return Stream(
         name=TOMB_RAIDER,
         ops=Mix(read_pct=100),
@@ -152,7 +147,7 @@ def _tomb_raider(config: StorageConfig) -> Stream:
 
 
 def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
-    """Return the sizes of small I/Os: records rounded up to whole blocks of the drive."""
+    """Return the sizes of small I/Os, which are records rounded up to whole blocks of the drive."""
     minimum, maximum = (
         -(-stored // unit) * unit
         for stored in (rates.record_stored_bytes, rates.record_stored_range_max_bytes)
@@ -168,42 +163,47 @@ def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
 
 
 def threads_of(arrivals: Arrivals, service_threads: int) -> int:
-    """Return the number of threads that do small I/Os."""
     return QUEUES_2019 * THREADS_A_QUEUE_2019 if arrivals == "act2019" else service_threads
 
 
 def lag_ns(max_lag_sec: int, duration_s: int) -> int:
-    """Return how late an I/O may start; for max-lag-sec 0, which means unlimited, longer than the test."""
+    """Return how late an I/O may start, in ns.
+
+    With max-lag-sec 0, which means unlimited, the result is longer than the test.
+    """
     return (max_lag_sec or 2 * duration_s) * NS_PER_S
 
 
 def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open:
-    """Return the arrival of the small I/Os, including how late they may start."""
+    """Return the arrivals of the small I/Os.
+
+    I/Os may start late by `allowed_ns`; `act2019` limits the length of the queues instead.
+    """
     if arrivals != "act2019":
         return Open(process=arrivals, rate=rate, backlog_ns=allowed_ns)
-    # A queue of so many at this rate is as old as its first I/O.
+    # At this rate, the first I/O of a full queue has waited this long.
     backlog_ns = max(1, round(MAX_QUEUED_2019 / rate * NS_PER_S))
     return Open(process="act2019", queues=QUEUES_2019, rate=rate, backlog_ns=backlog_ns)
 
 
 def paced(workload: Workload, max_lag_sec: int) -> Sequence[Paced]:
-    """Return the paced streams of a load, and how late their I/Os may start."""
+    """Return the pacing of each stream that has a rate, with how late its I/Os may start."""
     return tuple(_paced(stream, max_lag_sec) for stream in workload.streams if stream.requested_iops)
 
 
 def burst_ios(stream: Stream) -> int:
-    """Return the number of I/Os due at once, beyond one for each worker."""
+    """Return the number of I/Os in a burst; 0 for a stream without bursts."""
     return stream.arrival.bytes // stream.block[0].bytes if isinstance(stream.arrival, Bursts) else 0
 
 
 def due_until(stream: Stream) -> Callable[[float], float]:
-    """Return an upper bound on the I/Os of a paced stream that are due by a time in seconds."""
+    """Return a function from a time in seconds to an upper bound on the I/Os that are due by then."""
     rate = float(stream.requested_iops or 0)
     together = stream.workers + burst_ios(stream)
     drawn = isinstance(stream.arrival, Open) and stream.arrival.process == "poisson"
 
     def until(time_s: float) -> float:
-        # Ten standard deviations: what is called certain has no chance beside it.
+        # Ten standard deviations above the mean: in practice, never exceeded.
         return rate * time_s + together + (10 * sqrt(rate * time_s) if drawn else 0)
 
     return until
@@ -223,7 +223,7 @@ def _paced(stream: Stream, max_lag_sec: int) -> Paced:
 def index_workload(config: IndexConfig, *, arrivals: Arrivals, threads: int, interval_ns: int) -> Workload:
     """Return the workload of act_index; the parameters are those of `storage_workload`.
 
-    With arrivals `even` and `poisson` the cache threads have no bundles: their I/Os come so too.
+    With arrivals `even` and `poisson`, the I/Os of the cache threads arrive in that way too, without bundles.
     """
     rates = index_rates(config)
     stop = Stop(time_ns=config.test_duration_sec * NS_PER_S)

@@ -1,6 +1,6 @@
-"""Page of Aerospike ACT: the slices of a test against the limits of both rules, and the search.
+"""Report page of ACT: the slices of a test against the limits of both rules, and the search.
 
-The search is shown by its score, the power at that load, and every load tried.
+A search is shown by its score, the power at that load, and every load tried.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ DELIVERED = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of tests at one load."""
     kept = with_result(runs, ActResult)
     name = runs[0].run.manifest.method.name
     return Section(
@@ -108,7 +107,7 @@ def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
                 lines.append(Line(shown.index, "", False, dots, faint=faint))
     limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
     highest = max((dot.y for line in lines for dot in line.points), default=0.0)
-    # Where all stay below the limit, the axis reaches beyond it, so that its name has room.
+    # If all values are below the limit, extend the axis beyond it, to make room for the limit's label.
     reach = (0.0, 1.2 * limit.y) if highest < limit.y else None
     return XyView(
         f"{ms} ms or longer",
@@ -120,7 +119,7 @@ def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
 
 
 def _slice_axis(slices: int) -> Axis:
-    """Return an axis of whole slices, labelled sparsely enough that the labels do not overlap."""
+    """Return an axis of slice numbers, with few enough labels that they do not overlap."""
     step = max(1, slices // MAX_NAMED)
     ticks = tuple((float(number), str(number)) for number in range(1, slices + 1, step))
     return Axis("slice", "count", ticks=ticks, range=(0.5, slices + 0.5))
@@ -135,7 +134,6 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
 
 
 def search_section(runs: Sequence[Shown]) -> Section:
-    """Return the section of searches for the highest load."""
     kept = with_result(runs, ActSearchResult)
     worked = [each for one in kept for each in _worked(*one)]
     power = efficiency.figure("act-search", worked)

@@ -1,4 +1,4 @@
-"""The parameters of ACT's loads, under ACT's own names; a configuration file of ACT can set them."""
+"""Parameters of ACT's loads, under ACT's own names; an ACT configuration file can set them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .result import Rule
 
 LONG_TEST_S = 7200
 Times = Annotated[float, AfterValidator(lambda times: int(times) if times.is_integer() else times)]
-"""N of Nx; a whole one stays so."""
+"""Load N of Nx; a whole number becomes an int."""
 
 
 class LoadParams(Params):
-    """Common parameters of both programs."""
+    """Parameters that act_storage and act_index share."""
 
     program: ClassVar[type[StorageConfig] | type[IndexConfig]] = StorageConfig
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE,)}
-    """Streams whose reads the rules count."""
+    """Streams whose reads each rule counts."""
 
     load: Times = param(
         1,
@@ -74,12 +74,12 @@ class LoadParams(Params):
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Self:
-        """Return the parameters of a run; set values override a configuration file.
+        """Return the parameters of a run; `settings` override those of a configuration file.
 
         Raises
         ------
         UsageError
-            The file cannot be read, or something in it does not fit.
+            The file cannot be read, or a setting is invalid.
         """
         given = dict(settings or {})
         if given.get("config"):
@@ -90,11 +90,11 @@ class LoadParams(Params):
             given = {**shared, **given}
         built = super().build(given, quick=quick)
         assert isinstance(built, cls)
-        built.act_config()  # its bounds hold now, not when the drive has been prepared
+        built.act_config()  # raises now if out of bounds, not after hours of preparation
         return built
 
     def act_config(self, load: float | None = None) -> ActConfig:
-        """Return ACT's options at a load; the default is the requested load."""
+        """Return ACT's options at a load; None means the requested load."""
         times = self.load if load is None else load
         names = {each.name for each in fields(self.program)} & set(type(self).model_fields)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
@@ -104,14 +104,14 @@ class LoadParams(Params):
 
     @property
     def unit_load(self) -> float:
-        """How many times ACT's 1x a `load` of 1 is; 1 if the rates are in another ratio than ACT's."""
+        """Load in multiples of ACT's 1x that `load` 1 runs; 1 if the ratio of the rates is not ACT's."""
         return times_of(self.read_reqs_per_sec, self.write_reqs_per_sec) or 1
 
     def changed(self, load: float | None = None) -> dict[str, JsonValue]:
         """Return the options, by name, that make the load or its judgement differ from ACT's own Nx.
 
-        Rates in another ratio belong to the load. The default number of service threads is the method's, not
-        by CPUs as in ACT.
+        The rates are included only if their ratio is not ACT's. The number of service threads is compared
+        with the default of this method; in ACT it depends on the number of CPUs.
         """
         config = self.act_config(load)
         changed: dict[str, JsonValue] = {}
@@ -130,7 +130,7 @@ class LoadParams(Params):
 
     @abstractmethod
     def workload(self, load: float, logical_block_bytes: int) -> Workload:
-        """Return the streams of a load, for a drive with that logical block size."""
+        """Return the streams of a load N of Nx, for a drive with this logical block size."""
 
     @property
     def threads(self) -> int:
@@ -139,18 +139,18 @@ class LoadParams(Params):
 
     @property
     def interval_s(self) -> int:
-        """Length of an interval row: 10 s in long tests, if slice and test are multiples of 10 s."""
+        """Length of a row: 10 s in tests over 2 h if slice and test are multiples of it, else 1 s."""
         tens = self.slice_sec % 10 == 0 == self.test_duration_sec % 10
         return 10 if self.test_duration_sec > LONG_TEST_S and tens else 1
 
     @property
     def rule(self) -> Rule:
-        """The rule that names the load; the ACT version of its arrivals decides which."""
+        """Rule that judges the load: that of the ACT version whose arrivals it has."""
         return "2019" if self.arrivals == "act2019" else "6.x"
 
 
 def _of_one_drive(config: ActConfig) -> ActConfig:
-    """Refuse a configuration file that this run could not follow."""
+    """Return the configuration, or raise UsageError if it names several drives or tests the page cache."""
     if (count := len(config.device_names)) > 1:
         raise UsageError(
             f"the file names {count} drives ({', '.join(config.device_names)}), with rates for all of them",
@@ -166,8 +166,6 @@ def _of_one_drive(config: ActConfig) -> ActConfig:
 
 
 class StorageParams(LoadParams):
-    """Parameters of act_storage."""
-
     record_bytes: int = param(
         1536, "record size, rounded up to 16 B and to whole blocks of the drive", unit="B"
     )
@@ -183,7 +181,6 @@ class StorageParams(LoadParams):
     tomb_raider_sleep_usec: int = param(0, "pause between two of its reads", unit="us")
 
     def workload(self, load: float, logical_block_bytes: int) -> Workload:
-        """Return the streams of act_storage at a load."""
         config = self.act_config(load)
         assert isinstance(config, StorageConfig)
         return storage_workload(
@@ -196,15 +193,12 @@ class StorageParams(LoadParams):
 
 
 class IndexParams(LoadParams):
-    """Parameters of act_index."""
-
     program: ClassVar[type[StorageConfig] | type[IndexConfig]] = IndexConfig
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE, CACHE)}
 
     cache_threads: int = param(8, "threads that do all writes, and the reads of defragmentation")
 
     def workload(self, load: float, logical_block_bytes: int) -> Workload:
-        """Return the streams of act_index at a load."""
         config = self.act_config(load)
         assert isinstance(config, IndexConfig)
         return index_workload(

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 Rule = Literal["2019", "6.x"]
 RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
-"""Start of a read by each rule: when due, or when issued."""
+"""Latency clock of each rule: from when a read was due (response), or from its issue (service)."""
 Program = Literal["act_storage", "act_index"]
 JUDGED_S = 3600
-"""Slice that ACT judges: an hour. A few seconds prove little."""
+"""Length of the slices that ACT judges."""
 UNJUDGED = "ACT judges slices of an hour"
 DAY_S = 86_400
-"""Time for a certificate: a day, in slices of an hour."""
+"""Minimum length of a test for a certificate, in slices of an hour."""
 UNEXPLAINED = "it ended before its time"
-"""Why a test ended early, where ACT would not have ended it."""
+"""Reason of a test that ended early although ACT would not have ended it."""
 
 
 class ActSlice(Stored):
@@ -39,7 +39,7 @@ class ActSlice(Stored):
 
     @property
     def done_share(self) -> float:
-        """Share of its due I/Os that the slowest stream completed."""
+        """Share of due I/Os that the slowest stream completed."""
         return min(self.given.values(), default=1.0)
 
 
@@ -58,7 +58,7 @@ class ActVerdict(Stored):
 
 
 class ActDelivery(Stored):
-    """The result of ssdlab's own test, which ACT lacks: whether every slice delivered its load."""
+    """Result of ssdlab's own delivery test, which ACT lacks: whether every slice completed its load."""
 
     delivered: bool | None = Field(description="whether it was; None: no slice is whole")
     why: str = Field(default="", description="the stream that fell short, and where")
@@ -88,7 +88,7 @@ class ActTry(Stored):
 
     @property
     def min_done(self) -> float:
-        """Share of its due I/Os that the slowest stream completed."""
+        """Share of due I/Os that the slowest stream completed."""
         return min(self.done.values(), default=1.0)
 
 
@@ -105,12 +105,12 @@ CHANGED: dict[str, JsonValue] = Field(
 
 
 def with_changed(load: str, changed: Mapping[str, JsonValue]) -> str:
-    """Return a load with its options that are not ACT's: `8x with record-bytes 128 and defrag-lwm-pct 0`."""
+    """Append the options that are not ACT's to a load: `8x with record-bytes 128 and defrag-lwm-pct 0`."""
     return f"{load} with {changed_text(changed)}" if changed else load
 
 
 def changed_text(changed: Mapping[str, JsonValue]) -> str:
-    """Return the options that differ from ACT's own, under ACT's names."""
+    """Return the options that differ from ACT's own, in words and under ACT's names."""
     return and_listed([option_text(name, value) for name, value in changed.items()])
 
 
@@ -159,7 +159,7 @@ class ActResult(ResultBase):
 
     @property
     def covered_s(self) -> float:
-        """Time that was checked against the limits: all whole slices, or the whole run if there are none."""
+        """Time checked against the limits: all whole slices, or the whole run if there are none."""
         return len(self.slices) * self.slice_s or self.ran_s
 
     @property
@@ -170,7 +170,7 @@ class ActResult(ResultBase):
 
     @property
     def trial(self) -> str:
-        """Why a test of this length, with these slices and reads, certifies nothing; empty: no reason."""
+        """Why a test of this length, with these slices and reads, cannot certify; empty if it can."""
         if self.asked_s < DAY_S:
             return f"a certificate takes 24 h, not {span_text(self.asked_s)}"
         if self.slice_s != JUDGED_S:
@@ -186,7 +186,6 @@ class ActResult(ResultBase):
 
     @property
     def load_text(self) -> str:
-        """The load, with the options that differ from ACT's own."""
         return with_changed(f"{self.load}x" if self.load else "rates of its own", self.changed)
 
     @property
@@ -208,7 +207,7 @@ class ActResult(ResultBase):
 
 
 class ActSearchResult(ResultBase):
-    """The highest load at which the limits hold."""
+    """The search for the highest load at which the limits hold."""
 
     kind: Literal["act-search"] = "act-search"
     act_version: str
@@ -233,12 +232,10 @@ class ActSearchResult(ResultBase):
 
     @property
     def score_text(self) -> str:
-        """The score, with the options that differ from ACT's own."""
         return with_changed(f"{self.score}x", self.changed)
 
     @property
     def lowest_failed(self) -> int | float | None:
-        """The lowest load that failed; None: none failed."""
         return None if self.resolution is None else thousandths((self.score or 0) + self.resolution)
 
     @property

@@ -6,19 +6,19 @@ Question
 
 Procedure
     1. Prepare once, as in `act`.
-    2. Coarse: from a load that is too high, loads go down by the coarse step until one holds. If the first
-       load holds already, they go up.
-    3. Fine: by the fine step, between that load and the lowest that did not hold.
+    2. Coarse: start at a load that is too high, and go down by the coarse step until a load holds. If the
+       first load holds already, go up instead.
+    3. Fine: go by the fine step between the load that held and the lowest load that did not.
 
     Each load runs for an hour. It ends early if the drive falls further behind than ACT allows: 100,000
     queued reads, or a large block 10 s late. It also ends early once too many reads were slow for the slice
     to pass, however fast the others are. A load holds if it passes every limit and if every slice completes
-    99.5 % of it. `begin=below` starts from the other side. Between two tries the drive continues in the
-    state that the last one left, rests, or is prepared again.
+    99.5 % of it. `begin=below` starts from a load that is too low. Between two tries the drive stays as the
+    last try left it, rests, or is prepared again (`between`).
 
 Source
-    The search of an enterprise review with ACT of 2019 (from 150x down in steps of 5x, then 1x). Load and
-    limits are ACT's: see `act`.
+    The search is that of an enterprise review with ACT of 2019 (from 150x down in steps of 5x, then 1x).
+    Load and limits are ACT's: see `act`.
 
 What it cannot show
     A certificate, which takes a day at the load: see `act`, with `certify`. A drive that passes a load and
@@ -62,8 +62,6 @@ BETWEEN = {
 
 
 class ActSearchParams(StorageParams):
-    """Parameters of the search."""
-
     arrivals: Arrivals = param("act2019", "arrivals of small I/Os: see `act`")
     load: int = param(150, "N of Nx to begin with", quick=40, ge=1, le=10_000)
     coarse: int = param(5, "step between loads until one passes", unit="x", quick=10, ge=1, le=1000)
@@ -79,7 +77,6 @@ class ActSearchParams(StorageParams):
 
 
 def procedure(lab: Lab, p: ActSearchParams) -> None:
-    """Prepare the drive, then try loads until the limit is known to the fine step."""
     lab.conditions(scheduler="none")
     if p.prepare:
         prepare(lab)
@@ -87,7 +84,10 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
 
 
 def search(lab: Lab, p: ActSearchParams) -> int | None:
-    """Try loads; return the highest that passed below the lowest failure, or in a plan the highest tried."""
+    """Try loads and return the highest that passed below the lowest failure; None if none passed.
+
+    A plan has no results, and returns the highest load that it lists.
+    """
     tried: dict[int, bool] = {}
     planned = False
 
@@ -104,7 +104,7 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
             lambda data: {"passed": try_of(data, step, load, p).held, "load": load},
         )
         found = lab.find(finding, label=f"verdict, {named}x")
-        # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
+        # A plan has no results: it assumes the longest search, up to the highest load or down to the lowest.
         longest = load < p.most if p.most > 2 * p.load else load <= p.fine
         nonlocal planned
         planned = not found.result.facts
@@ -122,12 +122,11 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
-    """Report every try, and as score the highest load that passed below the lowest failure."""
+    """Report every try; the score is the highest load that passed below the lowest failure."""
     return search_result(tries_of(data, p), p, quick=data.quick)
 
 
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
-    """Return the result of a search from its tries."""
     lowest_failed = min((each.load for each in tries if not each.held), default=None)
     passed = [each for each in tries if each.held and (lowest_failed is None or each.load < lowest_failed)]
     best = max(passed, key=lambda each: each.load, default=None)
@@ -174,7 +173,7 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
 
 
 def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
-    """Return the score, with the highest load that passed and the lowest that failed as evidence."""
+    """Attach the evidence to a score: the highest load that passed and the lowest that failed."""
     ceiling, steps = found.value is not None and failed is None, _steps(result, found.value, failed)
     return found.resting(
         steps=steps,
@@ -190,7 +189,7 @@ def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
 
 
 def _qualifiers(result: ActSearchResult, steps: tuple[int, ...], *, ceiling: bool) -> tuple[Qualifier, ...]:
-    """Return the qualifiers of the search's figures; `ceiling` says that no load failed."""
+    """Return the qualifiers of the search's figures; `ceiling` means that no load failed."""
     found = (Qualifier(code="search-ceiling", steps=steps),) if ceiling else ()
     return (*not_judged(result, steps), *found)
 

@@ -11,10 +11,10 @@ Procedure
        small writes. Arrivals do not wait for the drive.
     3. End: after its time, or as soon as a thread is 10 s behind (before ACT 6: when 100,000 small I/Os
        wait).
-    4. Judge each slice of an hour: fewer than 5 % of its reads may take 1 ms or longer, fewer than 1 % 8
-       ms, fewer than 0.1 % 64 ms.
-    5. Certify, with `--set certify=true` and if the test passed: a second test of the same length at twice
-       the load. It only has to reach its end.
+    4. Judge each slice of an hour by its reads: fewer than 5 % may take 1 ms or longer, fewer than 1 % may
+       take 8 ms or longer, and fewer than 0.1 % may take 64 ms or longer.
+    5. Certify, with `--set certify=true` and if the test passed: run a second test of the same length at
+       twice the load. It only has to reach its end.
 
     Slow reads are counted twice: from when a read was due (rule of 2019), and from when a thread issued it
     (rule of 6.x). Ratings by the two rules are not comparable. ssdlab adds a test of its own: each stream
@@ -24,8 +24,8 @@ Source
     Aerospike ACT 6.6 (act_storage, act_prep, act_latency.py); for act2019, ACT 5.2.
 
 What it cannot show
-    A drive's limit: see `act-search`. Loads that are not a database's. A test under 24 h certifies nothing:
-    some drives slow down after 12 h of mixed load.
+    The highest load that a drive passes: see `act-search`. Loads other than a database's. A test under 24 h
+    certifies nothing: some drives slow down after 12 h of mixed load.
 """
 
 from __future__ import annotations
@@ -45,15 +45,12 @@ if TYPE_CHECKING:
 
 
 class CertificationParams(LoadParams):
-    """Parameters of a test at one load."""
-
     certify: bool = param(
         False, "if the test passes, run a second one at twice the load, which only has to finish"
     )
 
 
 def procedure(lab: Lab, p: CertificationParams) -> None:
-    """Prepare the drive and run the load; for a certificate, then run twice the load."""
     lab.conditions(scheduler="none")
     if p.prepare:
         prepare(lab)
@@ -64,22 +61,20 @@ def procedure(lab: Lab, p: CertificationParams) -> None:
 
 
 def two_days(lab: Lab, p: LoadParams) -> None:
-    """Run the load for a day, and if it passes, run twice the load for a day."""
+    """Run the load for the length of a test and, if it passes, twice the load for as long."""
     step = offer(lab, p, p.load, TEST)
     judged = Finding(VERDICT, {"of": step.ordinal}, lambda data: {"passed": day_passed(data, step, p)})
     found = lab.find(judged, label=DAY_VERDICT)
-    # A plan finds nothing, and takes the longer way.
+    # A plan has no results: it includes the second day.
     if not found.result.facts or found.found(Passed).passed:
         offer(lab, p, 2 * p.load, STRESS, overload=True)
 
 
 def conclude(data: RunData, p: CertificationParams) -> ActResult:
-    """Judge every slice by both rules."""
     return act_result(data, p)
 
 
-class ActParams(CertificationParams, StorageParams):
-    """Parameters of the test."""
+class ActParams(CertificationParams, StorageParams): ...
 
 
 METHOD = Method(

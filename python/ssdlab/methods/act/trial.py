@@ -1,6 +1,6 @@
 """One run of ACT's load on a drive: preparation, load and stop conditions.
 
-How it ended follows from its rows: in time or early, and which I/Os were not done.
+The interval rows of a run show whether it ended early, and which I/Os were not done.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def offer(
 ) -> Step:
     """Run the load until it ends, or until the drive lags by more than ACT allows.
 
-    With `early` it also ends once a slice is certain to fail. `overload` marks a load that the drive may not
-    sustain.
+    With `early`, the run also ends once a slice is certain to fail. `overload` marks a load that the drive
+    may not sustain.
     """
     workload = p.workload(load, lab.logical_block_bytes)
     args: dict[str, JsonValue] = {"max_lag_sec": p.max_lag_sec, "early": early}
@@ -71,7 +71,7 @@ def offer(
 
 
 class Watch:
-    """Checks each closed row of a test once, and decides when to end it."""
+    """Checks each closed row of a test once, and decides when to end the test."""
 
     def __init__(self, workload: Workload, p: LoadParams, *, early: bool) -> None:
         self._made = workload, p, early
@@ -79,7 +79,10 @@ class Watch:
         self._watched = Watched(*self._made)
 
     def __call__(self, rows: Sequence[Any]) -> bool:
-        """Check the rows that are new; fewer rows than before belong to another attempt."""
+        """Check the rows that are new, and return whether to end the test.
+
+        Fewer rows than before mean that the step was attempted again, so the count starts over.
+        """
         if len(rows) < self._seen:
             self._seen, self._watched = 0, Watched(*self._made)
         given_up: GivenUp | None = None
@@ -90,7 +93,7 @@ class Watch:
 
 
 class Watched:
-    """The state of a running test: its lag, and, where a test may end early, its slow reads."""
+    """State of a running test: its lag and, if it may end early, its slow reads."""
 
     def __init__(self, workload: Workload, p: LoadParams, early: bool) -> None:
         self._backlog = Backlog(paced(workload, p.max_lag_sec), float(p.test_duration_sec))
@@ -106,7 +109,7 @@ class Watched:
         return found or failed
 
     def interval_of(self, row: Any) -> Interval:  # noqa: ANN401 - a row of the native side
-        """Return the totals of a closed row over its streams."""
+        """Return the totals of a closed live row over its streams."""
         account = _Account(self._judged)
         for cell in row.cells:
             account.add(
@@ -118,7 +121,7 @@ class Watched:
         return account.interval(row.end_ns / NS_PER_S)
 
     def intervals(self, rows: Columns) -> Iterator[Interval]:
-        """Yield the totals of each row of a table, in order."""
+        """Yield the totals of each row of a stored table, in order."""
         order = np.argsort(rows["row"], kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(rows["row"][order])) + 1) if order.size else []
         for part in parts:
@@ -135,7 +138,7 @@ class Watched:
 
 
 class _Account:
-    """Adds up one row, stream by stream."""
+    """Sums of one row over its streams."""
 
     def __init__(self, judged: Collection[str]) -> None:
         self._judged = judged
@@ -148,7 +151,7 @@ class _Account:
     def add(
         self, name: str, counts: tuple[int, int, int], slowest_s: float, reads: Mapping[str, float] | None
     ) -> None:
-        """Add one direction of a stream: I/Os done, failed and dropped, and for reads the quantiles."""
+        """Add one direction of a stream: I/Os done, failed and dropped; for reads, also latency quantiles."""
         ios, failed, dropped = counts
         self._done[name] = self._done.get(name, 0) + ios + failed
         self._dropped[name] = self._dropped.get(name, 0) + dropped
@@ -159,22 +162,20 @@ class _Account:
                 self._slow[ms] = self._slow.get(ms, 0) + count
 
     def interval(self, end_s: float) -> Interval:
-        """Return the finished totals."""
         return Interval(end_s, self._done, self._dropped, self._slowest_s, self._reads, self._slow)
 
 
 def _figure(rows: Columns, name: str, at: int) -> float:
-    """Return a figure from a table's row, with 0 in place of NaN, as in a live row."""
+    """Return a figure from a table's row, with 0 instead of NaN, as live rows have it."""
     return float(np.nan_to_num(rows[name.replace("p99_9", "p999")][at]))
 
 
 def workload_of(step: Step) -> Workload:
-    """Return the workload that a step ran."""
     return step.ran
 
 
 def ran_s(step: Step, p: LoadParams) -> float:
-    """Return how long a load ran, without the final second that waits for late I/Os."""
+    """Return how long a load ran, in seconds, without the final second that waits for late I/Os."""
     elapsed_s = float(step.measured.elapsed_s)
     return min(elapsed_s, float(p.test_duration_sec))
 
@@ -190,6 +191,6 @@ def given_up(data: Tables, step: Step, p: LoadParams, *, early: bool = False) ->
 
 
 def undone(data: Tables, step: Step, p: LoadParams) -> int:
-    """Return the number of I/Os that were due at the test's end and not done within a second of it."""
+    """Return the number of I/Os that were due by the end of the test and not done within a second of it."""
     rows = data.rows(step)
     return int(rows["dropped"][rows["end_ns"] > p.test_duration_sec * NS_PER_S].sum())

@@ -1,7 +1,6 @@
-"""The verdicts of ACT: every slice checked against both rules' limits, and for delivery of its load.
+"""The verdicts of ACT: every slice is checked against both rules' limits, and for delivery of its load.
 
-These functions are pure. Each slice has the slow reads by both rules, and the delivered share of the load;
-the result of either program's test is made from its slices.
+These functions are pure: they make slices from the tables of a run, and the result from its slices.
 """
 
 from __future__ import annotations
@@ -66,21 +65,19 @@ STRESS = "stress, twice the load"
 DAY_VERDICT = "verdict of the first day"
 _THREADS = "service_threads"
 VERDICT = "act-verdict"
-"""Name of the verdict on a load, by the ordinal of its step."""
+"""Name of the finding that says whether a load passed; its argument is the ordinal of the load's step."""
 
 
 class Judged(BaseModel):
-    """The step that a verdict judges."""
+    """Argument of a verdict: ordinal of the step that it judges."""
 
     of: int
 
 
 class Passed(Facts):
-    """Whether a load passed."""
-
     passed: bool
     load: int | None = None
-    """That was tried; None of a day."""
+    """Load of a try in a search; None for the first day of a certificate."""
 
 
 def verdict_of(
@@ -94,8 +91,8 @@ def verdict_of(
 ) -> ActVerdict:
     """Judge a test by one of ACT's rules: each slice must pass, and the test must reach its end.
 
-    Without a whole slice, or reads in one, there is no verdict. There is none with failed I/O either, as ACT
-    does not count it; `failed` describes earlier failures.
+    There is no verdict without a whole slice or without reads. There is none if I/O failed, as ACT does not
+    count failed I/O, or if the test was paused. `failed` describes I/O that failed in earlier steps.
     """
     shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
     worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
@@ -108,13 +105,13 @@ def verdict_of(
     shown = evidence_of(step)
     if passed and (faulty := shown.why_faulty or failed):
         passed, why = None, f"I/O failed: {faulty}"
-    elif passed is not None and shown.paused_s:  # whatever it found may be the pause's
+    elif passed is not None and shown.paused_s:  # the pause may have caused either verdict
         passed, why = None, shown.disturbance
     return ActVerdict(rule=rule, passed=passed, worst=worst, why=why)
 
 
 def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
-    """Yield each way in which the slices break a rule, in order."""
+    """Yield each slice and threshold at which a rule is broken, in order."""
     for each in slices:
         for ms, limit in LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]
@@ -130,7 +127,7 @@ def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
 
 
 def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
-    """Yield each stream that did too little of its load in a slice, by ssdlab's own test."""
+    """Yield each stream that completed too little of its load in a slice, by ssdlab's own test."""
     for each in slices:
         for name in sorted(each.short, key=lambda name: each.given[name]):
             yield Claim(
@@ -143,7 +140,7 @@ def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
 
 
 def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
-    """Judge whether the load was delivered; the answer is unknown without a whole slice."""
+    """Judge whether every slice delivered its load; unknown (None) without a whole slice."""
     if not slices:
         return ActDelivery(delivered=None, why="the test is shorter than one slice")
     why = next(map(clause, shortfalls(slices)), "")
@@ -151,7 +148,7 @@ def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
 
 
 def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
-    """Return the slices of a test, judged by both rules, with the load that each delivered."""
+    """Return the whole slices of a test, with the verdicts of both rules and the load delivered in each."""
     rows, buckets, load = data.rows(step), data.row_buckets(step), workload_of(step)
     ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
     whole = rows["row"][ended & ~rows["partial"]]
@@ -177,7 +174,7 @@ def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
 
 
 def part_of(data: Tables, step: Step, p: LoadParams, rule: Rule) -> dict[str, float]:
-    """Return the shares of slow reads over the whole run, for a run without a complete slice."""
+    """Return the shares of slow reads over the whole run, for a run without a whole slice."""
     (part,) = _judged(data.row_buckets(step), p, rule, None)
     return _by_threshold(part.over)
 
@@ -195,7 +192,7 @@ def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
 
 
 def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int | None) -> list[Slice]:
-    """Split the reads that a rule counts into whole slices of `rows` rows; None: into one slice."""
+    """Cut the reads that a rule counts in the first `rows` rows into whole slices; None: one slice of all."""
     counted = np.isin(buckets["stream"], p.judged[rule])
     mine = (buckets["direction"] == "read") & counted & (buckets["clock"] == RULES[rule])
     row, parts = buckets["row"][mine], p.slice_sec // p.interval_s
@@ -206,7 +203,7 @@ def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int | None) -> li
 
 
 def _done(rows: Columns, p: LoadParams) -> dict[tuple[str, int], int]:
-    """Count each stream's I/Os by slice, numbered from 1."""
+    """Return the I/Os done or failed, by stream and by slice number (from 1)."""
     done: dict[tuple[str, int], int] = {}
     counted = rows["ios"] + rows["failed"]
     for name, row, ios in zip(rows["stream"], rows["row"], counted, strict=True):
@@ -239,10 +236,10 @@ def act_result(
 ) -> ActResult:
     """Judge every slice of the test (or of `step`), and whether a stress test reached its end.
 
-    `tries` belong to the search that chose the load.
+    `tries` are those of the search that chose the load.
     """
     step = step or data.step(TEST)
-    assert step is not None  # the procedure has no other
+    assert step is not None  # the procedure always runs it
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
     unready = unprepared(data.steps, step.ordinal)
     verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped, unready) for rule in RULES)
@@ -291,7 +288,6 @@ def act_result(
 
 
 def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
-    """Return whether a test ran to its end, passed by its rule, and delivered its load."""
     stopped, slices = given_up(data, step, p), slices_of(data, step, p)
     verdict = verdict_of(data, step, p, p.rule, slices, stopped)
     return verdict.passed is True and delivery_of(slices).delivered is True
@@ -315,7 +311,7 @@ def _scalar(result: ActResult, load: float | None, p: LoadParams) -> Metric:
 
 
 def _bounding(tries: Sequence[ActTry], own: int) -> Iterator[int]:
-    """Yield the other tries that bound a score: the highest that passed, and the lowest that failed."""
+    """Yield the ordinals of other tries that bound the score: highest that passed, lowest that failed."""
     failed = min((each.load for each in tries if not each.held), default=math.inf)
     held = max((each.load for each in tries if each.held and each.load < failed), default=failed)
     return (each.ordinal for each in tries if each.load in (held, failed) and each.ordinal != own)
@@ -328,7 +324,7 @@ def not_judged(result: ActResult | ActSearchResult, steps: tuple[int, ...]) -> t
 
 
 def rule_text(p: LoadParams) -> str:
-    """Return the basis of an ACT figure: its rule, and the options that differ from ACT's own."""
+    """Return what an ACT figure is based on: its rule, and the options that differ from ACT's own."""
     changed = p.changed()
     return f"{p.rule} rule{f'; {changed_text(changed)}' if changed else ''}"
 
@@ -349,7 +345,7 @@ def act_remarks(facts: RunFacts, p: LoadParams) -> Remarks:
 
 
 def _certifies(p: LoadParams, load: float) -> bool:
-    """Return whether such a test can be a certificate: ACT's own load, for at least a day."""
+    """Return whether a test with these parameters can certify: ACT's own load, for at least a day."""
     departed = {each.code for each in _departures(p)} - {_OWN_THREADS}
     return bool(load) and p.test_duration_sec >= DAY_S and not departed
 
@@ -378,7 +374,6 @@ def _departures(p: LoadParams) -> Iterator[Departure]:
 
 
 def load_of(load: float) -> str:
-    """Return the label of a try at a load."""
     return f"load {load}x"
 
 

@@ -1,7 +1,7 @@
-"""Page of performance consistency: IOPS second by second, for each amount of spare area.
+"""Report page of performance consistency: IOPS second by second, for each amount of spare area.
 
-It has the reviews' three graphs, and the third also begins where the drive is steady. Buttons choose one
-drive or all, and one spare area or both; the axes stay the same, so that switching compares.
+It has the reviews' graphs, of the whole run and from 1400 s on, and one from steady state on. Buttons choose
+one drive or all, and one spare area or all. The axes stay the same, so that views can be compared.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ Consistent = tuple["Shown", ConsistencyResult]
 _SCALES: tuple[Scale, ...] = ("log", "linear")
 _ALL = "all drives"
 _SEVERAL = ("both", "all")
-"""Buttons that compare: drives, and spare areas where there are two or more of them."""
+"""Labels of the button that compares spare areas: if there are two of them, and if more."""
 _TOGETHER = 5
-"""So many clouds of dots are told apart in one plot; of more drives each has its own."""
+"""Maximum number of drives in one plot; more clouds of dots cannot be told apart, so each gets its own."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """One drive with one amount of spare area; if it has no entry, it was not run."""
+    """One drive with one amount of spare area; `entry` is None if that was not run."""
 
     drive: str
     spare: str
@@ -64,7 +64,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Graph:
-    """One of the three graphs: when each source begins on it, and its scales."""
+    """One of the three graphs, with its scales; `begins_s` returns where the graph begins for a drive."""
 
     id: str
     title: str
@@ -99,7 +99,6 @@ _GRAPHS = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of consistency; its buttons choose drives and spare areas on the same axes."""
     kept = with_result(runs, ConsistencyResult)
     sources = _sources(kept)
     how = _how(kept)
@@ -133,7 +132,6 @@ def _efficiency(kept: Sequence[Consistent]) -> Figure | None:
 
 
 def _sources(kept: Sequence[Consistent]) -> list[_Source]:
-    """Return every spare area of every drive, grouped by drive."""
     spares = list(dict.fromkeys(entry.name for _, result in kept for entry in result.entries))
     return [_source(shown, result, spare) for shown, result in kept for spare in spares]
 
@@ -147,7 +145,6 @@ def _source(shown: Shown, result: ConsistencyResult, spare: str) -> _Source:
 
 
 def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Figure | None:
-    """Return a graph; None if no source has data in it."""
     shown = list(_shown(graph, sources))
     if not shown:
         return None
@@ -189,7 +186,7 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
 
 
 def _how(kept: Sequence[Consistent]) -> tuple[str, ...]:
-    """Return the lines on how the runs were done."""
+    """Return how the runs were done, as lines below a figure."""
     lines = []
     for _, result in kept:
         lines.append(
@@ -202,7 +199,7 @@ def _how(kept: Sequence[Consistent]) -> tuple[str, ...]:
 
 
 def _shown(graph: _Graph, sources: Sequence[_Source]) -> Iterator[tuple[over_time.Rows, float]]:
-    """Yield the rows of each source that has data in a graph, and when the graph begins for it."""
+    """Yield the rows of each source that has data in a graph, and the second at which the graph begins."""
     for source in sources:
         if source.entry is None or source.rows is None:
             continue
@@ -245,7 +242,7 @@ def _axis(scale: Scale, span: tuple[float, float]) -> Axis:
 
 
 def _first(choices: Sequence[Choice]) -> int:
-    """Return the choice that the page opens with: all drives if there are several, else both spare areas."""
+    """Return the index of the choice that opens first: all drives if several, else all spare areas."""
     filled = [at for at, choice in enumerate(choices) if choice.tracks or choice.of]
     if choices[0].of is not None:
         return filled[0]

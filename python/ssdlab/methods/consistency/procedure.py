@@ -1,21 +1,21 @@
 """IOPS in every second of a long 4 KiB random write, with stock and with more spare area.
 
 Question
-    How slow the slowest seconds are, and how widely seconds spread, from the fresh drive on. With the stock
-    spare area, and with 25 % of the raw flash as spare.
+    How slow the slowest seconds are, and how much IOPS vary between seconds, from the fresh drive on. This is
+    measured with the stock spare area, and with 25 % of the raw flash as spare area.
 
 Procedure
     For each amount of spare area:
 
-    1. Purge, if the drive can be purged, and fill sequentially what will be used. With 25 % spare, the rest
-       of the drive stays unwritten from the purge on, and the drive uses it as spare area.
-    2. 4 KiB random writes over all that was filled, 32 in flight, with incompressible data, for 2000 s
-       without a pause; one row per second.
+    1. Purge, if the drive can be purged, and fill the part in use sequentially. With 25 % spare, the rest of
+       the drive stays unwritten from the purge on, and the drive uses it as spare area.
+    2. Write 4 KiB at random over the filled part for 2000 s without a pause: 32 in flight, incompressible
+       data, one row per second.
 
-    If neither drive record nor profile gives the raw flash, spare is 25 % of the user capacity, which is a
-    departure. Figures cover four periods: the whole run, the time from 1400 s on, the time from where
-    SNIA's steady-state rule holds, and the last 400 s. In a run that is shorter, or steady later, the last
-    period starts where it was steady.
+    If neither drive record nor profile gives the raw flash, the spare area is 25 % of the user capacity,
+    which is a departure. Figures cover four periods: the whole run, the time from 1400 s on, the time from
+    where SNIA's steady-state rule holds, and the last 400 s. If the run is shorter than that, or becomes
+    steady later, the last period starts where it became steady.
 
 Source
     AnandTech, review of the Samsung XP941 (2014), "Performance Consistency": procedure, one dot per second,
@@ -23,10 +23,10 @@ Source
     sibling reviews. The last 400 s, and the mean divided by the deviation, come from the suite of 2015/16.
 
 What it cannot show
-    What reads see, or how the drive recovers after a rest. A drive that throttles for heat is not called
-    steady. The amounts of spare are measured one after another: the result says if one started at another
-    temperature than the first. It also says if the drive was not purged: then its first minutes do
-    not show a fresh drive.
+    Read latency during the writes, or how the drive recovers after a rest. A drive that throttles for heat
+    is not called steady. The amounts of spare area are measured one after another: the result says if one
+    started at another temperature than the first. It also says if the drive was not purged: then its first
+    minutes do not show a fresh drive.
 """
 
 from __future__ import annotations
@@ -69,8 +69,6 @@ SparePct = Annotated[int, Field(ge=0, le=90)]
 
 
 class ConsistencyParams(Params):
-    """Parameters of the long write."""
-
     spares: Annotated[tuple[SparePct, ...], AfterValidator(rising)] = param(
         (0, 25),
         "spare share of the raw flash; of the user capacity if the raw flash is not known; 0: stock drive",
@@ -88,7 +86,6 @@ class ConsistencyParams(Params):
 
 
 def procedure(lab: Lab, p: ConsistencyParams) -> None:
-    """For each amount of spare area: purge, fill the part in use, and write at random."""
     lab.conditions(scheduler="none")
     raw_bytes = lab.spare.raw_bytes
     if raw_bytes is not None:
@@ -97,7 +94,7 @@ def procedure(lab: Lab, p: ConsistencyParams) -> None:
         name = _name(spare, raw_bytes)
         asked = usable_bytes(spare / 100, lab.capacity_bytes, raw_bytes) if spare else lab.capacity_bytes
         if asked > lab.capacity_bytes:
-            continue  # so much it has by itself, as `remarks` says
+            continue  # the stock drive has that much spare; `remarks` says so
         lab.purge(if_able=True, label=_purge_of(name))
         if spare or len(p.spares) > 1:
             lab.limit(asked // SPAN_UNIT_BYTES * SPAN_UNIT_BYTES)
@@ -109,7 +106,6 @@ def procedure(lab: Lab, p: ConsistencyParams) -> None:
 
 
 def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
-    """Summarise the stretches of each run."""
     raw_bytes = _raw_bytes(data)
     entries = tuple(
         ConsistencyEntry.of(
@@ -161,7 +157,7 @@ def remarks(facts: RunFacts, p: ConsistencyParams) -> Remarks:
 
 
 def _raw_bytes(data: RunData) -> int | None:
-    """Return the size of the drive's raw flash, as recorded by the run."""
+    """Return the size of the drive's raw flash that the run recorded; None if it was not known."""
     found = next((step for step in data.steps if step.label == RAW_LABEL), None)
     raw_bytes = None if found is None else found.args["raw_bytes"]
     return raw_bytes if isinstance(raw_bytes, int) else None
@@ -174,7 +170,6 @@ def _heat_before(data: RunData, ordinal: int) -> float | None:
 
 
 def _purge_of(name: str) -> str:
-    """Return the label of the purge before the writes with an amount of spare area."""
     return f"purge, {name}"
 
 

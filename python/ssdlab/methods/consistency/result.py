@@ -1,7 +1,7 @@
 """The result of performance consistency: the slowest seconds and the spread, not only the mean.
 
 An application that waits for its slowest I/O suffers from the worst second, which a mean hides. The reviews
-plot one dot per second and read the lowest; later suites add the mean of the last 400 s, and that mean
+plot one dot per second and look at the lowest. Later suites add the mean of the last 400 s, and that mean
 divided by the standard deviation.
 
 Sources: AnandTech, review of the Samsung XP941 (2014), page "Performance Consistency" (one dot a second,
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 LATE_FROM_S = 1400.0
-"""The reviews' second and third graph begin here, of 2000 s."""
+"""Start of the reviews' second and third graphs, in a run of 2000 s."""
 LAST_S = 400.0
-"""The stretch that later suites score."""
+"""Length of the final stretch that later suites score."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Stretch:
     Attributes
     ----------
     from_s, to_s
-        Of the run.
+        Bounds in seconds of the run.
     rows
-        How many intervals.
+        Number of intervals.
     floor, p1, mean, deviation
         Lowest interval, 1 % quantile, mean and sample standard deviation, in the unit of the values.
     """
@@ -77,7 +77,6 @@ class Stretch:
 
     @property
     def evenness(self) -> float | None:
-        """Mean divided by standard deviation; None if the deviation is zero."""
         return self.mean / self.deviation if self.deviation > 0 else None
 
 
@@ -89,9 +88,9 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
     ends_s
         End of each interval in seconds of the run, rising.
     values
-        Throughput of each, in any one unit.
+        Throughput of each interval, in any one unit.
     """
-    import numpy as np  # a stored stretch is read without it
+    import numpy as np  # imported here: reading a stored result does not need it
 
     kept = values[(ends_s > from_s) & (ends_s <= to_s)]
     if kept.size == 0:
@@ -110,17 +109,18 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
 def steady_from(
     ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int, first_row: int = 0
 ) -> float | None:
-    """Return the start of the first window that is steady by SNIA's rule and that no later round leaves.
+    """Return when steady state begins, in seconds: the first steady window that no later round leaves.
 
-    The result is in seconds, or None if there is no such window. Rounds count from `first_row`, before which
-    too little was written to judge.
+    Windows are judged by SNIA's rule. The result is None if there is no such window.
 
     Parameters
     ----------
     ends_s, values
-        As of `stretch`.
+        As in `stretch`.
     rows
-        Intervals of a round, whose mean the rule judges.
+        Intervals per round; the rule judges the mean of each round.
+    first_row
+        Start of the first round. Before it, too little was written to judge.
     """
     later = values[first_row:]
     rounds = later[: len(later) // rows * rows].reshape(-1, rows).mean(axis=1)
@@ -129,8 +129,10 @@ def steady_from(
 
 
 WARMER_C = 5.0
-"""Tolerated temperature difference at the start of two long writes: less than the hysteresis of throttling
-(NVMe thresholds are whole kelvins, five or more apart)."""
+"""Tolerated difference in temperature at the start of two long writes.
+
+It is less than the hysteresis of throttling: NVMe thresholds are whole kelvins, five or more apart.
+"""
 
 
 class StretchFigures(Stored):
@@ -148,7 +150,6 @@ class StretchFigures(Stored):
 
     @classmethod
     def of(cls, name: str, found: Stretch) -> Self:
-        """Return the figures of a named stretch."""
         return cls(name=name, evenness=found.evenness, **asdict(found))
 
 
@@ -203,10 +204,10 @@ class ConsistencyEntry(Doubted):
         began_c: float | None = None,
         failed: str = "",
     ) -> Self:
-        """Return the entry of one spare share; its steady state is judged by rounds of `round_s`.
+        """Return the entry for one amount of spare area; steady state is judged by rounds of `round_s`.
 
-        A window counts only after one drive write, and without thermal throttling, a limiting host or
-        `failed` I/Os.
+        A window counts only after one drive write, and only if no thermal throttling, limiting host or
+        `failed` I/O disturbed the run.
         """
         ends_s = rows["end_ns"].astype(float) / NS_PER_S
         iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
@@ -220,7 +221,7 @@ class ConsistencyEntry(Doubted):
         shown = evidence_of(step)
         doubted = doubts([step.ordinal], hot=shown.hot, host=shown.not_the_drive(), failed=failed)
         steady_s = None if doubted else steady_from(ends_s, iops, round(round_s), first_row)
-        # Of a run that is short, or steady late, the last seconds begin where it was steady.
+        # If the run is short, or becomes steady late, the last stretch begins where it became steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
         parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
         parts = [part for part in parts if part != ("last", 0.0)]
@@ -261,13 +262,13 @@ class ConsistencyEntry(Doubted):
 
     @property
     def of_last(self) -> str:
-        """Name and length of that stretch: ``last 400 s``, ``all 60 s``."""
+        """Name and length of the last stretch: ``last 400 s``, ``all 60 s``."""
         last = self.last
         return f"{last.name if last.name == 'last' else 'all'} {last.rows} s"
 
     @property
     def key(self) -> str:
-        """Prefix of its headline figures' names."""
+        """Prefix of the names of the entry's headline figures."""
         spare = round(self.spare_of_capacity * 100) if self.asked_pct is None else self.asked_pct
         return f"consistency_spare_{spare}" if spare else "consistency_stock"
 
@@ -278,7 +279,6 @@ class ConsistencyEntry(Doubted):
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The ranked figures of this entry."""
         last, name, steps = self.last, self.key, (self.ordinal,)
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
         varies = of_deviation(last.mean, last.mean, last.deviation)
@@ -361,7 +361,6 @@ def _state(entry: ConsistencyEntry) -> str:
 
 
 def stretches(result: ConsistencyResult) -> Table:
-    """Return the table of every run's stretches."""
     head = ("Spare", "Stretch", "From", "Seconds", "Floor", "1 %", "Mean", "Deviation", "Mean/deviation")
     rows = tuple(
         (
@@ -382,5 +381,4 @@ def stretches(result: ConsistencyResult) -> Table:
 
 
 def tables(result: ConsistencyResult) -> tuple[Table, ...]:
-    """Return the tables of the result."""
     return (stretches(result),)

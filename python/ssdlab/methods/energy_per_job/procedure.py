@@ -1,12 +1,13 @@
 """The energy that a drive takes for a fixed amount of work.
 
 Question
-    Joules for a job: the whole drive written once; an amount of random or sequential writes in steady
-    state, or of random reads; or a recorded workload with its idle gaps.
+    How many joules a job takes. The job is to write the whole drive once; to write an amount at random or
+    sequentially in steady state; to read an amount at random; or to replay a recorded workload with its
+    idle gaps.
 
 Procedure
-    1. Prepare, by job: purge for `fill`; fill and write to steady state, proven as in
-       `steady-random-write`, for the steady writes; fill for `reads` and `trace`.
+    1. Prepare. Purge for `fill`; fill for `reads` and `trace`. For the steady writes, fill and write to
+       steady state, proven as in `steady-random-write`.
     2. Do the job once, metered from its first I/O to the end of its last: 4 KiB random or 128 KiB
        sequential, 32 in flight; a trace as in `trace`.
 
@@ -18,8 +19,8 @@ Source
     power takes the same energy. The other jobs and all amounts are ssdlab's.
 
 What it cannot show
-    Background work after the job, such as emptying a cache: `idle-power` measures that. Without a meter,
-    anything but the time of the job.
+    Background work after the job, such as emptying a cache: `idle-power` measures that. Without a meter, it
+    shows only the time of the job.
 """
 
 from __future__ import annotations
@@ -66,8 +67,6 @@ _ORDERS: dict[str, tuple[Order, ReadOrWrite, int]] = {
 
 
 class EnergyPerJobParams(RandomSteadyParams):
-    """Parameters of the job, and of the state in which it begins."""
-
     job: Job = param("steady-random-writes", "the work that is done")
     amount: Bytes = param(
         100_000_000_000,
@@ -86,7 +85,6 @@ class EnergyPerJobParams(RandomSteadyParams):
 
 
 def procedure(lab: Lab, p: EnergyPerJobParams) -> None:
-    """Bring the drive into its state, then do the job."""
     lab.conditions(scheduler="none")
     match p.job:
         case "fill":
@@ -124,9 +122,8 @@ def _job(p: EnergyPerJobParams) -> Workload:
 
 
 def conclude(data: RunData, p: EnergyPerJobParams) -> EnergyJobResult:
-    """Report the energy of the job, if the job was completed and metered."""
     step = data.step(LABEL)
-    assert step is not None  # the procedure has it
+    assert step is not None  # the procedure always runs it
     asked = None
     if p.job in _ORDERS:
         block_bytes = _ORDERS[p.job][2]

@@ -1,4 +1,4 @@
-"""The result of a job whose energy was metered."""
+"""Result of a job whose energy was metered."""
 
 from __future__ import annotations
 
@@ -51,12 +51,10 @@ class EnergyJobResult(ResultBase):
 
     @property
     def done(self) -> bool:
-        """Whether the job was completed."""
         return self.asked_bytes is None or self.bytes >= self.asked_bytes
 
     @property
     def j_per_gb(self) -> float | None:
-        """Joules per GB."""
         return self.energy_j / (self.bytes / _GB) if self.energy_j is not None and self.bytes else None
 
     @property
@@ -66,7 +64,6 @@ class EnergyJobResult(ResultBase):
 
     @property
     def words(self) -> str:
-        """A description of the job."""
         amount = capacity_text(self.bytes if self.asked_bytes is None else self.asked_bytes)
         return {
             "fill": "the whole drive written",
@@ -86,7 +83,10 @@ class EnergyJobResult(ResultBase):
         made_up: bool = False,
         quick: bool,
     ) -> Self:
-        """Return the result of a job; `trace` is the step that read its trace."""
+        """Return the result of a job.
+
+        `trace` is the step that read the job's trace; `made_up` means that this is the synthetic example.
+        """
         summary = step.measured
         power = summary.power
         error_w = None if power is None else power.error_w
@@ -110,7 +110,7 @@ class EnergyJobResult(ResultBase):
         return result.model_copy(update={"scalars": tuple(figures)})
 
     def figures(self) -> Iterator[Metric]:
-        """Yield the energy of the whole job; none if the job was abandoned."""
+        """Yield the ranked figures of the whole job; none if it did not finish within its time limit."""
         if not self.done:
             return
         name = self.job.replace("-", "_")
@@ -122,7 +122,7 @@ class EnergyJobResult(ResultBase):
 
 
 def findings(result: EnergyJobResult) -> Iterator[Claim]:
-    """Yield the job's energy (if known) and time, and changes to its trace."""
+    """Yield the job's energy (if metered) and time, and changes to its trace."""
     shown = Evidence((result.ordinal,))
     others: dict[str, Amount | str] = {"job": result.words, "time": Amount(result.seconds, "s")}
     if result.source is not None and result.laid is not None:
@@ -148,7 +148,6 @@ def findings(result: EnergyJobResult) -> Iterator[Claim]:
 
 
 def jobs(result: EnergyJobResult) -> Table:
-    """Return a table of the job, in one row."""
     head = ("Job", "J", "Error, J", "J/GB", "GB", "Time", "W")
     known = result.done
     row = (
@@ -164,5 +163,4 @@ def jobs(result: EnergyJobResult) -> Table:
 
 
 def tables(result: EnergyJobResult) -> tuple[Table, ...]:
-    """Return the tables of the job."""
     return (jobs(result),)

@@ -1,4 +1,4 @@
-"""Page of idle power: watts and wake-up of each kind of rest, and tables of power features and states."""
+"""Report page of idle power: power and wake-up of each kind of rest; tables of power features and states."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ Kept = tuple["Shown", IdlePowerResult]
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of idle power."""
     kept = with_result(runs, IdlePowerResult)
     tables = (together(kept, idle_power.features), together(kept, idle_power.states))
     figures = (_power(kept), _wake_up(kept))
@@ -95,7 +94,6 @@ def _wake_up(kept: Sequence[Kept]) -> Figure | None:
 def _groups(
     kept: Sequence[Kept], figure: Callable[[Rested], float | None], unit: str
 ) -> tuple[BarGroup, ...]:
-    """Return bars by kind of rest: one for each drive that has the figure."""
     return rates.groups(
         (
             rates.Drawn(

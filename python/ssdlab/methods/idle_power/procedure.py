@@ -8,7 +8,7 @@ Procedure
     1. The drive reports its power states.
     2. For each kind of idle: power saving is set, and an NVMe drive is put into the state. After 60 s its
        power is measured for 60 s. Nothing is sent to the drive meanwhile.
-    3. A 4 KiB read at a random block wakes it, and a second read right after shows the latency of an awake
+    3. A 4 KiB read at a random block wakes it. A second read right after shows the latency of an awake
        drive. This is repeated after shorter rests, nine times in all. The wake-up time is the median of the
        first reads minus the median of the second reads.
 
@@ -20,8 +20,9 @@ Source
     states and their times. Durations and the number of reads are ssdlab's.
 
 What it cannot show
-    Watts without a meter, or of the host's end of the link. Which state a drive enters by itself, because
-    it does not report that. States that the host's firmware withholds, such as link states of PCIe (ASPM).
+    Watts without a meter, or the power of the host's end of the link. Which state a drive enters by itself,
+    because it does not report that. States that the host's firmware withholds, such as link states of PCIe
+    (ASPM).
 """
 
 from __future__ import annotations
@@ -52,8 +53,6 @@ SAVING = "power features, saving power"
 
 
 class IdlePowerParams(Params):
-    """Parameters of the rests."""
-
     settle_seconds: Seconds = param(
         60.0, "idle time before power is measured: background work is done by then", unit="s", quick=3.0, ge=0
     )
@@ -76,7 +75,6 @@ class IdlePowerParams(Params):
 
 
 def procedure(lab: Lab, p: IdlePowerParams) -> None:
-    """Read the drive's power states, then let it rest in each of them that it can rest in."""
     features = lab.do(AskPower(), label=ASKED).found(PowerFacts).features
     lab.conditions(scheduler="none")
     if p.fill:
@@ -91,7 +89,7 @@ def _rest(lab: Lab, p: IdlePowerParams, features: PowerFeatures, resting: Restin
     if resting.conditions:
         asked = lab.conditions(**resting.conditions)
         if asked.found(SettingsFacts).departures:
-            return  # the drive or its host does not do it: that is a departure, and no figure
+            return  # drive or host refused: recorded as a departure, without a figure
         if resting.conditions == {features.saving: features.values[-1]}:
             lab.do(AskPower(), label=SAVING)
     rest = Rest(
@@ -107,7 +105,6 @@ def _rest(lab: Lab, p: IdlePowerParams, features: PowerFeatures, resting: Restin
 
 
 def conclude(data: RunData, p: IdlePowerParams) -> IdlePowerResult:
-    """Report the power of each kind of rest, and the wake-up from it."""
     asked = [step.found(PowerFacts).features for step in data.steps if step.verb == AskPower.verb]
     return IdlePowerResult.of(asked[0], asked[-1].states, _rests(data), quick=data.quick, block_bytes=p.block)
 

@@ -51,14 +51,13 @@ class Rested(Stored):
     @property
     def wake_ns(self) -> float | None:
         """Latency that the wake-up adds, by medians; None: indistinguishable from chance."""
-        from ssdlab.analysis.shift import SIGNIFICANCE  # a stored one without it is read without it
+        from ssdlab.analysis.shift import SIGNIFICANCE  # not needed to read a stored result
 
         distinct = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
         return self.first_ns - self.awake_ns if distinct else None
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return the result of a rest's step."""
         from ssdlab.analysis.shift import p_of_higher
 
         facts, rest = step.found(RestFacts), step.result.rest
@@ -91,7 +90,7 @@ class IdlePowerResult(ResultBase):
 
     @property
     def lowest(self) -> Rested | None:
-        """The kind of rest with the lowest power."""
+        """The kind of rest with the lowest power; None: not metered."""
         metered = [each for each in self.rests if each.mean_w is not None]
         return min(metered, key=lambda each: each.mean_w or 0.0, default=None)
 
@@ -111,7 +110,7 @@ class IdlePowerResult(ResultBase):
         quick: bool,
         block_bytes: int,
     ) -> Self:
-        """Return the result of the kinds of rest that were measured."""
+        """Return the result; `steps` has one step for each kind of rest, awake first."""
         result = cls(
             quick=quick,
             protocol=features.protocol,
@@ -130,7 +129,7 @@ class IdlePowerResult(ResultBase):
         lowest, slowest = self.lowest, self.slowest
         awake = self.rests[0]
         yield Metric.less("idle_w", "at rest, awake", awake.mean_w, "W", steps=(awake.ordinal,))
-        # A drive without a state of rest has no least: awake, it would rank among those that do rest.
+        # A drive without rest states has no lowest figure: its awake power would rank among real rests.
         if len(self.rests) > 1:
             among = tuple(each.ordinal for each in self.rests)
             wake_ns = None if slowest is None else slowest.wake_ns
@@ -149,7 +148,7 @@ class IdlePowerResult(ResultBase):
 
 
 IN_THE_NOISE = "indistinguishable"
-"""Said of a wake-up that lies within the spread of the reads."""
+"""Shown for a wake-up that is within the spread of the reads."""
 
 
 def findings(result: IdlePowerResult) -> Iterator[Claim]:
@@ -192,7 +191,6 @@ def findings(result: IdlePowerResult) -> Iterator[Claim]:
 
 
 def rests(result: IdlePowerResult) -> Table:
-    """Return a table of watts and wake-up for each kind of rest."""
     head = ("At rest", "W", "Error, W", "Wake-up", "First read", "Least", "Most", "Awake", "Reads")
     rows = tuple(
         (
@@ -213,7 +211,6 @@ def rests(result: IdlePowerResult) -> Table:
 
 
 def states(result: IdlePowerResult) -> Table:
-    """Return a table of the power states that the drive reports."""
     head = ("State", "I/O", "Most, W", "Idle, W", "Active, W", "Entry", "Exit", "Autonomous after")
     rows = tuple(map(_state, result.states))
     return Table("Power states, as the drive reports them", head, rows)
@@ -233,7 +230,6 @@ def _state(state: PowerState) -> tuple[cells.Cell, ...]:
 
 
 def features(result: IdlePowerResult) -> Table:
-    """Return a table of its power-saving features, present and missing."""
     resting = [state.name for state in result.states if not state.operational]
     working = [state.name for state in result.states if state.operational]
     rows = [
@@ -248,5 +244,4 @@ def features(result: IdlePowerResult) -> Table:
 
 
 def tables(result: IdlePowerResult) -> tuple[Table, ...]:
-    """Return the tables of features, states and rests."""
     return (features(result), states(result), rests(result))

@@ -10,10 +10,10 @@ Procedure
        128 KiB sequential by one io_uring thread of that depth.
     3. Writes in the same two ways, after the reads, so that no write affects a read.
 
-    Each point lasts a minute or 32 GB, whichever ends first, and is followed by a rest of a minute. If
-    writes fell by over 20 % with rising depth, two depths are measured again before the next kind: the
-    first, and the one that writes fell from. If either result does not repeat, that kind has no score. A
-    fall for which the host was the limit does not count.
+    Each point lasts a minute or 32 GB, whichever ends first. A rest of a minute follows. If writes became
+    over 20 % slower with rising depth, two depths are measured again before the next kind: the first, and
+    the one before the fall. If either result does not repeat, that kind has no score. A fall for which the
+    host was the limit does not count.
 
 Source
     AnandTech, client suites from 2017 on, sustained I/O: 64 GB span, a minute or 32 GB, rests of up to a
@@ -71,8 +71,6 @@ Depth = Annotated[int, Field(ge=1, le=32)]
 
 
 class LowDepthsParams(Params):
-    """Parameters of `low-depths`."""
-
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         (1, 2, 4),
         "queue depths, rising; the score is the mean over them",
@@ -89,7 +87,6 @@ class LowDepthsParams(Params):
 
 
 def procedure(lab: Lab, p: LowDepthsParams) -> None:
-    """Fill, do all reads and then all writes, rest after each point, and check that the state held."""
     lab.conditions(scheduler="none")
     lab.fill(unless_written=True)
     whole = lab.usable_bytes

@@ -1,4 +1,4 @@
-"""Page of mixed random I/O: throughput over the share of writes, at each depth."""
+"""Report page of mixed random I/O: throughput by share of writes, at each depth."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ Mixed = tuple["Shown", MixedResult]
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of mixed random I/O, with all runs in the same chart."""
     kept = with_result(runs, MixedResult)
     return Section(
         id="mixed-random",
@@ -74,7 +73,6 @@ def _lines(kept: Sequence[Mixed]) -> Figure:
 
 
 def _headlines(kept: Sequence[Mixed]) -> list[tuple[Shown, MixPoint, str]]:
-    """Return the points that comparisons use, each with the name of its mix."""
     return [
         (shown, point, f"{point.read_pct}/{100 - point.read_pct} mix")
         for shown, result in kept
@@ -84,7 +82,7 @@ def _headlines(kept: Sequence[Mixed]) -> list[tuple[Shown, MixPoint, str]]:
 
 
 def _bars(kept: Sequence[Mixed]) -> Figure | None:
-    """Return the bar chart of the figures that comparisons use; None if no drive has a value."""
+    """Return the bar chart of the mix that comparisons use; None if no drive has a value."""
     drawn: dict[int, list[rates.Drawn]] = {}
     for shown, point, mix in _headlines(kept):
         bar = Bar(shown.index, point.mb_s, "")

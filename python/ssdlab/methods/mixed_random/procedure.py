@@ -63,8 +63,6 @@ Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 
 
 class MixedRandomParams(RandomSteadyParams):
-    """Parameters of the mixes, and of writing to steady state before them."""
-
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         (32, 128),
         "queue depths, as threads with one I/O each; the reviews' two",
@@ -91,7 +89,6 @@ class MixedRandomParams(RandomSteadyParams):
 
 
 def procedure(lab: Lab, p: MixedRandomParams) -> None:
-    """Fill, write to steady state, then run each mix at each depth without a rest."""
     lab.conditions(scheduler="none")
     with in_steady_state(lab, p, BLOCK_BYTES):
         taken: dict[int, list[Taken]] = {read_pct: [] for read_pct in MIXES}
@@ -104,7 +101,6 @@ def procedure(lab: Lab, p: MixedRandomParams) -> None:
 
 
 def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
-    """Collect the points of each depth, and choose the headline figure of each depth."""
     points = tuple(
         MixPoint.of(step, depth, read_pct)
         for depth in p.depths

@@ -1,4 +1,4 @@
-"""The result of mixed random I/O."""
+"""Result of mixed random I/O."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class MixPoint(Stored):
 
     @classmethod
     def of(cls, step: Step, depth: int, read_pct: int) -> Self:
-        """Return the point that a mix's step measured."""
         summary = step.measured
         return cls(
             read_pct=read_pct,
@@ -59,16 +58,15 @@ class MixPoint(Stored):
 
     @property
     def mb_s_per_w(self) -> float | None:
-        """Efficiency in MB/s per watt."""
         return self.mb_s / self.mean_w if self.mean_w else None
 
     @property
     def name(self) -> str:
-        """Name of its throughput as a headline figure."""
+        """Name of the headline figure of throughput."""
         return f"mixed_random_qd{self.depth}_mb_s"
 
     def headlines(self, steady: SteadyProof | None) -> Iterator[Metric]:
-        """Yield the ranked figures of this point; power has its own causes of variation."""
+        """Yield the ranked figures; power has no range, since the range in steady state is that of writes."""
         label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
         found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
         for each in (
@@ -116,7 +114,6 @@ def findings(result: MixedResult) -> Iterator[Claim]:
 
 
 def mixes(result: MixedResult) -> Table:
-    """Return a table of every mix."""
     head = ("Depth", "Reads, %", "MB/s", "Read MB/s", "Write MB/s", "IOPS", "W", "MB/s/W")
     rows = tuple(
         (
@@ -135,5 +132,4 @@ def mixes(result: MixedResult) -> Table:
 
 
 def tables(result: MixedResult) -> tuple[Table, ...]:
-    """Return the tables of the result."""
     return (mixes(result),)

@@ -1,4 +1,4 @@
-"""Bursts of writes beside large reads, and the highest sustained rate of writes."""
+"""Bursts of writes during large reads, and the highest sustained rate of writes."""
 
 from __future__ import annotations
 

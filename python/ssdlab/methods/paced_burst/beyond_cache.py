@@ -1,8 +1,8 @@
-"""Paced writes of at least twice the cache size: what a drive sustains beyond its cache.
+"""Paced writes of at least twice the cache size: the rate that a drive sustains beyond its cache.
 
-In a span within the cache, any rate of the cache looks sustained. So the fill is searched for the end of a
-cache, and rates are tried again over twice that amount: halved from the rate that passed in the span until
-one passes, then bisected twice.
+Within a span that fits into the cache, every rate that the cache can take looks sustained. So the end of the
+cache is looked for in the fill, and rates are tried again over twice that amount. The rate that passed within
+the span is halved until a rate passes. Then the interval is bisected twice.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 LABEL = "cache of the fill"
 TIMES = 2
-"""So many times the cache is written: once until it is full, and as much again without it."""
+"""Amount written, in cache sizes: once until the cache is full, and as much again without it."""
 HALVINGS, MIDDLES = 6, 2
 PARTS = 2000
 ROW_NS = 50_000_000
-"""Of the fill: short enough that a cache of a hundredth of the drive is some rows."""
+"""Row length of the fill: short enough that a cache of 1 % of the drive spans several rows."""
 SEARCH = "rate beyond the cache"
 
 
 class FoundCache(BaseModel):
-    """The cache that the fill revealed; empty in a plan.
+    """The cache that the fill revealed; all defaults in a plan.
 
-    `hot` says that heat had begun to slow the drive when its speed dropped, so no cache is reported.
+    `hot` means that heat had begun to slow the drive when its speed dropped, so no cache is reported.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -48,11 +48,14 @@ class FoundCache(BaseModel):
 
 
 def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
-    """Return where the fill's speed dropped for good; unknown if it was interrupted, or the drive was hot."""
+    """Return how much the fill wrote before its speed dropped for good, as a cache size.
+
+    The size is unknown if the fill was interrupted or the drive was hot.
+    """
 
     def value(tables: Tables) -> dict[str, int | bool | None]:
         rows = tables.rows(filled)
-        if (rows["end_ns"][1:] < rows["end_ns"][:-1]).any():  # a rest in between, in which a cache is emptied
+        if (rows["end_ns"][1:] < rows["end_ns"][:-1]).any():  # after a break, in which a cache is emptied
             return {"looked": True, "cache_bytes": None}
         speeds, part_bytes = speeds_over(rows, PARTS)
         drop = find_drop(speeds)
@@ -71,7 +74,7 @@ def span_beyond(cache_bytes: int, layout: Layout) -> int:
 
 
 def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:
-    """Return a workload of writes alone at a rate, until twice the cache size was due."""
+    """Return writes alone at a rate in MB/s, which end when twice the cache size was due."""
     wide = replace(layout, span_bytes=span_beyond(cache_bytes, layout))
     every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
     time_ns = TIMES * cache_bytes * NS_PER_S // (rate * 10**6)
@@ -79,7 +82,7 @@ def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:
 
 
 def unloaded_ns(tried: Sequence[Step]) -> float | None:
-    """Return the p99 at the lowest rate tried within the span; None in a plan."""
+    """Return the p99 in ns at the lowest rate tried within the span; None in a plan."""
     return judge_rates(tried[:1], 0)[0].p99_ns if tried else None
 
 
@@ -111,16 +114,16 @@ def search_beyond(safe: int, lowest: int, holds: Callable[[int], bool]) -> None:
 
 @dataclass(frozen=True)
 class BeyondTrial:
-    """The way to try a rate beyond the cache.
+    """What it takes to try a rate beyond the cache.
 
     Attributes
     ----------
     tried
-        Rates within the span: the first of them is the unloaded drive.
+        Steps of the rates within the span; the first shows the unloaded drive.
     most
-        Rate to end with, MB/s.
+        Highest rate of the search, in MB/s.
     rest
-        Brings the drive to where each load begins.
+        Brings the drive back to the state in which each load begins.
     """
 
     lab: Lab
@@ -139,7 +142,10 @@ class BeyondTrial:
 
 
 def search_cache(trial: BeyondTrial, cache: FoundCache, safe: int | None, most_seconds: float) -> None:
-    """Try rates over twice the cache size, if the cache is known and fits; a plan takes the longest way."""
+    """Try rates over twice the cache size, if the cache is known and that amount fits on the drive.
+
+    A plan has no results, and assumes the longest search.
+    """
     if not most_seconds:
         return
     usable_bytes = trial.lab.usable_bytes
@@ -155,7 +161,7 @@ def search_cache(trial: BeyondTrial, cache: FoundCache, safe: int | None, most_s
 
 
 def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any]:
-    """Return the results beyond the cache, or why nothing was tried there."""
+    """Return the fields of the result about rates beyond the cache, or about why none was tried."""
     looked = next((step for step in data.steps if step.label == LABEL), None)
     cache = FoundCache() if looked is None else FoundCache.model_validate(looked.result.facts)
     lowest = unloaded_ns(data.tried(WITHIN))

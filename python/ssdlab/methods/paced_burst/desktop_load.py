@@ -1,6 +1,6 @@
 """A desktop's load: bursts of small writes within a span, and large reads from the rest of the drive.
 
-Also the writes alone at a rate: the highest sustained rate keeps p99 near the unloaded drive's.
+It also has the writes alone, at a rate. A sustained rate keeps p99 near that of the unloaded drive.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 READ_BLOCK_BYTES = 64 * 1024
 MAX_BLOCK_BYTES, MAX_EVERY_S = 64 * 1024, 3600
-"""Of a write; from one burst to the next."""
+"""Largest block of a write, and longest interval between bursts."""
 _ROW_NS = NS_PER_S
 FACTOR = 2.0
-"""Times the p99 of the lowest rate that a p99 may reach."""
+"""Highest p99 of a sustained rate, as a multiple of the p99 at the lowest rate."""
 SEARCH = "rate"
 
 
@@ -58,15 +58,15 @@ class Layout:
     Attributes
     ----------
     span_bytes, block_bytes
-        First bytes of the drive, which the writes stay in; their block.
+        Part of the drive for the writes, from its start on; block size of the writes.
     depth, side_depth
-        I/Os in flight of writes alone; of each direction where reads are beside them.
+        I/Os in flight of writes alone, and of each direction while reads and writes run together.
     burst_bytes, every_ns
-        Of the writes.
+        Size of a burst of writes, and interval between bursts.
     rest
-        Where the reads lie.
+        Part of the drive for the reads.
     read_bytes, reads, read_every_ns
-        Of the reads.
+        Size of a large read, number of large reads, and interval between them.
     """
 
     span_bytes: int
@@ -100,7 +100,7 @@ class Layout:
         Raises
         ------
         UsageError
-            The drive is too small for both writes and reads, or a burst for a block.
+            The drive is too small for the writes and reads, or a burst is smaller than a block.
         """
         if burst < block:
             raise UsageError(
@@ -133,11 +133,11 @@ class Layout:
 
     @property
     def time_ns(self) -> int:
-        """Duration of a load, including the interval after its last read."""
+        """Duration of a load in ns, including the interval after its last read."""
         return self.reads * self.read_every_ns
 
     def writes(self, *, paced: bool = True, every_ns: int = 0, time_ns: int = 0) -> Stream:
-        """Return the writes within the span, in bursts or without a pause."""
+        """Return the writes within the span, in bursts or without a pause; 0 means the layout's own time."""
         arrival = Bursts(bytes=self.burst_bytes, every_ns=every_ns or self.every_ns) if paced else Closed()
         return Stream(
             name="writes",
@@ -152,7 +152,7 @@ class Layout:
         )
 
     def both(self, *, paced: bool) -> Workload:
-        """Return the writes with the reads; if they are paced, every I/O is logged."""
+        """Return the writes and the reads together; if `paced`, both in bursts, and with every I/O logged."""
         last = Stop(bytes=self.reads * self.read_bytes) if paced else Stop(time_ns=self.time_ns)
         reads = Stream(
             name="reads",
@@ -184,7 +184,7 @@ def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
 
 @dataclass(frozen=True)
 class Asked:
-    """Bursts of writes with a given average rate, as settings of `paced-burst`."""
+    """Bursts of writes, as settings of `paced-burst`."""
 
     block_bytes: int
     burst_bytes: int
@@ -194,8 +194,8 @@ class Asked:
     def like(cls, burst_bytes: int, every_ns: int, block_bytes: int) -> Self | None:
         """Return the bursts nearest to the given ones that write as many bytes per second.
 
-        A burst is made of whole blocks, and the time from one to the next stretched by the same share. None
-        where so little is written that no burst an hour is as little.
+        A burst is rounded up to whole blocks, and the interval grows by the same factor. Where the interval
+        would exceed an hour, bursts are smaller instead; None if one block an hour is still too much.
 
         >>> Asked.like(5892, 128_600_000, 4096)
         Asked(block_bytes=4096, burst_bytes=8192, every_s=0.178800272)
@@ -217,7 +217,7 @@ class Asked:
 
 
 def judge_rates(steps: Iterable[Step], maximum: int, *, unloaded_ns: float | None = None) -> list[PacedRate]:
-    """Judge every rate against an unloaded p99, by default the p99 at the first and lowest rate."""
+    """Judge every rate against an unloaded p99; by default, that is the p99 of the first and lowest rate."""
     found: list[PacedRate] = []
     for step in steps:
         unloaded = found[0].p99_ns if found and unloaded_ns is None else unloaded_ns
@@ -227,13 +227,13 @@ def judge_rates(steps: Iterable[Step], maximum: int, *, unloaded_ns: float | Non
 
 def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
     summary, tried = step.summary, step.tried
-    assert tried is not None  # a search has no other steps
+    assert tried is not None  # every step of a search has it
     rate = tried.value
-    if summary is None:  # a plan measures nothing: it takes the longest way, where only the most fails
+    if summary is None:  # a plan has no results: only the maximum fails, for the longest search
         return PacedRate(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
     side = summary.write or NO_SIDE
     service = side.service_ns
-    # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
+    # Too few I/Os for a p99: use the maximum, which is an upper bound of it.
     p99_ns = service.get("max") if service.get("p99") is None else service.get("p99")
     disturbed, shown = evidence_of(step).disturbed, Evidence((step.ordinal,))
     failed = disturbed or _failure(side.dropped, p99_ns, unloaded_ns, shown) or _not_kept_up(step)
@@ -250,7 +250,10 @@ def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
 
 
 def _not_kept_up(step: Step) -> Claim | None:
-    """Return the claim that a rate was not reached, from the step's warning; a backlog need not drop I/Os."""
+    """Return the claim that a rate was not reached, from the step's warning; None if it was.
+
+    A backlog can grow without a dropped I/O, so the number of dropped I/Os is not enough.
+    """
     missed = next((each for each in step.result.warnings if each.code == "rate-not-reached"), None)
     if missed is None:
         return None
@@ -258,7 +261,6 @@ def _not_kept_up(step: Step) -> Claim | None:
 
 
 def _failure(dropped: int, p99_ns: float | None, unloaded_ns: float | None, shown: Evidence) -> Claim | None:
-    """Return why a rate failed; None if it passed."""
     if dropped:
         return Claim(
             "{dropped} could not be done in time",

@@ -1,4 +1,4 @@
-"""The findings and tables of paced bursts."""
+"""Findings and tables of paced bursts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
 
 
 def _not_judged(rate: PacedRate, tried: Evidence) -> Claim:
-    """Return the claim that no rate passed, for a reason that may not be the drive's."""
+    """Return the claim that no rate passed, for a reason that may not lie in the drive."""
     return Claim(
         "Sustained write rate not judged: at {rate} {why}",
         evidence=tried,
@@ -97,7 +97,7 @@ def _not_judged(rate: PacedRate, tried: Evidence) -> Claim:
 
 
 def rate_beyond(result: PacedBurstResult) -> Claim:
-    """Return the verdict on writing twice the cache size."""
+    """Return the verdict on sustained writing over twice the cache size."""
     tried = Evidence(tuple(each.ordinal for each in result.beyond))
     others: dict[str, Amount | str] = {
         "span": Amount(result.beyond_span_bytes, "bytes"),
@@ -154,7 +154,6 @@ def loads(result: PacedBurstResult) -> Table:
 
 
 def load_time(result: PacedBurstResult) -> Table:
-    """Return a table of the times that the large reads took, in one row."""
     head = (LOAD_TIME, LOAD_SERVICE, *(f"Read {at}" for at in range(1, len(result.reads_s) + 1)))
     row = (
         cells.seconds(result.load_s),
@@ -166,7 +165,6 @@ def load_time(result: PacedBurstResult) -> Table:
 
 
 def rates(result: PacedBurstResult) -> Table:
-    """Return a table of every rate that was tried within the span."""
     return _rates("Every rate tried", result.rates, result.safe_mb_s)
 
 
@@ -187,7 +185,6 @@ def _rates(caption: str, tried: Sequence[PacedRate], safe: int | None) -> Table:
 
 
 def tables(result: PacedBurstResult) -> tuple[Table, ...]:
-    """Return the tables of the loads, the load time, and every rate."""
     beyond = _rates(
         "Every rate tried over twice what was filled before the speed fell",
         result.beyond,

@@ -1,4 +1,4 @@
-"""Page of paced bursts: the minute as a timeline, throughput inside bursts, load time, latency, safe rate."""
+"""Report page of paced bursts: timeline, throughput inside bursts, load time, latency, and safe rate."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ _LOAD_TIMES = ("paced_load_s", "paced_load_service_s")
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of paced bursts; buttons switch the load, as the verdict can differ by load."""
     kept = with_result(runs, PacedBurstResult)
     figures = (
         _timeline(kept),
@@ -176,7 +175,7 @@ def _groups(kept: Sequence[Paced], name: str) -> tuple[BarGroup, ...]:
 
 
 def _figure_of(shown: Shown, load: BurstLoad, direction: Direction) -> Metric | None:
-    """Return the figure of one direction of a load; for the saturated load, it comes from the step."""
+    """Return the ranked figure of one direction of a load; if none is ranked, that of the step."""
     own = (each for each in shown.run.result.scalars if load.ordinal in each.steps)
     named = next((each for each in own if each.name == f"paced_{direction}_mb_s"), None)
     return named or rates.figure_of(shown, load.ordinal, "MB/s")
@@ -221,7 +220,6 @@ def _named(shown: Shown, name: str) -> Metric | None:
 
 
 def _rates(kept: Sequence[Paced]) -> Figure:
-    """Return the chart of every rate tried."""
     lines, rules = [], []
     for shown, result in kept:
         dots = tuple(
@@ -260,7 +258,7 @@ _WEIGHTS = ("by count", "by time")
 
 
 def curves(kept: Sequence[Paced], table: Table) -> Figure | None:
-    """Return the percentage of I/Os, or of waiting time, over latency; None without histograms."""
+    """Return a figure of the % of I/Os, and of waiting time, up to each latency; None without histograms."""
     names = list(dict.fromkeys(load.name for _, result in kept for load in result.loads))
     views = tuple(
         XyView(

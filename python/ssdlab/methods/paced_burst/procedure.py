@@ -2,19 +2,19 @@
 
 Question
     Throughput and latency of reads and writes in bursts; how long large reads take during the writes; how
-    much of that is left without pauses; and which write rate the drive sustains.
+    this changes if there are no pauses; and which write rate the drive sustains.
 
 Procedure
     1. Fill: the drive rests and is filled sequentially; its first 8 GB are then overwritten at random.
     2. Paced, for 60 s: every 2 s a burst of 40 MB of 4 KiB random writes within these 8 GB. Meanwhile ten
-       reads of 200 MB, one every 6 s, 64 KiB sequential, each in its own part of the rest. At most 4 I/Os
-       are in flight, 2 of reads and 2 of writes, by one io_uring thread. Every I/O is logged.
+       reads of 200 MB, one every 6 s, 64 KiB sequential, each in its own part of the other capacity. At most
+       4 I/Os are in flight, 2 of reads and 2 of writes, by one io_uring thread. Every I/O is logged.
     3. Saturated: the same for as long without pauses.
     4. Sustained rate: the writes alone, 4 in flight, in the same bursts at ever shorter intervals. The rate
        doubles until p99 is over twice that of the lowest rate, or writes are not done in time; then the
        interval between the two rates is halved.
     5. Beyond the cache, if the speed of the fill dropped for good: the writes cover twice the bytes filled
-       by then, until that many bytes were due. They start at the rate that passed in step 4, and halve it
+       by then, until that many bytes were due. The first rate is the one that passed in step 4. It is halved
        until a rate passes here too.
 
     Before each load the drive rests, and a simulated drive returns to its state after the overwriting.
@@ -22,10 +22,11 @@ Procedure
 Source
     PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten
     reads of 200 MB, depth of at most 4. Also its figures: throughput inside bursts, load time, latency
-    percentiles, paced against saturated. Inferred are the block size of the writes, the interval of the
-    reads, and that the depth of 4 covers both together. The review divides bytes by service time, and its
-    load time is a sum of service times. Next to these figures ssdlab gives figures over the time with an
-    I/O in flight. Rests, the search for the sustained rate, and the writes beyond the cache are ssdlab's.
+    percentiles, paced against saturated. The review does not give the block size of the writes, the interval
+    of the reads, or whether the depth of 4 covers both together: these are inferred. It divides bytes by
+    service time, and its load time is a sum of service times. Next to these figures ssdlab gives figures
+    over the time with an I/O in flight. Rests, the search for the sustained rate, and the writes beyond the
+    cache are ssdlab's.
 
 What it cannot show
     Writes over more than the span, which use a cache differently. A rate counts as sustained if it holds
@@ -75,12 +76,10 @@ if TYPE_CHECKING:
 
 
 REVIEW_DEPTH = 4
-"""I/Os in flight at most, as on a desktop."""
+"""Maximum number of I/Os in flight in the review."""
 
 
 class PacedBurstParams(Params):
-    """Parameters of the load in bursts, and of the search for the sustained rate."""
-
     span: Bytes = param(
         SPAN_BYTES,
         "first bytes of the drive, which the writes stay in",
@@ -156,7 +155,7 @@ class PacedBurstParams(Params):
 
 
 def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
-    """Lay the load out on a drive; if the drive or a burst is too small, that is a UsageError."""
+    """Lay the load out on a drive; raise UsageError if the drive or a burst is too small."""
     return Layout.cut(
         usable_bytes,
         span=p.span,
@@ -172,7 +171,6 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
 
 
 def procedure(lab: Lab, p: PacedBurstParams) -> None:
-    """Fill, overwrite the span, and from that state run the paced load, the saturated load, and the rates."""
     layout = lay_out(lab.usable_bytes, p)
     lab.conditions(scheduler="none")
     lab.idle(p.rest_seconds)
@@ -204,9 +202,8 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
 
 
 def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
-    """Collect the loads, and report the highest rate that passed below the lowest that failed."""
     paced, saturated = data.step("paced"), data.step("saturated")
-    assert paced is not None  # the procedure has it, and the other one
+    assert paced is not None  # the procedure runs both loads
     assert saturated is not None
     ios = data.ios(paced)
     loads = (
@@ -214,7 +211,7 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         BurstLoad.of("saturated", saturated, data.buckets(saturated)),
     )
     writing, reading = paced.ran.streams
-    assert isinstance(writing.arrival, Bursts)  # as the layout has them
+    assert isinstance(writing.arrival, Bursts)  # `Layout.both` makes both streams bursts
     assert isinstance(reading.arrival, Bursts)
     return PacedBurstResult.of(
         loads,
@@ -235,7 +232,6 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
 
 
 def _of_depth(facts: RunFacts, p: PacedBurstParams) -> Remarks:
-    """Return the departure for more I/Os in flight than the review's maximum."""
     paced = facts.data.step("paced")
     if paced is None:
         return Remarks()

@@ -1,9 +1,9 @@
 """The result of paced bursts.
 
 A load in bursts leaves the drive idle in between, so bytes over the whole time measure the pace and not the
-drive. Figures therefore use the time with at least one I/O in flight, the union of the I/Os' service times.
-The plain sum of service times is longer by the number in flight, about four times at depth 4. It is kept too,
-since reviews do not say which of the two they mean by "total service time".
+drive. Figures therefore use the time with at least one I/O in flight: the union of the I/Os' service times.
+The plain sum of service times is longer, about four times at depth 4. It is kept too, since reviews do not
+say which of the two they mean by "total service time".
 
 Sources: PC Perspective, review of the Intel SSD 600p (2016), throughput during bursts only and load time by
 total service time; utilisation as the busy share of time is that of queueing theory (L. Kleinrock, "Queueing
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 SPAN_BYTES = 8 * 10**9
 BURST_BYTES = 40 * 10**6
-"""What the review has: a cache may end in writes of so much."""
+"""Span and burst of the review; writes of less may never reach the end of a cache."""
 LOAD_TIME = "load time, with a read in flight"
 LOAD_SERVICE = "load time, service times summed"
-"""The review's own is the latter; of I/Os in flight together a user waits once."""
+"""The review's figure; it counts I/Os in flight together several times, although a user waits once."""
 _PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
@@ -63,7 +63,7 @@ class BurstSide(Stored):
 
     @property
     def service_mb_s(self) -> float | None:
-        """Bytes per second of summed latencies, as in the review; None: no time was measured."""
+        """Throughput over the sum of service times, as in the review; None: no time was measured."""
         return self.bytes / self.latencies_s / 1e6 if self.latencies_s else None
 
     @classmethod
@@ -75,13 +75,13 @@ class BurstSide(Stored):
         Parameters
         ----------
         step
-            One that did I/O.
+            Step of the load.
         direction
-            Which.
+            Reads or writes.
         buckets
-            Histograms of the step.
+            Latency histograms of the step.
         ios
-            Its single I/Os; without them it counts as busy all the time.
+            Single I/Os of the step; without them, the direction counts as busy all the time.
         """
         summary = step.measured
         side = summary.side(direction)
@@ -107,7 +107,7 @@ class BurstSide(Stored):
 
 
 class BurstLoad(Stored):
-    """Both streams together, in bursts or without a pause."""
+    """Reads and writes together, in bursts or without a pause."""
 
     name: Literal["paced", "saturated"]
     ordinal: int
@@ -141,7 +141,6 @@ class BurstLoad(Stored):
         return efficiency("mixed", 0.0, moved / self.seconds / 1e6, self.mean_w)
 
     def side(self, direction: Direction) -> BurstSide | None:
-        """Return one direction; None if it had no I/O."""
         return next((side for side in self.sides if side.direction == direction), None)
 
 
@@ -163,7 +162,7 @@ class PacedRate(Stored):
 
 
 class PacedBurstResult(ResultBase):
-    """Bursts of writes beside large reads, as on a desktop."""
+    """Bursts of writes during large reads, as on a desktop."""
 
     kind: Literal["paced-burst"] = "paced-burst"
     span_bytes: int
@@ -212,9 +211,9 @@ class PacedBurstResult(ResultBase):
         tries: Iterable[PacedRate],
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Return the result of the loads, the single I/Os of the first load, and the rates tried.
+        """Return the result of the loads and of the rates tried.
 
-        `facts` are the other fields, which describe the loads.
+        `ios` are the single I/Os of the first load. `facts` are the other fields, which describe the loads.
         """
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)
@@ -243,7 +242,6 @@ class PacedBurstResult(ResultBase):
         return self.quick and smaller
 
     def _headlines(self) -> tuple[Metric, ...]:
-        """Return the ranked figures."""
         paced = self.loads[0]
         of_load = (
             Metric.less("paced_load_s", LOAD_TIME, self.load_s, "s"),
@@ -277,7 +275,7 @@ class PacedBurstResult(ResultBase):
         )
 
     def _safe(self, figure: Metric, tried: Sequence[PacedRate]) -> Metric:
-        """Return the safe rate with its evidence: the rates around it, and the lowest for its p99."""
+        """Return the safe rate with its evidence: the rates around it, and the lowest rate for its p99."""
         failed = min((each.rate for each in tried if not each.held), default=None)
         between = [each for each in tried if each.rate in (figure.value, failed)]
         deciding = between if figure.value is not None else tried
@@ -290,12 +288,12 @@ class PacedBurstResult(ResultBase):
 
 
 def _within(span_bytes: int | None) -> str:
-    """Return the end of a rate's label, which names the span that it was measured in."""
+    """Return the end of a rate's label, which names the span of the writes."""
     return "" if span_bytes is None else f" within {capacity_text(span_bytes)}"
 
 
 def unjudged(tried: Sequence[PacedRate]) -> PacedRate | None:
-    """If no rate passed, return the lowest that was disturbed, and so shows nothing about the drive."""
+    """If no rate passed, return the lowest whose try was disturbed; that try says nothing about the drive."""
     if highest_held(tried) is not None:
         return None
     return next((each for each in tried if each.disturbed), None)
@@ -326,13 +324,7 @@ def _by_time(buckets: Columns, direction: Direction) -> dict[str, float | None]:
 
 
 def busy_ns(begin_ns: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> int:
-    """Return the length of the union of intervals, in any order.
-
-    Parameters
-    ----------
-    begin_ns, end_ns
-        Begin and end of each, in whole nanoseconds.
-    """
+    """Return the length of the union of intervals, in ns; their order does not matter."""
     import numpy as np
 
     if begin_ns.size == 0:
@@ -340,7 +332,7 @@ def busy_ns(begin_ns: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> int:
     order = np.argsort(begin_ns, kind="stable")
     begin, end = begin_ns[order].astype(np.int64), end_ns[order].astype(np.int64)
     reached = np.maximum.accumulate(end)
-    # Each interval adds what lies beyond all before it.
+    # Each interval adds the part that no earlier interval covers.
     covered = np.concatenate([begin[:1], reached[:-1]])
     return int((reached - np.maximum(begin, covered)).clip(min=0).sum())
 
@@ -351,9 +343,9 @@ def spans_ns(group: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> list[int]:
     Parameters
     ----------
     group
-        When each I/O was due: the same for all of a burst.
+        When each I/O was due; all I/Os of a burst have the same time.
     end_ns
-        When each was done.
+        When each I/O completed.
     """
     import numpy as np
 

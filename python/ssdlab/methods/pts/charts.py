@@ -1,7 +1,8 @@
 """Charts that several SNIA PTS tests share.
 
-They show the window that proves steady state, as a chart and in numbers; a histogram of response times with
-confidence levels; and a long load record by record, over time or over the bytes written.
+- The steady-state window, as a chart and as a table.
+- A histogram of response times, with percentiles.
+- The records of a long load, over time or over the bytes written.
 """
 
 from __future__ import annotations
@@ -46,25 +47,25 @@ RULE = (
 )
 LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it as guides."
 MAX_TICKS = 15
-"""More would touch one another."""
+"""With more rounds than this, only every fifth gets a tick: more labels would overlap."""
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns"}
 Counted = tuple["Shown", "PtsHistogram"]
 BINS = 200
-"""Of equal width on a log axis: what a page can show, of a finer histogram."""
+"""Number of bins on a log axis. A page cannot show the finer buckets that a result stores."""
 EMPTY = 0.5
-"""Where a log axis shows a bin without any I/O: below one."""
+"""Height at which a log axis draws an empty bin: below 1."""
 BEYOND = 10
-"""The curve ends where fewer than so many I/Os lie beyond it: what comes after is the maximum alone."""
+"""The percentile curve ends where fewer than this many I/Os are slower; only the maximum follows."""
 _NINES = tuple(
     (float(text) / 100, f"{text} %") for text in ("0", "90", "99", "99.9", "99.99", "99.999", "99.9999")
 )
 RESPONSES = (("mean_ns", "ART"), ("five_nines_ns", "5 9s"), ("max_ns", "MRT"))
-"""Columns of response time, and what the specification calls them."""
+"""Fields of `PtsRecords` that hold response times, each with the specification's name."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A run's tracked variable, and the window of rounds or samples by which steady state is judged."""
+    """A run's tracked variable, with the window of rounds or samples that is judged."""
 
     shown: Shown
     variable: TrackedVariable
@@ -72,18 +73,17 @@ class Judged:
     first: int
     last: int
     unit: str = "round"
-    """What a value is: a round or a sample."""
+    """What each value stands for: `round` or `sample`."""
     cuts: tuple[int, ...] = ()
-    """Rounds that were the first after an interruption."""
+    """First round after each interruption."""
 
     @property
     def window(self) -> Window:
-        """The same window, without the run."""
         return Window(self.variable, self.verdict, self.first, self.last, self.unit, self.cuts)
 
 
 def window_view(judged: Judged, label: str) -> XyView:
-    """Return the values in the window with their fitted line, and rules at 90 to 110 % of the mean."""
+    """Return a chart of the window's values and fitted line, with rules at 90, 100 and 110 % of the mean."""
     each, first = judged.variable, judged.first
     values = each.values[first - 1 : judged.last]
     mean, slope, intercept = each.mean or 0.0, each.slope or 0.0, each.intercept or 0.0
@@ -91,11 +91,11 @@ def window_view(judged: Judged, label: str) -> XyView:
     run = judged.shown.index
     dots = tuple(Dot(float(first + at), value) for at, value in enumerate(values))
     lines = (Line(run, "", True, dots), Line(run, "fit", False, fitted, plain=True))
-    # In a steady window the fitted line ends at the mean, whose name would stand in its way.
+    # The rule at the mean has no label: in a steady window it would overlap the end of the fitted line.
     aids = ((0.9, "90 %"), (1.0, ""), (1.1, "110 %"))
     drawn = (*values, *(dot.y for dot in fitted))
     reach = (min(0.85 * mean, *drawn), max(1.15 * mean, *drawn)) if mean > 0 else None
-    # Ticks of times say their unit themselves.
+    # Latency ticks already show their unit.
     of = "response time" if each.unit == "ns" else each.unit
     return XyView(
         label,
@@ -107,7 +107,7 @@ def window_view(judged: Judged, label: str) -> XyView:
 
 
 def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
-    """Return a tick at each round or sample, or at every fifth if there are many."""
+    """Return a tick for each round or sample; if there are many, for the first, the last and every fifth."""
     every = 1 if last - first < MAX_TICKS else 5
     return tuple(
         (float(at), str(at)) for at in range(first, last + 1) if at in (first, last) or at % every == 0
@@ -115,21 +115,20 @@ def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
 
 
 def window_table(found: Sequence[Judged]) -> Table:
-    """Return a table of what the steady-state rule finds in each window."""
     return joined([(judged.shown, pts.window_table([judged.window])) for judged in found])
 
 
 def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
-    """Return the histogram and confidence levels of one stretch of I/O, for each run.
+    """Return a figure with the response-time histogram and the percentiles of each run.
 
     Parameters
     ----------
     name
-        Of the histogram_figure, unique on the page.
+        Id of the figure, unique on the page.
     title
-        Before the maximum response time, which is added.
+        Title, to which the maximum response time is appended.
     kept
-        Not empty.
+        At least one run.
     """
     highest = ", ".join(
         dict.fromkeys(latency_text(each.max_ns) for _, each in kept if each.max_ns is not None)
@@ -173,7 +172,7 @@ def _describe_histogram(shown: Shown, each: PtsHistogram) -> str:
 
 
 def _histogram_bins(each: PtsHistogram) -> tuple[Dot, ...]:
-    """Return the histogram as steps: each bin's count, from its lower to its upper edge."""
+    """Return the histogram as a step line: each bin's count at its lower and at its upper edge."""
     middle = (np.asarray(each.low_ns, dtype=np.float64) + np.asarray(each.high_ns) - 1) / 2
     if not middle.size:
         return ()
@@ -238,23 +237,22 @@ class Clock:
 
     @classmethod
     def up_to(cls, longest_s: float) -> Self:
-        """Return the unit for an axis of that length."""
+        """Return the unit for a time axis that ends at `longest_s`."""
         if longest_s >= 2 * 3600:
             return cls("h", 3600.0)
         return cls("min", 60.0) if longest_s >= 120 else cls("s", 1.0)
 
     @property
     def axis(self) -> Axis:
-        """The time axis."""
         return Axis(f"time, {self.unit}", "plain")
 
     def of(self, seconds: Iterable[float]) -> list[float]:
-        """Return times in this unit."""
+        """Convert seconds to this unit."""
         return [each / self.unit_s for each in seconds]
 
 
 def dots(xs: Sequence[float], ys: Sequence[float | None], ringed: Collection[int] = ()) -> tuple[Dot, ...]:
-    """Return a line whose markers are only at the ringed places; records without a value are left out."""
+    """Return a line's dots, with markers only at the indices in `ringed`; omit records without a value."""
     return tuple(
         Dot(x, y, chosen=True) if at in ringed else Dot(x, y, quiet=True)
         for at, (x, y) in enumerate(zip(xs, ys, strict=True))
@@ -275,7 +273,7 @@ def scaled(
     tables: tuple[Table, ...] = (),
     rules: tuple[Rule, ...] = (),
 ) -> Figure:
-    """Return lines that a button switches between a linear and a logarithmic axis."""
+    """Return a figure with a button that switches between a linear and a logarithmic axis."""
     name, quantity = y
     positive = tuple(
         Line(
@@ -301,7 +299,7 @@ def scaled(
 
 
 def responses(shown: Shown, found: PtsRecords, xs: Sequence[float], name: str = "") -> list[Line]:
-    """Return the mean, five nines and maximum of each record, as far as they are known."""
+    """Return lines of the mean, 99.999 % and maximum response time of each record, where known."""
     lines = []
     for column, label in RESPONSES:
         shown_text = dots(xs, getattr(found, column))
@@ -311,7 +309,7 @@ def responses(shown: Shown, found: PtsRecords, xs: Sequence[float], name: str = 
 
 
 def how(result: PtsSeriesResult, recorded: str) -> str:
-    """Return the line on how a load was measured; `recorded` describes its records and pauses."""
+    """Return a sentence on how a load was measured; `recorded` describes its records and pauses."""
     return (
         f"{result.specification}, {result.setting}: {result.threads} threads of {result.depth} I/Os in "
         f"flight, active range {result.active_range_pct} %, {recorded}."
@@ -319,5 +317,4 @@ def how(result: PtsSeriesResult, recorded: str) -> str:
 
 
 def unbroken(record_s: float) -> str:
-    """Return the description of the records of a load without pauses."""
     return f"a record every {span_text(record_s)}, no pauses"

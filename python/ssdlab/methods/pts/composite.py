@@ -4,22 +4,23 @@ Question
     IOPS and response time over the number of I/Os in flight, under a load like that of many programs.
 
 Procedure
-    The procedure of `pts-demand-intensity`, with these sizes and places:
+    The procedure of `pts-demand-intensity`, with these block sizes and LBA ranges:
 
     - Block sizes, by share of the I/Os: 0.5 KiB 4 %; 1, 1.5, 2, 2.5, 3 and 3.5 KiB 1 % each; 4 KiB 67 %; 8
       KiB 10 %; 16 KiB 7 %; 32 KiB 3 %; 64 KiB 3 %.
-    - Places, by share of the I/Os: 50 % in the first 5 % of the LBAs, 30 % in the next 15 %, 20 % in the
-      rest. Each I/O is aligned to its own size.
+    - LBA ranges, by share of the I/Os: 50 % in the first 5 % of the LBAs, 30 % in the next 15 %, 20 % in
+      the other 80 %. Each I/O is aligned to its own size.
     - Mix of the rounds and the histograms: R/W 40/60. Preconditioning and pre-writes have the same sizes
-      and places, and no reads.
+      and ranges, but no reads.
 
 Source
     SNIA SSS PTS 2.0.1 (CBW; called ECW in PTS-E 1.1), from an open implementation, as the text itself was
-    not available. JEDEC JESD219 has the same sizes and places.
+    not available. JEDEC JESD219 has the same sizes and ranges.
 
 What it cannot show
-    Figures of a single block size: each figure covers all sizes. On sectors of 4 KiB the smaller sizes, 10 %
-    of the I/Os, cannot be used. They are left out, the others keep their proportions, and the run says so.
+    Figures of a single block size: each figure covers all sizes. A drive with 4 KiB sectors cannot do the
+    smaller sizes, which are 10 % of the I/Os. They are left out, the others keep their proportions, and the
+    run says so.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ SIZES_PCT = {
     32 * KIB: 3,
     64 * KIB: 3,
 }
-"""Share of each size among the I/Os, in percent."""
+"""Share of the I/Os in percent, by block size in bytes."""
 ACCESS = Bands(
     bands=(
         Band(access_weight=50, span_weight=5),
@@ -61,12 +62,10 @@ ACCESS = Bands(
         Band(access_weight=20, span_weight=80),
     )
 )
-"""Share of the I/Os that goes to each part of the LBAs, both in percent."""
+"""LBA ranges in order, each with its share of the I/Os and of the LBAs in percent."""
 
 
 class PtsCompositeParams(DemandParams):
-    """Parameters of the composite block-size workload."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "the share of reads of the composite of 1.1 (ECW): here that of 2.0",
         "the number of the section",
@@ -76,17 +75,15 @@ class PtsCompositeParams(DemandParams):
 
 
 def procedure(lab: Lab, p: PtsCompositeParams) -> None:
-    """Vary the demand of the composite."""
     vary_demand(lab, p, load_of(p, lab.logical_block_bytes))
 
 
 def conclude(data: RunData, p: PtsCompositeParams) -> DemandResult:
-    """Report the grid over the window, and the three histograms."""
     return conclude_demand(data, p, load_of(p, data.logical_block_bytes), "composite")
 
 
 def load_of(p: PtsCompositeParams, logical_block_bytes: int) -> Load:
-    """Return the test's load, limited to the block sizes that the drive's sectors allow."""
+    """Return the test's load, without block sizes that the drive's sectors do not allow."""
     left_out = tuple(size for size in SIZES_PCT if needed(size, logical_block_bytes))
     blocks = tuple(Block(bytes=size, weight=pct) for size, pct in SIZES_PCT.items() if size not in left_out)
     return Load("composite", p.read_pct, blocks, ACCESS, left_out)

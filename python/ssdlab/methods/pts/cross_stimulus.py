@@ -9,16 +9,18 @@ Procedure
        1024 KiB sequential writes again; one thread with 32 I/Os in flight, a record per minute. Nothing
        waits for steady state.
 
-    Reported of each load are its last record, its mean, and the largest mean and maximum response time of
-    its records. Of the third load also the time at which a record first reached the mean of the first load.
+    For each load, the result gives its last record, its mean, and the largest mean and maximum response
+    time of a record. For the third load, it also gives the time until a record first reached the mean of
+    the first load.
 
 Source
-    SNIA SSS PTS 2.0.2, cross stimulus recovery; times and shape as open implementations of 2.0 have them.
+    SNIA SSS PTS 2.0.2, cross stimulus recovery. Durations, thread count and depth follow open
+    implementations of 2.0.
 
 What it cannot show
-    Recovery to the sustained speed: the first load starts on a purged drive, and its mean includes that
-    time. A drive that is faster while fresh has to reach more than it sustains. On a real drive a fraction
-    of a second passes from the last I/O of one load to the first of the next.
+    Recovery to the sustained speed: the first load starts on a purged drive, and its mean includes the
+    fresh state. A drive that is faster while fresh must then reach more than it sustains. On a real drive a
+    fraction of a second passes from the last I/O of one load to the first of the next.
 """
 
 from __future__ import annotations
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
 
 
 class PtsCrossStimulusParams(PtsParams):
-    """Parameters of the cross stimulus recovery test."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "thread count and depth: here 1 and 32",
         "the plots of 2.0, and the number of the section",
@@ -57,12 +57,11 @@ class PtsCrossStimulusParams(PtsParams):
 
     @property
     def recommended(self) -> tuple[int, int]:
-        """One thread with 32 I/Os in flight, in both settings."""
         return (1, 32)
 
     @property
     def loads(self) -> tuple[tuple[str, bool, int, float], ...]:
-        """Label, randomness, block size and seconds of each load, in order."""
+        """The three loads in order: label, whether random, block size in bytes, seconds."""
         sequential, mixed_in = (
             (False, 1024 * KIB, self.sequential_seconds),
             (True, 8 * KIB, self.random_seconds),
@@ -71,7 +70,6 @@ class PtsCrossStimulusParams(PtsParams):
 
 
 def procedure(lab: Lab, p: PtsCrossStimulusParams) -> None:
-    """Purge, then write the three loads in turn."""
     begin(lab, p)
     with lab.on_interruption("from-purge"):
         for label, random, block_bytes, seconds in p.loads:
@@ -80,7 +78,6 @@ def procedure(lab: Lab, p: PtsCrossStimulusParams) -> None:
 
 
 def conclude(data: RunData, p: PtsCrossStimulusParams) -> PtsCrossStimulusResult:
-    """Report each load, and when the third became as fast as the first."""
     groups = tuple(_group(data, p))
     back = groups[-1].records
     end = headline("pts_cross_stimulus_mb_s", "end of the third load", back.mb_s[-1:], "MB/s")
@@ -99,29 +96,20 @@ def conclude(data: RunData, p: PtsCrossStimulusParams) -> PtsCrossStimulusResult
 def _group(data: RunData, p: PtsCrossStimulusParams) -> Iterator[PtsStimulus]:
     for label, random, block_bytes, _ in p.loads:
         step = data.step(label)
-        assert step is not None  # a finished run has all of them
+        assert step is not None  # a finished run has all three
         yield PtsStimulus.of(load_name(0, block_bytes, random=random), records_of(data, step))
 
 
 def recovery_s(values: Sequence[float], level: float, record_s: float) -> float | None:
-    """Return the end of the first record that reaches a level, in seconds from the start of the records.
+    """Return when the first record that reaches `level` ends, in seconds from the start of the records.
 
-    Later records can fall below the level again, since garbage collection is uneven. A rule over several
+    Later records can fall below the level again, because garbage collection is uneven. A rule over several
     records would need a length that the standard does not give.
-
-    Parameters
-    ----------
-    values
-        Value of each record, in order.
-    level
-        The level to reach, in the same unit.
-    record_s
-        Length of a record.
 
     Returns
     -------
     float or None
-        None if no record has reached it yet.
+        None if no record reaches the level.
     """
     return next((number * record_s for number, value in enumerate(values, 1) if value >= level), None)
 

@@ -1,6 +1,8 @@
-"""The procedure of the two demand tests: preconditioning, rounds over a grid of demands, three histograms.
+"""The procedure and the results of the two demand tests.
 
-Pure functions then conclude from it: the grid over the window, three points, and their histograms.
+A demand is a thread count with a queue depth. A test preconditions the drive, repeats rounds over a grid of
+demands, and records histograms at three of them. The result holds the means over the window, the three points
+and their histograms.
 
 Source: SNIA SSS PTS 2.0.1, section 14, as an open implementation of all eight tests follows it.
 """
@@ -72,11 +74,11 @@ Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=512)], ...], AfterValidat
 PRECONDITION = "PC"
 PRE_WRITE = "pre-write"
 POINTS: tuple[PointName, ...] = ("MaxIOPS", "MidIOPS", "MinIOPS")
-"""In the order in which they are measured."""
+"""The three points, in the order of their measurement."""
 MIN_SHARE_NAMED = 0.001
-"""Share of the reads below which gaps do not matter."""
+"""Smallest share of reads from unwritten blocks that a result mentions."""
 ART_LIMIT_MS = 5.0
-"""Average response time that MaxIOPS has to stay below, in ms."""
+"""Limit of the average response time (ART) at MaxIOPS and MidIOPS, in ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The three points; if no cell is below the limit, `highest` and `middle` are missing."""
+    """The three points; `highest` and `middle` are None if no cell is below the ART limit."""
 
     highest: Demand | None
     middle: Demand | None
@@ -102,13 +104,13 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
     """Choose MaxIOPS, MidIOPS and MinIOPS among the measured demands.
 
     MaxIOPS is the cell with the highest IOPS among those whose average response time (ART) is below a limit.
-    Beyond the limit I/Os only queue, and no user could work there. MinIOPS is the cell with the fewest I/Os
-    in flight, TC1 QD1. MidIOPS is the cell below the limit whose IOPS are nearest to half-way between them.
-    Both figures of a cell are its means over the measurement window, reads and writes together.
+    Beyond the limit, additional I/Os only queue. MinIOPS is the cell with the fewest I/Os in flight, TC1 QD1.
+    MidIOPS is the cell below the limit whose IOPS are nearest to half-way between the two. Both figures of a
+    cell are its means over the measurement window, reads and writes together.
 
-    Only the open implementation gives the limit of 5 ms, and applies it to MidIOPS too, so the limit is a
-    parameter. No source decides between two cells that are equally near; here the one with the lower ART is
-    taken.
+    The limit is a parameter because only the open implementation gives it: 5 ms, for MidIOPS too. No source
+    decides between two cells that are equally near to half-way; this function takes the one with the lower
+    ART.
 
     Parameters
     ----------
@@ -135,24 +137,22 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
 
 
 def unwritten_reads(fills: float, parts: Sequence[tuple[float, float]]) -> float:
-    """Return the share, 0 to 1, of random reads from places that random writes have not yet reached.
+    """Return the share (0 to 1) of random reads from blocks that random writes have not yet reached.
 
-    Writes at random places leave gaps: a block that should get n writes on average is still unwritten
-    with a probability of exp(-n), the Poisson limit of the binomial.
+    Random writes leave gaps: a block that gets n writes on average is still unwritten with a probability of
+    exp(-n), the Poisson limit of the binomial.
 
     Parameters
     ----------
     fills
-        Bytes written since the purge / bytes of the part in use.
+        Bytes written since the purge, divided by the bytes of the active range.
     parts
-        For each range of that part, its share of the I/Os and its share of the bytes, both 0 to 1.
+        For each LBA range, its share of the I/Os and its share of the bytes, both 0 to 1.
     """
     return sum(ios * exp(-fills * ios / span) for ios, span in parts)
 
 
 class DemandParams(LoopParams):
-    """Parameters of the two demand tests."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "the mean response time below which MaxIOPS is sought: here art_limit, read from one implementation",
     )
@@ -232,12 +232,12 @@ class DemandParams(LoopParams):
 
     @property
     def grid(self) -> list[Shape]:
-        """The demands in the specification's order: greatest first, all depths of a thread count together."""
+        """The demands in the specification's order: from the greatest down, depths in the inner loop."""
         return [(threads, depth) for threads in self.thread_counts[::-1] for depth in self.depths[::-1]]
 
 
 def vary_demand(lab: Lab, p: DemandParams, load: Load) -> None:
-    """Precondition until steady, run rounds of the grid, then record histograms at three of its demands."""
+    """Precondition to steady state, run rounds of the grid, then record histograms at three demands."""
     begin(lab, p)
     _precondition(lab, p, load)
     steps = run_rounds(lab, p, cells_of(p, load), [tracked_of(p)])
@@ -245,14 +245,14 @@ def vary_demand(lab: Lab, p: DemandParams, load: Load) -> None:
     with lab.on_interruption("re-precondition"):
         for name, shape in _shapes(p, done, load):
             lab.stretch(label=point_label(name, begins=True))
-            certain = name == "MinIOPS"  # the others need a cell below the limit
+            certain = name == "MinIOPS"  # MaxIOPS and MidIOPS need a cell below the limit
             before = load.workload(shape, p.settle_seconds, writes=True)
             lab.run(before, label=point_label(name, writes=True), certain=certain)
             lab.run(load.workload(shape, p.histogram_seconds), label=point_label(name), certain=certain)
 
 
 def _precondition(lab: Lab, p: DemandParams, load: Load) -> None:
-    """Write without a pause until the first records of five consecutive cycles are steady."""
+    """Write without a pause until the first records of five cycles in a row are steady, or to the maximum."""
 
     def holds(rows: Sequence[Any]) -> bool:
         samples = written_rows(rows[:: p.cycle])[0]
@@ -277,30 +277,29 @@ def cells_of(p: DemandParams, load: Load) -> list[Cell]:
 
 
 def cell_name(shape: Shape) -> str:
-    """Return a cell's name in the specification: thread count and depth."""
+    """Return the specification's name of a cell: ``TC32 QD16``."""
     return f"TC{shape[0]} QD{shape[1]}"
 
 
 def point_label(name: PointName, *, writes: bool = False, begins: bool = False) -> str:
-    """Return the label of a point's step: its writes, its histogram, or the start of both."""
+    """Return the label of a point's pre-writes, of its histogram, or of the stretch that begins both."""
     return f"before {name}" if begins else f"{name}, {PRE_WRITE if writes else 'histogram'}"
 
 
 def points_after_a_cut(data: RunData, rounds: int) -> tuple[PointName, ...]:
-    """Return the points that were measured after an interruption ended the window's state."""
+    """Return the points that were measured after an interruption that followed the last round."""
     begun = sittings_of(data)
     of_window = begun.get(stretch_label("", rounds))
     return tuple(name for name in POINTS if begun.get(point_label(name, begins=True), of_window) != of_window)
 
 
 def tracked_of(p: DemandParams) -> Tracked:
-    """Return the variable that must be steady: the IOPS of the greatest demand."""
+    """Return the variable that must be steady: the IOPS at the greatest demand."""
     name = cell_name(p.grid[0])
     return Tracked(name, "IOPS", name, iops)
 
 
 def chosen_of(p: DemandParams, rounds: PtsRounds) -> Chosen:
-    """Choose the three points by the means over the measurement window."""
     grid = [
         Demand(*shape, rounds.of_window(cell.iops) or 0.0, rounds.of_window(cell.mean_ns) or 0.0)
         for shape, cell in zip(p.grid, rounds.cells[1:], strict=True)
@@ -309,7 +308,10 @@ def chosen_of(p: DemandParams, rounds: PtsRounds) -> Chosen:
 
 
 def _shapes(p: DemandParams, done: RunData, load: Load) -> list[tuple[PointName, Shape]]:
-    """Return the demands to measure; a plan knows only the lowest, so it uses the greatest for the others."""
+    """Return the points to measure, each with its demand.
+
+    A plan has no measurements, so it uses the greatest demand for MaxIOPS and MidIOPS.
+    """
     if all(step.result.measurement is None for step in done.steps):
         return [("MaxIOPS", p.grid[0]), ("MidIOPS", p.grid[0]), ("MinIOPS", p.grid[-1])]
     chosen = chosen_of(p, collect(done, cells_of(p, load), [tracked_of(p)], [], group=""))
@@ -320,11 +322,10 @@ def _shapes(p: DemandParams, done: RunData, load: Load) -> list[tuple[PointName,
 def conclude_demand(
     data: RunData, p: DemandParams, load: Load, test: Literal["demand-intensity", "composite"]
 ) -> DemandResult:
-    """Return the result of either demand test."""
     step = data.step(PRECONDITION)
     assert step is not None  # a finished run has it
     records = records_of(data, step)
-    planned = (p.most_samples - 1) * p.cycle + 1  # what comes later only drains
+    planned = (p.most_samples - 1) * p.cycle + 1  # later records only drain the queue
     records = picked(records, range(min(planned, len(records.iops))))
     samples = samples_of(data, step, records, p.cycle, at=0)
     rounds = collect(data, cells_of(p, load), [tracked_of(p)], [], group="")
@@ -359,7 +360,6 @@ def conclude_demand(
 
 
 def _cell(data: RunData, shape: Shape, cell: PtsCell) -> DemandCell:
-    """Return a cell of the rounds with its demand and the load of the host's CPUs."""
     steps = {step.ordinal: step for step in data.steps}
     hosts = [steps[ordinal].result.host for ordinal in cell.ordinals]
     return DemandCell(
@@ -404,7 +404,7 @@ def _histogram(data: RunData, step: Step) -> PtsHistogram:
     summary = step.measured
     columns = data.buckets(step)
     longest = summary.slower("max")
-    # The middle of the last bucket may lie beyond what the slowest I/O took.
+    # Without this maximum, the middle of the last bucket could exceed the slowest I/O.
     total = merged(columns, columns["clock"] == "response", longest or inf)
     return PtsHistogram(
         seconds=summary.elapsed_s,
@@ -462,7 +462,11 @@ def _stimuli(
 
 
 def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> float | None:
-    """Return the share of reads that touched no flash, if large: without WIPC, random writes leave gaps."""
+    """Return the share of reads from blocks not written since the purge; None if it is negligible.
+
+    Such reads touch no flash. They occur because random writes leave gaps, and the test has no sequential
+    preconditioning (WIPC).
+    """
     if not was_purged(data) or load.read_pct == 0:
         return None
     fills = sum(writes.written_bytes) / p.range_bytes(data.capacity_bytes)
@@ -476,9 +480,11 @@ def _scalars(
 ) -> Iterator[Metric]:
     """Yield IOPS and mean response time of the three points, from the window.
 
-    Each drive has its own points, chosen among all demands: response times compare at the same one, rates are
-    what was chosen by. The choice rests on the points, and on the demands next above MaxIOPS: beyond them
-    more I/Os in flight decide nothing.
+    Each drive has its own points. A response time is comparable only at the same demand, so it carries its
+    load. IOPS carry none, because the points are chosen by IOPS.
+
+    The choice depends on the points, and on the demands next above MaxIOPS. Demands beyond these decide
+    nothing: they only add I/Os in flight.
     """
     key = test.replace("-", "_")
     cells = {(cell.threads, cell.depth): cell for cell in grid}
@@ -507,7 +513,7 @@ def _scalars(
 
 
 def _next_above(shape: Shape, cells: Iterable[Shape]) -> Iterator[Shape]:
-    """Yield the demands next above a demand: one with more threads, and one with a greater depth."""
+    """Yield the next greater demands of the grid: the one with more threads, and the one with more depth."""
     threads, depth = shape
     same_depth = [each for each in cells if each[1] == depth and each[0] > threads]
     same_threads = [each for each in cells if each[0] == threads and each[1] > depth]

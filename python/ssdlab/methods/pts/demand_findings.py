@@ -1,4 +1,4 @@
-"""The findings of SNIA's demand tests, with tables of the grid and the three points."""
+"""Findings of SNIA's demand tests, with tables of the grid and the three points."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def findings(result: DemandResult) -> Iterator[Claim]:
-    """Yield both steady-state verdicts, and the three points."""
     samples, rounds = result.samples, result.rounds
     before = (
         f"steady in {numbered_text('sample', samples.first, samples.last)}"
@@ -71,7 +70,7 @@ def findings(result: DemandResult) -> Iterator[Claim]:
 
 
 def _lost(result: DemandResult) -> Iterator[Claim]:
-    """Yield the effects of an interruption, the missing points, and the reads that touched no flash."""
+    """Yield claims on interruptions, on missing points, and on reads from unwritten blocks."""
     if result.rounds.cuts:
         yield cut_claim(result.rounds)
     if result.measured_anew:
@@ -104,34 +103,31 @@ def _of_window(result: DemandResult, point: DemandPoint) -> Evidence:
 
 
 def demand(point: DemandPoint) -> str:
-    """Return a point's threads and depth."""
+    """Return a point's demand: ``TC32 QD16``."""
     return f"TC{point.threads} QD{point.depth}"
 
 
 def iops(result: DemandResult, cell: DemandCell) -> float | None:
-    """Return a cell's mean IOPS over the window."""
     return result.rounds.of_window(cell.iops)
 
 
 def mb_s(result: DemandResult, cell: DemandCell) -> float | None:
-    """Return a cell's mean throughput over the window."""
     return result.rounds.of_window(cell.mb_s)
 
 
 def art_ns(result: DemandResult, cell: DemandCell) -> float | None:
-    """Return a cell's average response time over the window."""
     return result.rounds.of_window(cell.mean_ns)
 
 
 def cpu_share(result: DemandResult, cell: DemandCell) -> float | None:
-    """Return the mean share of CPU time used in the window, over all CPUs; None if unknown."""
+    """Return the mean busy share of all CPUs (0 to 1) in the window; None if unknown."""
     window = cell.cpu_busy_share[result.rounds.first - 1 : result.rounds.last]
     known = [share for share in window if share is not None]
     return fmean(known) if known else None
 
 
 def grid(result: DemandResult, what: str, of: Callable[[DemandResult, DemandCell], Cell]) -> Table:
-    """Return a table with a row for each thread count and a column for each depth."""
+    """Return a table with a row for each thread count, a column for each depth, and `of` as the cells."""
     by_pair = {(cell.threads, cell.depth): cell for cell in result.cells}
     depths = sorted({depth for _, depth in by_pair})
     rows = tuple(
@@ -142,22 +138,18 @@ def grid(result: DemandResult, what: str, of: Callable[[DemandResult, DemandCell
 
 
 def iops_grid(result: DemandResult) -> Table:
-    """Return a table of the IOPS at every demand."""
     return grid(result, "IOPS", lambda *each: cells.iops(iops(*each)))
 
 
 def art_grid(result: DemandResult) -> Table:
-    """Return a table of the average response time at every demand."""
     return grid(result, "ART", lambda *each: cells.latency(art_ns(*each)))
 
 
 def cpu_grid(result: DemandResult) -> Table:
-    """Return a table of the host's CPU load at every demand."""
     return grid(result, "busy share of all CPUs", lambda *each: cells.share(cpu_share(*each)))
 
 
 def by_flight(result: DemandResult) -> Table:
-    """Return a table of the demands, ordered by their I/Os in flight."""
     rows = tuple(
         (
             cells.count(cell.in_flight),
@@ -172,7 +164,6 @@ def by_flight(result: DemandResult) -> Table:
 
 
 def three_points(result: DemandResult) -> Table:
-    """Return a table of the three points."""
     head = ("Point", "Demand", "IOPS", "ART", "IOPS of the histogram", "Why missing")
     rows = tuple(
         (
@@ -189,7 +180,6 @@ def three_points(result: DemandResult) -> Table:
 
 
 def tables(result: DemandResult) -> tuple[Table, ...]:
-    """Return the tables of the windows, the grid, and the three points."""
     rounds = result.rounds
     windows = [
         window_of(result.samples),

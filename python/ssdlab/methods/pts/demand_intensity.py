@@ -7,8 +7,8 @@ Question
 Procedure
     1. Set the write cache as the setting says, and purge. The drive is not written before the test.
     2. Precondition: random writes of the chosen block from 32 threads with 32 I/Os in flight each. One
-       minute in each half hour is a sample. They end when five samples in a row are steady, or after 25.
-    3. Rounds: 5 minutes of those writes, then a minute of the chosen mix at each demand. Outer loop: 32,
+       minute in each half hour is a sample. Writing ends when five samples in a row are steady, or after 25.
+    3. Rounds: 5 minutes of the same writes, then a minute of the chosen mix at each demand. Outer loop: 32,
        16, 8, 6, 4, 2 and 1 threads. Inner loop: 32, 16, 8, 6, 4, 2 and 1 I/Os in flight per thread. They
        end when the IOPS of 32 threads of 32 are steady over five rounds, or after 25.
     4. Three demands are chosen by the means over these five rounds. MaxIOPS: the highest IOPS with a mean
@@ -22,8 +22,9 @@ Source
     available. The operator chooses block and mix; 8 KiB, 65/35 and the 5 ms come from that implementation.
 
 What it cannot show
-    What limits the rate: it may be the host, and the CPU share is shown for that. A simulated drive has no
-    host. Random writes leave gaps, and reads of those touch no flash: if there are many, the run says so.
+    What limits the rate. It may be the host, so the CPU share is shown; a simulated drive has no host.
+    Random writes leave gaps, and reads of unwritten blocks touch no flash: if there are many, the run says
+    so.
 """
 
 from __future__ import annotations
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 
 class PtsDemandIntensityParams(DemandParams):
-    """Parameters of the demand intensity test."""
-
     choices: ClassVar[frozenset[str]] = DemandParams.choices | {"block", "read_pct"}
 
     block: Bytes = param(8 * KIB, "block size (BS), the operator's choice", unit="B", ge=512, le=1 << 24)
@@ -55,19 +54,16 @@ class PtsDemandIntensityParams(DemandParams):
 
 
 def procedure(lab: Lab, p: PtsDemandIntensityParams) -> None:
-    """Vary the demand of random I/O of one block size."""
     if why := needed(p.block, lab.logical_block_bytes):
         raise UsageError(f"a block of {block_text(p.block)} cannot be used: {why}", "set another block")
     vary_demand(lab, p, load_of(p))
 
 
 def conclude(data: RunData, p: PtsDemandIntensityParams) -> DemandResult:
-    """Report the grid over the window, and the three histograms."""
     return conclude_demand(data, p, load_of(p), "demand-intensity")
 
 
 def load_of(p: PtsDemandIntensityParams) -> Load:
-    """Return the test's load."""
     return Load(f"RND {block_text(p.block)}", p.read_pct, (Block(bytes=p.block),), Uniform())
 
 

@@ -1,6 +1,7 @@
-"""SNIA PTS pages 1 to 14 of demand intensity, and 15 of the composite, in the specification's order.
+"""SNIA PTS pages 1 to 14 of the demand tests, and page 15 of the composite, in the specification's order.
 
-The grid of demands, and MaxIOPS, MidIOPS and MinIOPS: the writes before, and the response times at them.
+They show preconditioning, the grid of demands, and the pre-writes and response times at MaxIOPS, MidIOPS and
+MinIOPS.
 """
 
 from __future__ import annotations
@@ -54,7 +55,6 @@ _FIRST_PAGE: dict[PointName, int] = {"MaxIOPS": 9, "MidIOPS": 11, "MinIOPS": 13}
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of either demand test, with all runs in the same charts."""
     kept = with_result(runs, DemandResult)
     test = kept[0][1].test
     figures = (
@@ -172,7 +172,7 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
 
 
 def convergence(kept: Sequence[Tested]) -> Figure:
-    """Return P4: the IOPS of the greatest thread count in each round, with a line for each depth."""
+    """Return page P4: IOPS of the greatest thread count by round, with a line for each depth."""
     highest = max(cell.threads for _, result in kept for cell in result.cells)
 
     def lines(shown: Shown, result: DemandResult) -> tuple[Line, ...]:
@@ -190,7 +190,7 @@ def convergence(kept: Sequence[Tested]) -> Figure:
 
 
 def rounds_table(name: str, columns: Mapping[str, Sequence[float]]) -> Table:
-    """Return a table of IOPS, with a row for each round."""
+    """Return a table of IOPS with a row for each round; `columns` holds the values by heading."""
     rows = tuple(
         (cells.count(at), *(cells.iops(value) for value in values))
         for at, values in enumerate(zip(*columns.values(), strict=True), start=1)
@@ -199,18 +199,16 @@ def rounds_table(name: str, columns: Mapping[str, Sequence[float]]) -> Table:
 
 
 def rounds_axis(kept: Sequence[Tested]) -> Axis:
-    """Return the axis of rounds, up to the last round of any run."""
     highest = max(result.rounds.rounds for _, result in kept)
     return Axis("round", "count", ticks=round_ticks(1, highest))
 
 
 def by_round(values: Sequence[float]) -> tuple[Dot, ...]:
-    """Return a dot for the value in each round."""
     return tuple(Dot(float(at), value) for at, value in enumerate(values, start=1))
 
 
 def variation(kept: Sequence[Tested]) -> Figure:
-    """Return P6: IOPS over depth, with a line for each thread count."""
+    """Return page P6: IOPS over depth, with a line for each thread count."""
     chart = _by_run(kept, _depths(kept), Axis("IOPS", "iops"), partial(_by_threads, _depth, pts_demand.iops))
     lead = "Means of the window; each line is a thread count."
     tables = each_of(kept, pts_demand.iops_grid)
@@ -218,7 +216,7 @@ def variation(kept: Sequence[Tested]) -> Figure:
 
 
 def intensity(kept: Sequence[Tested]) -> Figure:
-    """Return P7: response time over IOPS, with a line for each thread count."""
+    """Return page P7: response time over IOPS, with a line for each thread count."""
     axes = (Axis("IOPS", "iops"), Axis("ART, log", "ns", "log"))
     chart = _by_run(kept, *axes, partial(_by_threads, pts_demand.iops, pts_demand.art_ns))
     lead = "Means of the window; each line is a thread count, from its smallest depth to its greatest."
@@ -229,12 +227,12 @@ def intensity(kept: Sequence[Tested]) -> Figure:
 def _by_run(
     kept: Sequence[Tested], x: Axis, y: Axis, lines: Callable[[Shown, DemandResult], tuple[Line, ...]]
 ) -> XyChart:
-    """Return a view for each run; only their names tell its lines apart."""
+    """Return a view for each run, because the lines of a run differ only by their names."""
     return XyChart(tuple(XyView(shown.label, x, y, lines(shown, result)) for shown, result in kept))
 
 
 def system_cpu(kept: Sequence[Tested]) -> Figure:
-    """Return P8: the host's CPU load in each cell, with a view for each run, or why it is unknown."""
+    """Return page P8: the host's CPU load in each cell, or why it is unknown, with a view for each run."""
     rows = sorted({cell.threads for _, result in kept for cell in result.cells})
     columns = sorted({cell.depth for _, result in kept for cell in result.cells})
     views = tuple(_cpu_view(*one, rows, columns) for one in kept)
@@ -269,7 +267,7 @@ def _cpu_view(shown: Shown, result: DemandResult, rows: Sequence[int], columns: 
 
 
 def outstanding(kept: Sequence[Tested]) -> Figure:
-    """Return P15: IOPS, throughput and response time over the total of I/Os in flight."""
+    """Return page P15: IOPS, throughput and response time over the total of I/Os in flight."""
     asked = (
         ("IOPS", Axis("IOPS", "iops"), pts_demand.iops),
         ("MB/s", Axis("MB/s (decimal)", "mb_s"), pts_demand.mb_s),
@@ -325,7 +323,7 @@ def _cpu_pct(result: DemandResult, cell: DemandCell) -> float | None:
 
 
 def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
-    """Yield P9 to P14: for each point, the writes before it and its histogram."""
+    """Yield pages P9 to P14: for each point, the writes before it and its histogram."""
     for name, number in _FIRST_PAGE.items():
         points = [(shown, point) for shown, result in kept for point in result.points if point.name == name]
         found = [(shown, point) for shown, point in points if point.missing is None]
@@ -342,7 +340,6 @@ def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
 
 
 def summary(kept: Sequence[Tested]) -> Exhibit:
-    """Return the three points of every run as a table."""
     limit = f"{kept[0][1].art_limit_ms:g} ms"
     lead = (
         f"By the means of the window: MaxIOPS has the highest IOPS with an ART below {limit}, MinIOPS the "
@@ -352,7 +349,7 @@ def summary(kept: Sequence[Tested]) -> Exhibit:
 
 
 def _writes(kept: Sequence[Tested], name: PointName, found: Sequence[tuple[Shown, DemandPoint]]) -> Figure:
-    """Return the chart of writes over time, under the page's name."""
+    """Return the chart of a point's pre-writes over time, with the id and title of its page."""
     where = ", ".join(dict.fromkeys(pts_demand.demand(point) for _, point in found))
     lead = f"Writes at {where}, before the histogram."
     frame = demand_page(

@@ -1,4 +1,4 @@
-"""SNIA's tests of rounds: findings, cells, and the window by which steady state is judged."""
+"""Findings and tables of SNIA's tests of rounds, and the window by which steady state is judged."""
 
 from __future__ import annotations
 
@@ -45,34 +45,33 @@ NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 
 @dataclass(frozen=True)
 class Window:
-    """A tracked variable and the window by which it is judged, of rounds or of samples."""
+    """A tracked variable, with the window of rounds or samples that is judged."""
 
     variable: TrackedVariable
     verdict: str
     first: int
     last: int
     unit: str = "round"
-    """Unit of a value: a round or a sample."""
+    """What each value stands for: `round` or `sample`."""
     cuts: tuple[int, ...] = ()
-    """First rounds after an interruption; the window follows the last of them."""
+    """First round after each interruption; the window follows the last of these."""
 
     @classmethod
     def each_of(cls, rounds: PtsRounds) -> tuple[Self, ...]:
-        """Return the window of each tracked variable in a group of rounds."""
         return tuple(
             cls(each, rounds.verdict, rounds.first, rounds.last, cuts=rounds.cuts) for each in rounds.tracked
         )
 
     @classmethod
     def of_rounds(cls, rounds: PtsRounds) -> Self:
-        """Return the window of the deciding variable: the nearest to its limit, or the furthest beyond it."""
+        """Return the window of the variable that is nearest to its limit, or furthest beyond it."""
         return max(cls.each_of(rounds), key=lambda each: each.excess)
 
     @property
     def holds(self) -> bool | None:
         """Whether the values keep both limits; None if they are not judged.
 
-        Steady state also requires this of all variables at once, after enough writing.
+        Steady state also requires that all variables keep them in the same window, after enough writing.
         """
         each = self.variable
         if each.mean is None or each.range_share is None or each.rise_share is None:
@@ -81,7 +80,7 @@ class Window:
 
     @property
     def measures(self) -> tuple[tuple[str, float, float], ...]:
-        """The judged measures: each in words with its sign, as a share of the mean, and with its limit."""
+        """Range and slope, each as text, share of the mean, and limit; empty if not judged."""
         each = self.variable
         if each.range_share is None or each.rise_share is None:
             return ()
@@ -93,7 +92,7 @@ class Window:
 
     @property
     def worst(self) -> tuple[str, float, float] | None:
-        """The measure nearest to its limit, or furthest beyond it, with its share and limit."""
+        """The measure nearest to its limit, or furthest beyond it; None if the window is not judged."""
         return max(self.measures, key=lambda one: one[1] / one[2], default=None)
 
     @property
@@ -103,7 +102,7 @@ class Window:
 
     @property
     def failed(self) -> str:
-        """Every limit that the values exceed, with the direction; empty if none, or if there is no mean."""
+        """A clause on every limit that the values exceed; empty if they exceed none or are not judged."""
         if self.variable.mean is not None and self.variable.mean <= 0:
             return f"{self.variable.name} had no I/O"
         name, its = ("they", "their") if self.unit == "sample" else (self.variable.name, "its")
@@ -121,7 +120,7 @@ class Window:
 
     @property
     def span(self) -> str:
-        """Its rounds, and where an interruption divided them; or their number, if too few."""
+        """The window's rounds in words, with any cuts; or the number of values, if there are too few."""
         if self.variable.mean is None:
             return f"none: {len(self.variable.values)} of {WINDOW} {self.unit}s"
         of = f"{numbered_text(self.unit, self.first, self.last)} of {len(self.variable.values)}"
@@ -129,7 +128,7 @@ class Window:
 
 
 def found_text(samples: PtsSamples) -> str:
-    """Return the verdict on samples, with their number."""
+    """Return the verdict on samples, with their number and the limits that they exceed."""
     if samples.variable.mean is None:
         return samples.verdict
     window = Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
@@ -138,9 +137,9 @@ def found_text(samples: PtsSamples) -> str:
 
 
 def failed_text(windows: Sequence[Window], judgement: Judgement) -> str:
-    """Return every limit that a judgement's windows exceed: ``: in rounds 1 to 5 A had a slope of ...``.
+    """Return the limits that a judgement's windows exceed: ``: in rounds 1 to 5 A had a slope of ...``.
 
-    Empty if steady or not assessed.
+    Empty if the state is steady, or could not be assessed.
     """
     failed = [window.failed for window in windows if window.failed]
     if not failed or judgement.steady or not judgement.judged:
@@ -155,7 +154,7 @@ def window_claim(
     evidence: Evidence | None = None,
     others: Mapping[str, Amount | str] | None = None,
 ) -> Claim:
-    """Return the claim of steady state; its figure is the measure nearest to, or furthest past, its limit."""
+    """Return a claim on steady state; its figure is the measure nearest to, or furthest past, its limit."""
     worst = window.worst
     _, share, limit = worst or ("", None, MAX_RANGE)
     return Claim(
@@ -168,7 +167,6 @@ def window_claim(
 
 
 def findings(result: PtsResult) -> Iterator[Claim]:
-    """Yield the steady-state verdict for each group of cells, and the means over its window."""
     own = "" if result.standard else " (not SNIA's figures)"
     others: dict[str, Amount | str] = {"of": result.specification}
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
@@ -199,10 +197,10 @@ def findings(result: PtsResult) -> Iterator[Claim]:
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:
-    """Return a claim on cells that are not steady in a window in which the tracked cells are.
+    """Return a claim on cells that are not steady in a window where the tracked cells are.
 
     The specification judges only tracked cells, but a mean over drifting rounds is less certain. None if all
-    cells are steady, or there is no window.
+    cells are steady, or the tracked cells are not.
     """
     if not group.steady:
         return None
@@ -237,12 +235,12 @@ def moving_cells(group: PtsRounds) -> Claim | None:
 
 
 def cuts_text(cuts: Sequence[int]) -> str:
-    """Return where an interruption changed the drive's state: ``cut before round 4``."""
+    """Return a note on where interruptions changed the drive's state: ``cut before round 4``."""
     return f"cut before round {' and '.join(map(str, cuts))}"
 
 
 def rounds_since_cut(group: PtsRounds) -> str:
-    """Return in words the number of rounds judged: those since the last interruption."""
+    """Return in words how many rounds were judged: those since the last interruption."""
     if not group.cuts:
         return counted(group.rounds, "round")
     since = group.rounds - group.cuts[-1] + 1
@@ -250,7 +248,7 @@ def rounds_since_cut(group: PtsRounds) -> str:
 
 
 def cut_claim(group: PtsRounds) -> Claim:
-    """Return a claim on how an interruption affected the rounds of a group of cells."""
+    """Return a claim on how interruptions affected the rounds of a group of cells."""
     name = f"{group.group}: " if group.group else ""
     return Claim(
         "{name}interrupted, {cut}: the drive rested and was preconditioned again; only rounds from {from} "
@@ -261,12 +259,10 @@ def cut_claim(group: PtsRounds) -> Claim:
 
 
 def mean_text(mean: float, unit: str) -> str:
-    """Return the mean of a tracked variable with its unit."""
     return latency_text(mean) if unit == "ns" else of_unit(mean, unit)
 
 
 def window_table(found: Sequence[Window]) -> Table:
-    """Return a table of the steady-state rule's result for each window."""
     head = (
         "Variable",
         "Window",
@@ -309,7 +305,7 @@ _HOLDS = {True: "yes", False: "no", None: cells.NOTHING}
 
 
 def _window_value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> cells.Cell:
-    """Return a share of the mean, in percent and in the variable's own unit."""
+    """Return a cell with a share of the mean, in the variable's own unit and in percent."""
     if share is None or each.mean is None:
         return cells.words(cells.NOTHING)
     value = share * each.mean
@@ -318,7 +314,6 @@ def _window_value(each: TrackedVariable, share: float | None, *, percent: bool =
 
 
 def _window_rise(each: TrackedVariable) -> cells.Cell:
-    """Return the rise or fall of the fitted line over the window."""
     cell = _window_value(each, each.rise_share)
     if not each.slope or not each.rise_share:
         return cell
@@ -336,7 +331,7 @@ def _window_line(window: Window) -> str:
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a cell over the reported rounds."""
+    """One figure of a cell over the reported rounds: how it is computed and printed."""
 
     title: str
     short: str
@@ -390,7 +385,7 @@ def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table
 
 
 def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
-    """Return five nines with their count and bounds, in four cells; a missing bound is stated."""
+    """Return four cells: the 99.999 % response time, its number of I/Os, and its two bounds."""
     if found is None:
         return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
     too_few = cells.Cell("too few I/Os", "")
@@ -403,7 +398,7 @@ def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
 
 
 def nines_table(result: PtsResult) -> Table:
-    """Return a table of each cell's five nines, with the number of I/Os and binomial bounds."""
+    """Return a table of each cell's 99.999 % response time, with the number of I/Os and binomial bounds."""
     rows = tuple(
         (cells.words(mix_text(cell.read_pct)), cells.block(cell.block_bytes), *nines_cells(cell.pooled))
         for group in result.groups
@@ -415,7 +410,7 @@ def nines_table(result: PtsResult) -> Table:
 
 
 def open_points(result: PtsBase) -> tuple[Table, ...]:
-    """Return the points that the standard leaves open, and how they were decided; empty if none."""
+    """Return a table of points that the standard leaves open, and how they were decided; empty if none."""
     rows = tuple(tuple(map(cells.words, point.split(": here ", 1))) for point in result.open_points)
     return (
         (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()
@@ -423,17 +418,16 @@ def open_points(result: PtsBase) -> tuple[Table, ...]:
 
 
 def _filled(row: tuple[cells.Cell, ...]) -> tuple[cells.Cell, ...]:
-    """Return the row with both columns; a point that is only cited needed no decision."""
+    """Fill the second column of a point that needed no decision."""
     return row if len(row) > 1 else (*row, cells.words(cells.NOTHING))
 
 
 def mix_text(read_pct: int) -> str:
-    """Return a mix in the specification's notation."""
+    """Return a mix as the specification writes it: ``65/35``."""
     return f"{read_pct}/{100 - read_pct}"
 
 
 def tables(result: PtsResult) -> tuple[Table, ...]:
-    """Return the tables of the steady-state windows and the cells."""
     windows = [
         window
         for each in result.groups

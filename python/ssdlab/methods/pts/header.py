@@ -1,15 +1,14 @@
 """The header that SNIA's specification requires on every page of a test.
 
-A page is a figure. A section of one of its tests makes its figures, and then::
+A page is a figure. `pages` puts the header above each figure of a section::
 
     figures = pages(kept, figures)
 
-gives each page its header line (test, page, setting, specification, times, drive, tester, auditor) and four
-columns of ten rows. Below these are the further facts that section 5 requires, the departures of the runs,
-and the points that the text leaves open. Unknown facts are printed as unknown.
+The header has a line (test, page, setting, specification, times, drive, tester, auditor) and four columns of
+facts. Below these are the further facts that section 5 requires, the departures of the runs, and the points
+that the text leaves open. Unknown facts are printed as unknown.
 
-This module also builds a test's section from the findings of its runs and its pages; the pages of the demand
-tests have their own frame.
+This module also builds the section of a test from its findings and pages, and the pages of the demand tests.
 
 Source: SNIA SSS PTS 2.0.2, common reporting requirements (section 5) and the sample header of its tests.
 """
@@ -77,12 +76,10 @@ def pages(
 
     Parameters
     ----------
-    kept
-        The runs of the test, with their results.
     figures
-        All pages of it, in their order.
+        All pages of the test, in order.
     groups
-        Group of cells that each figure is about, where the test has several; empty text: all.
+        Group of cells that each figure shows, if the test has several; empty text: all groups.
     """
     about = groups or [""] * len(figures)
     return tuple(
@@ -179,7 +176,6 @@ def _simulated_features(manifest: Manifest) -> Iterator[str]:
 
 
 def _reported_features(manifest: Manifest) -> Iterator[str]:
-    """Yield the features that the kernel reports for a real drive."""
     found = _of(manifest, "storage").get("conditions")
     if not isinstance(found, dict) or manifest.drive.capabilities.on_file_system:
         return
@@ -326,11 +322,11 @@ def section_of(
     groups: Sequence[str] = (),
     exhibits: tuple[Exhibit, ...] = (),
 ) -> Section:
-    """Return a test's section: each run's finding, then the pages under the specification's header.
+    """Return a test's section: each run's findings, then the pages under the specification's header.
 
-    A review's own practice is no test of the specification: its figures have no such header.
+    Figures get the header if any run is SNIA's own test; a review's practice has none.
 
-    `groups`: the group of cells that each figure is about, where the test has several.
+    `groups` is the group of cells that each figure shows, if the test has several.
     """
     method = kept[0][0].run.manifest.method
     return Section(

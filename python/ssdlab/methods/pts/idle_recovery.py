@@ -12,8 +12,9 @@ Procedure
        the idle time between them. Then 30 minutes of writes without idle times, which bring the drive back
        to its baseline.
 
-    Reported are each burst, the mean of all bursts that follow an idle time of one length, and that mean
-    against the baseline. The first of the 360 bursts follows no idle time and is left out of the mean.
+    The result gives each burst, the mean of all bursts that follow an idle time of one length, and that
+    mean as a share of the baseline. The first of the 360 bursts follows no idle time and is left out of the
+    mean.
 
 Source
     SNIA SSS PTS 2.0.2, host idle recovery; times come from open implementations of 2.0.
@@ -61,15 +62,13 @@ PRECONDITIONING = "WDPC"
 
 
 class PtsIdleRecoveryParams(PtsParams):
-    """Parameters of the host idle recovery test."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "thread count and depth: here those recommended for IOPS",
         "which minute of a half hour of the preconditioning counts: here as sample says",
         "whether the mean of a wait state includes its first burst, which no rest precedes: here it does not",
         "the plots of 2.0, and the number of the section",
     )
-    # A buffer and the delay before idle work are as large in a simulated drive of any scale.
+    # Not scaled: write buffer and delay before idle work are the same in a simulated drive of any scale.
     absolute: ClassVar[frozenset[str]] = frozenset({"burst_seconds"})
 
     seconds: Seconds = param(
@@ -115,17 +114,16 @@ class PtsIdleRecoveryParams(PtsParams):
 
     @property
     def sample_at(self) -> int:
-        """Which record of each round is its sample, counted from 0."""
+        """Index, from 0, of the record in each round that is its sample."""
         return self.cycle - 1 if self.sample == "last" else 0
 
     def pulses(self, rest: int) -> Pulses:
-        """Return bursts separated by rests that last `rest` bursts."""
+        """Return the arrival of bursts with rests of `rest` burst lengths between them."""
         on_ns = round(self.burst_seconds * NS_PER_S)
         return Pulses(on_ns=on_ns, every_ns=(1 + rest) * on_ns)
 
 
 def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
-    """Purge and write to steady state; for each rest, run the bursts and then write without rests again."""
     begin(lab, p)
 
     def holds(rows: Sequence[Any]) -> bool:
@@ -138,7 +136,7 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
     lab.precondition(writes, label=PRECONDITIONING, until=until, policy="from-purge")
     with lab.on_interruption("re-precondition"):
         for rest in p.rests:
-            # One load for all bursts: steps of their own would make each rest longer by what a step costs.
+            # One step for all bursts: a step for each burst would lengthen every rest by the step's overhead.
             lab.stretch(label=_stretch_label(p, rest))
             trains_s = p.bursts * (1 + rest) * p.burst_seconds
             trains = load(p, 0, BLOCK_BYTES, trains_s, record_s=p.burst_seconds, arrival=p.pulses(rest))
@@ -148,7 +146,6 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
 
 
 def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
-    """Report the mean of each rest's bursts against the baseline."""
     step = data.step(PRECONDITIONING)
     assert step is not None  # a finished run has it
     found = records_of(data, step)

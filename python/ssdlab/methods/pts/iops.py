@@ -46,12 +46,10 @@ PRACTICES = {
     "review-uring": {"fixed_rounds": "true", "reported": "four-after", "threads": "1", "depth": "32"},
     "review-threads": {"fixed_rounds": "true", "reported": "four-after", "threads": "32", "depth": "1"},
 }
-"""Named variants: what a published practice does otherwise. Its queue depth of 32 can be meant either way."""
+"""Parameters of the named variants. The review's queue depth of 32 can mean one worker or 32 threads."""
 
 
 class PtsIopsParams(RoundsParams):
-    """Parameters of the IOPS test."""
-
     practice: Literal["standard", "review-uring", "review-threads"] = param(
         "standard",
         "named variant: always 25 rounds, the mean of four, 32 I/Os in flight by one io_uring worker "
@@ -80,7 +78,6 @@ class PtsIopsParams(RoundsParams):
 
     @property
     def recommended(self) -> tuple[int, int] | None:
-        """Threads and depth that the source names."""
         if not self._practice:
             return super().recommended
         return int(self._practice["threads"]), int(self._practice["depth"])
@@ -93,7 +90,6 @@ class PtsIopsParams(RoundsParams):
 
 
 def procedure(lab: Lab, p: PtsIopsParams) -> None:
-    """Purge, precondition, and run rounds of all cells."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
     cells, _ = cells_of(p, lab.logical_block_bytes)
@@ -101,13 +97,12 @@ def procedure(lab: Lab, p: PtsIopsParams) -> None:
 
 
 def conclude(data: RunData, p: PtsIopsParams) -> PtsResult:
-    """Report each cell's mean over the window."""
     cells, missing = cells_of(p, data.logical_block_bytes)
     return conclude_rounds(data, p, "iops", [("", cells, tracked_of(p), missing)])
 
 
 def cells_of(p: PtsIopsParams, logical_block_bytes: int) -> tuple[list[Cell], list[PtsCell]]:
-    """Return the cells in the specification's order, and those with blocks below the drive's sector size."""
+    """Return the cells in the specification's order, then those with blocks below the drive's sector size."""
     done, missing = [], []
     for read_pct in MIXES:
         for block_bytes in BLOCKS:
@@ -120,7 +115,6 @@ def cells_of(p: PtsIopsParams, logical_block_bytes: int) -> tuple[list[Cell], li
 
 
 def tracked_of(p: PtsIopsParams) -> list[Tracked]:
-    """Return the variables that must be steady."""
     asked = [(0, 4 * KIB), (65, 64 * KIB), (100, 1024 * KIB)]
     return [
         Tracked(cell_label(*each), "IOPS", cell_label(*each), iops)

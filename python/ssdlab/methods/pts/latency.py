@@ -11,7 +11,7 @@ Procedure
        0/100 is steady over five rounds, or after 25.
     3. 20 minutes of 4 KiB 0/100, with every I/O in a histogram.
 
-    Reported are the means over the five rounds, and the greatest maximum in them.
+    The result gives the means over the five rounds, and the greatest maximum in them.
 
 Source
     SNIA SSS PTS 2.0.2, section 9.
@@ -42,8 +42,6 @@ HISTOGRAM = "histogram, 0/100 4 KiB"
 
 
 class PtsLatencyParams(RoundsParams):
-    """Parameters of the latency test."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "the maximum response time of a cell: here the greatest of the window",
     )
@@ -54,12 +52,11 @@ class PtsLatencyParams(RoundsParams):
 
     @property
     def engine(self) -> Literal["sync", "uring"]:
-        """The engine for one I/O at a time, whatever the preconditioning uses."""
+        """Synchronous: the test has one I/O in flight. Preconditioning may use another engine."""
         return "sync"
 
 
 def procedure(lab: Lab, p: PtsLatencyParams) -> None:
-    """Purge, precondition, run the rounds, and record the histogram."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
     cells, _ = cells_of(p, lab.logical_block_bytes, ONE_BY_ONE)
@@ -70,7 +67,6 @@ def procedure(lab: Lab, p: PtsLatencyParams) -> None:
 
 
 def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
-    """Report each cell over the window, and the step of the histogram."""
     cells, missing = cells_of(p, data.logical_block_bytes, ONE_BY_ONE)
     found = conclude_rounds(data, p, "latency", [("", cells, tracked_of(), missing)], shape=ONE_BY_ONE)
     step = data.step(HISTOGRAM)
@@ -85,7 +81,7 @@ def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
 def cells_of(
     p: RoundsParams, logical_block_bytes: int, shape: tuple[int, int]
 ) -> tuple[list[Cell], list[PtsCell]]:
-    """Return the cells in the specification's order, and those with blocks below the drive's sector size."""
+    """Return the cells in the specification's order, then those with blocks below the drive's sector size."""
     done, missing = [], []
     for read_pct in MIXES:
         for block_bytes in BLOCKS:

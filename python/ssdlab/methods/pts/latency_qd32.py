@@ -12,7 +12,7 @@ Procedure
        I/O each. Outer loop: R/W 100/0, 65/35 and 0/100. Inner loop: blocks of 8, 4 and 0.5 KiB. They end
        when the mean latency of 4 KiB 0/100 is steady over five rounds, or after 25.
 
-    Reported are the means over the five rounds, and the greatest maximum in them.
+    The result gives the means over the five rounds, and the greatest maximum in them.
 
 Source
     TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency and do not give its
@@ -45,8 +45,6 @@ IN_FLIGHT = 32
 
 
 class LatencyQd32Params(RoundsParams):
-    """Parameters of latency at 32 I/Os in flight."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "the maximum response time of a cell: here the greatest of the window",
     )
@@ -61,21 +59,19 @@ class LatencyQd32Params(RoundsParams):
         "fixed_rounds": frozenset({True}),
         "reported": frozenset({"four-after"}),
     }
-    """The review gives rounds for the IOPS test alone, and nothing of how 32 I/Os are kept in flight."""
+    """The review describes rounds only for its IOPS test, and does not say how 32 I/Os are kept in flight."""
 
     @property
     def source(self) -> str:
-        """The review that reports this latency."""
         return REVIEW_PRACTICE
 
     @property
     def recommended(self) -> tuple[int, int]:
-        """Threads and depth that make 32 I/Os in flight."""
+        """Threads and depth that keep 32 I/Os in flight."""
         return (1, IN_FLIGHT) if self.issued == "uring" else (IN_FLIGHT, 1)
 
 
 def procedure(lab: Lab, p: LatencyQd32Params) -> None:
-    """Purge, precondition, and run rounds of all cells."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
     cells, _ = cells_of(p, lab.logical_block_bytes, p.shape)
@@ -83,7 +79,6 @@ def procedure(lab: Lab, p: LatencyQd32Params) -> None:
 
 
 def conclude(data: RunData, p: LatencyQd32Params) -> PtsResult:
-    """Report each cell over the window."""
     cells, missing = cells_of(p, data.logical_block_bytes, p.shape)
     return conclude_rounds(data, p, "latency", [("", cells, tracked_of(), missing)])
 

@@ -70,7 +70,6 @@ if TYPE_CHECKING:
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of one test in the specification."""
     kept = with_result(runs, PtsResult)
     found = list(_pages(runs[0].run.manifest.method.name, kept))
     return section_of(
@@ -84,7 +83,8 @@ def section(runs: Sequence[Shown]) -> Section:
 def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
     """Yield the pages of a test, each with its group of cells.
 
-    They are in the standard's order; a review begins with the drives' figures, not with how they were judged.
+    A standard test has the standard's order. A review's practice begins with the drives' figures, and shows
+    steady state after them.
     """
     how = _how(kept[0][1])
     judged = list(_judged(name, kept, how))
@@ -100,7 +100,6 @@ def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
 
 
 def _judged(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
-    """Yield the pages of each group of cells: its rounds and its window."""
     test = kept[0][1].test
     for group in dict.fromkeys(group.group for _, result in kept for group in result.groups):
         of = f"{name}-{group.replace(' ', '')}" if group else name
@@ -112,7 +111,6 @@ def _judged(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
 
 
 def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
-    """Yield the pages of cells, for a test with a single group of cells."""
     test = kept[0][1].test
     if test == "iops":
         pair = (
@@ -121,7 +119,7 @@ def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
         )
         yield from (("", each) for each in (pair if kept[0][1].standard else reversed(pair)))
     elif test == "latency":
-        # What a review has as bars needs no map.
+        # A review's practice already shows mean and maximum as bars.
         measures = [ART, NINES, MRT, IOPS] if kept[0][1].standard else [NINES, IOPS]
         cells = heat_map(f"{name}-cells", "Latency by block and mix", kept, measures, how)
         nines = (named(shown, nines_table(result)) for shown, result in kept)
@@ -130,7 +128,7 @@ def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
 
 
 def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how: str) -> Figure:
-    """Return the values in every round: mean and maximum of latency, or both streams of throughput."""
+    """Return a chart of every round: IOPS, throughput of reads and writes, or mean and maximum latency."""
     test = kept[0][1].test
     measure = _MEASURES[test]
     asked = {
@@ -190,7 +188,7 @@ def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: s
 
 
 def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
-    """Say for each run where an interruption let the drive's state change."""
+    """Yield a sentence for each interruption that let the drive's state change."""
     for shown, result in kept:
         for each in result.groups:
             if each.group == group and each.cuts:
@@ -198,7 +196,6 @@ def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
 
 
 def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> Table:
-    """Return a table of every round on a convergence page."""
     shown, result = one
     cuts = {cut for each in result.groups if each.group == group for cut in each.cuts}
     lines = [
@@ -250,7 +247,7 @@ def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure
 
 
 def _histogram(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
-    """Yield the page of the writes after steady state, one at a time, if a run has them."""
+    """Yield the histogram page of the single writes after steady state, if a run has them."""
     found = [
         (shown, histogram)
         for shown, result in kept
@@ -262,7 +259,7 @@ def _histogram(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
 
 
 def _of_step(shown: Shown, ordinal: int | None) -> PtsHistogram | None:
-    """Return the response times of a step of writes, from the run's histogram buckets."""
+    """Return a write step's response times from the run's histogram buckets; None without the step."""
     step = shown.run.step(ordinal)
     if step is None or step.summary is None:
         return None
@@ -295,7 +292,7 @@ _MEASURES: dict[str, Measure] = {"iops": IOPS, "throughput": MB_S, "latency": AR
 
 
 def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[Measure], how: str) -> Figure:
-    """Return a map with blocks down and mixes across, and a view for each measure and run."""
+    """Return a heat map of block sizes by mixes, with a view for each measure and run."""
     mixes = _mixes(kept)
     sizes = _sizes(kept)
     views = tuple(
@@ -347,7 +344,7 @@ def _heat_view(
 
 
 def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
-    """Return a line over block sizes for each mix; with several runs, a view for each mix."""
+    """Return a chart over block sizes with a line for each mix; with several runs, a view for each mix."""
     sizes = _sizes(kept)
     ticks = tuple((float(size), block_text(size)) for size in sizes)
     axes = (Axis("block, log", "bytes", "log", ticks), Axis(f"{measure.title}, log", measure.quantity, "log"))
@@ -378,7 +375,7 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
 
 
 def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Measure, how: str) -> Figure:
-    """Return a group's cells as bars, separate for reads and writes."""
+    """Return bars of a group's cells, with reads and writes apart."""
     of_group = [(shown, each) for shown, result in kept for each in result.groups if each.group == group]
     names = dict.fromkeys(cell.read_pct for _, each in of_group for cell in each.cells)
     groups = tuple(
@@ -407,7 +404,7 @@ def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Mea
 
 
 def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
-    """Return a view for each mix, with all runs side by side at each block size."""
+    """Return bars with a view for each mix, and all runs side by side at each block size."""
     views = tuple(
         BarsView(
             f"R/W {mix_text(mix)}",

@@ -1,7 +1,7 @@
-"""Pages of SNIA PTS's recovery tests: recovery from a rest, and from another stimulus.
+"""Pages of SNIA PTS's recovery tests: host idle recovery and cross stimulus recovery.
 
-Host idle recovery: preconditioning, its window, and bursts after rests against the baseline. Cross stimulus
-recovery: MB/s over time, both transitions, response times, and the way back.
+Host idle recovery shows preconditioning, its window, and the bursts with the baseline. Cross stimulus
+recovery shows MB/s over time, both transitions, and response times.
 """
 
 from __future__ import annotations
@@ -58,11 +58,10 @@ if TYPE_CHECKING:
 IDLE_ID = "pts-host-idle-recovery"
 CROSS_ID = "pts-cross-stimulus-recovery"
 AROUND_S = 2 * 3600.0
-"""Shown on each side of a transition at most: a third of the shortest load."""
+"""Most time shown on each side of a transition: a third of the shortest load."""
 
 
 def idle_section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of host idle recovery."""
     kept = with_result(runs, PtsIdleRecoveryResult)
     return section_of(kept, idle_findings, list(_idle_pages(kept)))
 
@@ -125,7 +124,7 @@ def _preconditioning(kept: Sequence[Rested], finding_text: str) -> Figure:
 
 
 def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
-    """Return all bursts in order of time, with the writes after each train of them, and the baseline."""
+    """Return all bursts over time, with the writes after each set of bursts, and the baseline."""
     longest = max(_ends(result)[-1] for _, result in kept)
     clock = Clock.up_to(longest)
     lines, rules = [], []
@@ -162,7 +161,7 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
 
 
 def _cuts(kept: Sequence[Rested]) -> Iterator[str]:
-    """Say for each run where it was interrupted; the writes that preconditioned it again are not drawn."""
+    """Yield a sentence for each interrupted run; the writes that preconditioned it again are not drawn."""
     for shown, result in kept:
         cuts = [span_text(wait.idle_s) for wait in result.waits if wait.cut]
         if cuts:
@@ -204,7 +203,7 @@ def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
 
 
 def _ends(result: PtsIdleRecoveryResult) -> list[float]:
-    """Return the end of each wait state, including the writes after it, counted from the first burst."""
+    """Return the end of each wait state with the writes after it, in seconds from the first burst."""
     ends: list[float] = []
     for wait in result.waits:
         trains_s = len(wait.bursts.iops) * (wait.idle_s + result.burst_s)
@@ -213,7 +212,6 @@ def _ends(result: PtsIdleRecoveryResult) -> list[float]:
 
 
 def cross_section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of cross stimulus recovery."""
     kept = with_result(runs, PtsCrossStimulusResult)
     return section_of(kept, cross_findings, list(_cross_pages(kept)))
 
@@ -257,7 +255,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
 def _lines(
     kept: Sequence[Crossed], column: str, clock: Clock, within_s: tuple[float, float] | None = None
 ) -> list[Line]:
-    """Return lines of one column, with all loads in turn, limited to a span of time if one is given."""
+    """Return lines of one column, with all loads in turn, limited to `within_s` if given."""
     found = []
     for shown, result in kept:
         begin_s = 0.0

@@ -1,7 +1,7 @@
-"""The results of SNIA's performance test specification.
+"""Results of the tests in SNIA's performance test specification.
 
-Tests of rounds; tests of one long load (write saturation, idle and cross stimulus recovery); the demand tests
-(demand intensity, DIRTH, and the composite of block sizes, CBW).
+There are three groups: tests of rounds; tests of one long load (write saturation, idle and cross stimulus
+recovery); and the demand tests (demand intensity, DIRTH, and the composite of block sizes, CBW).
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ ACHIEVED = "achieved"
 
 
 def too_few(samples: int) -> str:
-    """Return the words that follow "steady state" if there are too few samples for a window."""
+    """Return the words that follow "steady state" if the samples are too few for a window."""
     return f"not assessed: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
 
 
 class Judgement(Doubted):
-    """One judgement of steady state."""
+    """A judgement of steady state."""
 
     steady: bool = Field(description="by the rule, after enough writing, and not limited by the host")
     fills: float = Field(description="user capacities written from the purge to the end of the window")
 
     @property
     def judged(self) -> bool:
-        """Whether steady state could be judged; a steady result counts as judged, in older runs too."""
+        """Whether steady state could be judged. A steady result counts as judged, in older runs too."""
         return self.steady or (self.fills >= MIN_CAPACITIES and not self.doubts)
 
     @property
     def verdict(self) -> str:
-        """The words that follow "steady state"."""
+        """The verdict, in words that follow "steady state"."""
         if self.steady:
             return ACHIEVED
         if self.judged:
@@ -64,18 +64,17 @@ class Judgement(Doubted):
 
 
 class SteadyWindow(Judgement):
-    """A judgement and what it judges."""
+    """A judgement of steady state, with its subject."""
 
     what: str = Field(description="its subject, for a sentence: 'the test', '128 KiB'")
 
     @classmethod
     def of(cls, what: str, found: Judgement) -> Self:
-        """Return a judgement with what it judges."""
         return cls(what=what, steady=found.steady, fills=found.fills, doubts=found.doubts)
 
 
 def unproven(found: Judgement, ordinals: Iterable[int]) -> tuple[Qualifier, ...]:
-    """Return the qualifier of a window's figures for these steps; none if it is steady."""
+    """Return the qualifier of figures from a window, for these steps; none if the window is steady."""
     if found.steady:
         return ()
     why = f"steady state {found.verdict}"
@@ -98,12 +97,12 @@ class FiveNines(Stored):
 
 
 def cell_label(read_pct: int, block_bytes: int) -> str:
-    """Return a cell's name in the specification: R/W mix and block."""
+    """Return the specification's name of a cell, from its R/W mix and block: ``65/35 8 KiB``."""
     return f"{read_pct}/{100 - read_pct} {block_text(block_bytes)}"
 
 
 class PtsCell(Stored):
-    """One access pattern: its figures in every round."""
+    """One access pattern, with its figures in every round."""
 
     read_pct: int
     block_bytes: int
@@ -125,7 +124,7 @@ class PtsCell(Stored):
 
     @property
     def name(self) -> str:
-        """Name of the cell in a test's table, and of the tracked variable."""
+        """Name of the cell in a test's table, by which a tracked variable refers to it."""
         return cell_label(self.read_pct, self.block_bytes)
 
 
@@ -168,11 +167,10 @@ class PtsRounds(Judgement):
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
     def reported_of(self, values: tuple[T, ...]) -> tuple[T, ...]:
-        """Return a cell's values in the reported rounds."""
         return values[self.reported[0] - 1 : self.reported[1]]
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the reported rounds; in the specification these are the window's."""
+        """Return the mean over the reported rounds, which in the specification are those of the window."""
         found = self.reported_of(values)
         return fmean(found) if found else None
 
@@ -182,11 +180,11 @@ class PtsRounds(Judgement):
         return of_rounds(value, values[first - 1 : last])
 
     def unproven(self, judged: Iterable[tuple[int, ...]]) -> tuple[Qualifier, ...]:
-        """Return the qualifier of these rounds' figures; `judged` has the steps of each tracked cell."""
+        """Return the qualifier of these rounds' figures; `judged` holds the steps of each tracked cell."""
         return unproven(self, (step for each in judged for step in each[self.first - 1 : self.last]))
 
     def max_of_window(self, values: tuple[float | None, ...]) -> float | None:
-        """Return the greatest value in the reported rounds."""
+        """Return the greatest known value in the reported rounds."""
         found = [each for each in self.reported_of(values) if each is not None]
         return max(found, default=None)
 
@@ -206,7 +204,7 @@ class Stimulus(Stored):
 
 
 class PtsBase(ResultBase):
-    """Base of every test's result; it holds what the header of a page needs."""
+    """Base of every test's result, with the facts for the header of a page."""
 
     specification: str
     setting: Literal["PTS-E", "PTS-C"]
@@ -259,7 +257,6 @@ class PtsResult(PtsBase):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The window of each group of cells."""
         return tuple(SteadyWindow.of(each.group or "the test", each) for each in self.groups)
 
 
@@ -285,7 +282,7 @@ class PtsRecords(Stored):
     five_nines_high_ns: tuple[float | None, ...] = Field(default=(), description="likewise below which")
 
     def five_nines(self, at: int) -> FiveNines | None:
-        """Return a record's five nines with their evidence; None if unknown."""
+        """Return a record's 99.999 % response time with its evidence; None if unknown."""
         value = self.five_nines_ns[at]
         if value is None or not self.ios:
             return None
@@ -293,7 +290,7 @@ class PtsRecords(Stored):
         return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
     def ends_s(self) -> tuple[float, ...]:
-        """Return the end of each record, from the start of the load."""
+        """Return the end of each record, in seconds from the start of the load."""
         return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
 
     def total_bytes(self) -> tuple[int, ...]:
@@ -336,7 +333,6 @@ class PtsSamples(Judgement):
 
     @property
     def verdict(self) -> str:
-        """The words that follow "steady state"."""
         if self.variable.mean is None:
             return too_few(len(self.variable.values))
         return super().verdict
@@ -383,7 +379,6 @@ class PtsStimulus(Stored):
 
     @classmethod
     def of(cls, name: str, records: PtsRecords) -> Self:
-        """Summarise the records of a load."""
         return cls(
             name=name,
             records=records,
@@ -437,7 +432,6 @@ class PtsIdleRecoveryResult(PtsSeriesResult):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The window of the preconditioning."""
         return (SteadyWindow.of("the preconditioning", self.samples),)
 
 
@@ -477,7 +471,7 @@ class DemandCell(Stored):
 
 
 class DemandPoint(Stored):
-    """MaxIOPS, MidIOPS or MinIOPS: a demand of the grid, and its response times."""
+    """MaxIOPS, MidIOPS or MinIOPS: a demand of the grid, with its response times."""
 
     name: PointName
     missing: str | None = Field(default=None, description="why there is none; all below is then empty")
@@ -523,7 +517,6 @@ class DemandResult(PtsSeriesResult):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The windows of the preconditioning and of the rounds."""
         return (
             SteadyWindow.of("the preconditioning", self.samples),
             SteadyWindow.of("the rounds", self.rounds),

@@ -1,9 +1,11 @@
 """Tests of rounds: the same cells are repeated until the tracked variables are steady.
 
 A round is one pass over all cells in the specification's order. From the fifth round on, SNIA's rule judges
-the last five; all tracked variables must be steady in the same window. If an interruption lets the drive's
-state change, the interrupted round is repeated and rounds count from there again, so that no window holds
-rounds from both sides (`lab.stretch`). `window` draws the conclusions.
+the last five rounds. All tracked variables must be steady in the same window.
+
+If an interruption lets the drive's state change, the interrupted round is repeated, and counting starts
+again. So no window has rounds from before and after an interruption (see `lab.stretch`). The module `window`
+computes the results.
 
 Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (steady state).
 """
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 
 Value = Callable[[Summary], float]
-"""What is tracked of a cell: a figure of its journalled summary."""
+"""Function that takes the tracked figure from a step's journalled summary."""
 
 
 def run_rounds(
@@ -78,9 +80,9 @@ def run_rounds(
 def _outlook(
     series: Sequence[Sequence[float]], tracked: Sequence[Tracked], max_rounds: int, before: int
 ) -> str:
-    """Return the round in which steady state is likely; nothing while there are too few rounds to tell.
+    """Return in words when steady state is likely; empty while there are too few rounds to tell.
 
-    `before` rounds were done before an interruption, and do not count.
+    The `before` rounds preceded an interruption, and do not count.
     """
     expected = forecast(series, max_rounds)
     if expected is None:
@@ -93,7 +95,6 @@ def _outlook(
 
 
 def round_label(group: str, number: int, cell: str) -> str:
-    """Return the label of a cell's step in a round."""
     return f"{group}{', ' if group else ''}round {number}, {cell}"
 
 
@@ -113,20 +114,20 @@ def sittings_of(data: RunData) -> dict[str, int | None]:
 
 
 def cuts_of(data: RunData, group: str, rounds: int) -> tuple[int, ...]:
-    """Return the rounds that came first after an interruption that let the drive's state change."""
+    """Return the first round after each interruption that let the drive's state change."""
     begun = sittings_of(data)
     sittings = [begun.get(stretch_label(group, number)) for number in range(rounds)]
     return tuple(at + 2 for at, (before, after) in enumerate(pairwise(sittings)) if before != after)
 
 
 def tracked_value(step: Step, variable: Tracked) -> list[float]:
-    """Return a step's tracked figure; None in a plan."""
+    """Return a step's tracked figure in a list, which is empty in a plan."""
     summary = step.summary
     return [] if summary is None else [variable.value(summary)]
 
 
 def _from(workload: Workload, cursor: int | None) -> Workload:
-    """Let a single sequential thread continue where its last step stopped, not from LBA 0 each minute."""
+    """Make a single sequential thread continue where its last step stopped, instead of at LBA 0."""
     (stream,) = workload.streams
     if cursor is None or not isinstance(stream.pattern, Sequential) or stream.workers > 1:
         return workload
@@ -135,7 +136,7 @@ def _from(workload: Workload, cursor: int | None) -> Workload:
 
 
 def _next_cursor(lab: Lab, step: Step, cursor: int, block_bytes: int) -> int:
-    """Return where a sequential step stopped, wrapped at the end of the part in use."""
+    """Return the byte offset at which a sequential step stopped, wrapped at the end of the active range."""
     summary = step.summary
     moved = 0 if summary is None else summary.moved_bytes
     length = lab.usable_bytes // block_bytes * block_bytes
@@ -171,7 +172,7 @@ def access(
     shape: tuple[int, int] | None = None,
     seconds: float | None = None,
 ) -> Workload:
-    """Return one access pattern, by default with the setting's threads and depth and a cell's length."""
+    """Return an access pattern's workload; threads, depth and seconds default to the parameters'."""
     threads, depth = shape or p.shape
     length_ns = round((p.seconds if seconds is None else seconds) * NS_PER_S)
     stream = Stream(
@@ -194,17 +195,15 @@ def needed(block_bytes: int, logical_block_bytes: int) -> str:
 
 
 def iops(summary: Summary) -> float:
-    """Return reads and writes together, in I/Os per second."""
     return float(summary.iops)
 
 
 def mb_s(summary: Summary) -> float:
-    """Return the throughput of both directions together, in decimal MB/s."""
     return float(summary.mb_s)
 
 
 def mean_ns(summary: Summary) -> float:
-    """Return the mean response time of both directions, weighted by their I/Os."""
+    """Return the mean response time over reads and writes, weighted by their I/Os."""
     sides = [side for side in summary.transfers if side.ios]
     done = sum(side.ios for side in sides)
     return sum(side.ios * side.response_mean_ns for side in sides) / done if done else 0.0

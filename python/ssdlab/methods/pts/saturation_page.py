@@ -39,7 +39,6 @@ _FILLS = Axis("drive fills: written / user capacity", "plain")
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of write saturation."""
     kept = with_result(runs, PtsSaturationResult)
     return section_of(kept, saturation_findings, list(_pages(kept)))
 
@@ -93,11 +92,11 @@ def _clock(kept: Sequence[Saturated]) -> Clock:
 
 
 def _iops(shown: Shown, result: PtsSaturationResult, xs: Sequence[float]) -> list[Line]:
-    """Return the plot of IOPS: the load with its samples ringed, and the writes after it drawn faintly."""
+    """Return the IOPS lines: the load with its samples ringed, then the histogram's writes, drawn faintly."""
     until, iops = result.ended, result.records.iops
     ringed = range(result.samples.at, until, result.samples.every)
     lines = [Line(shown.index, "", True, dots(xs[:until], iops[:until], ringed))]
-    joined = max(0, until - 1)  # no gap between the two: there was none
+    joined = max(0, until - 1)  # the lines meet, because the load had no pause
     if until < len(iops):
         lines.append(Line(shown.index, "histogram", True, dots(xs[joined:], iops[joined:]), faint=True))
     return lines

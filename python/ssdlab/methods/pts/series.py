@@ -1,4 +1,4 @@
-"""One long load in records: what write saturation, idle recovery and cross stimulus recovery share."""
+"""Loads in records: what the recovery, write saturation and demand tests share."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def load(
     random: bool = True,
     arrival: AnyArrival | None = None,
 ) -> Workload:
-    """Return a load at the test's threads and depth, of about the given length, in whole records."""
+    """Return a load with the test's threads and depth, which lasts `seconds` rounded to whole records."""
     threads, depth = p.shape
     record_ns = round(min(record_s, seconds) * NS_PER_S)
     stream = Stream(
@@ -87,12 +87,12 @@ def load(
 
 
 def load_name(read_pct: int, block_bytes: int, *, random: bool = True) -> str:
-    """Return a load's name in the specification: ``RND 4 KiB 0/100``."""
+    """Return the specification's name of a load: ``RND 4 KiB 0/100``."""
     return f"{'RND' if random else 'SEQ'} {block_text(block_bytes)} {read_pct}/{100 - read_pct}"
 
 
 def common(data: RunData, p: PtsParams) -> dict[str, Any]:
-    """Return the fields that the results of all these tests share."""
+    """Return the fields that all results of tests with one long load share."""
     threads, depth = p.shape
     return {
         "quick": data.quick,
@@ -110,12 +110,12 @@ def common(data: RunData, p: PtsParams) -> dict[str, Any]:
 
 
 def headline(name: str, label: str, values: Sequence[float], unit: str) -> Metric:
-    """Return the mean of some records as a headline figure."""
+    """Return the mean of some values as a headline figure."""
     return Metric.more(name, label, fmean(values) if values else None, unit)
 
 
 def records_of(data: RunData, step: Step) -> PtsRecords:
-    """Return the whole records of a step, with all directions together."""
+    """Return the complete records of a step, with all directions together."""
     rows = data.rows(step)
     kept = ~rows["partial"]
     count = int(rows["row"][kept].max()) + 1 if kept.any() else 0
@@ -142,7 +142,7 @@ def records_of(data: RunData, step: Step) -> PtsRecords:
 
 
 def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
-    """Return the records with these numbers, counted from 0."""
+    """Return the records at these indices."""
     columns = {
         name: values for name in type(found).model_fields if isinstance(values := getattr(found, name), tuple)
     }
@@ -152,7 +152,6 @@ def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
 
 
 def weighted_mean_ns(found: PtsRecords) -> float | None:
-    """Return the mean response time of all records, weighted by their I/Os."""
     known = [(rate, mean) for rate, mean in zip(found.iops, found.mean_ns, strict=True) if mean is not None]
     done = sum(rate for rate, _ in known)
     return sum(rate * mean for rate, mean in known) / done if done else None
@@ -161,13 +160,13 @@ def weighted_mean_ns(found: PtsRecords) -> float | None:
 def samples_of(
     data: RunData, step: Step, found: PtsRecords, cycle: int, *, at: int | None = None
 ) -> PtsSamples:
-    """Judge one record of each cycle (by default its last) for steady state.
+    """Judge steady state by one record of each cycle, which is the last one by default.
 
-    `found` are the records of the step.
+    `found` holds the records of the step. `at` is the index of the judged record in its cycle.
     """
     at = cycle - 1 if at is None else at
     values = found.iops[at::cycle]
-    first = first_steady([values])  # what comes after the end, the histogram, is of no account
+    first = first_steady([values])  # records after the first steady window do not count
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
     before = written_until(data, step.ordinal) - step.written_bytes
@@ -189,9 +188,9 @@ def samples_of(
 
 
 def _disturbed(step: Step, begins_s: float, length_s: float) -> str:
-    """Return why part of a step cannot show whether the drive is steady; empty if it can.
+    """Return why a part of a step cannot show whether the drive is steady; empty if it can.
 
-    The host was the limit, or ssdlab was paused for much of it. What comes before or after does not count.
+    The reasons are that the host was the limit, or that ssdlab was paused for too long within the part.
     """
     begins_ns = step.measured.zero_ns + round(begins_s * NS_PER_S)
     ends_ns = begins_ns + round(length_s * NS_PER_S)
@@ -209,7 +208,7 @@ def samples_text(samples: PtsSamples) -> str:
 
 
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:
-    """Return all response times of the records from a number on, counted from 0; None without I/O."""
+    """Return all response times from the record at index `first` on; None without I/O."""
     columns = data.row_buckets(step)
     stretch = picked(found, range(first, len(found.iops)))
     max_ns = max((each for each in stretch.max_ns if each is not None), default=0.0)
@@ -240,33 +239,32 @@ def tail_of(total: Buckets) -> dict[str, Any]:
 
 
 def written_rows(rows: Sequence[Any]) -> tuple[list[float], list[int]]:
-    """Return IOPS and bytes written of the rows that a running load has closed."""
+    """Return IOPS and bytes written of each row that a running load has completed."""
     iops = [row.ios * NS_PER_S / (row.end_ns - row.start_ns) for row in rows]
     return iops, [sum(cell.bytes for cell in row.cells if cell.direction == "write") for row in rows]
 
 
 def _sums(rows: Columns, name: str, kept: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    """Return the sum of a column for each record, over all directions."""
     return np.bincount(rows["row"][kept], weights=rows[name][kept], minlength=count)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a test does to the drive: block sizes, ranges, and the grid's share of reads (RW1)."""
+    """The I/O of a test: block sizes, LBA ranges, and share of reads (RW1)."""
 
     name: str
     read_pct: int
     blocks: tuple[Block, ...]
     pattern: Uniform | Sequential | Bands
     left_out_bytes: tuple[int, ...] = ()
-    """Sizes that the drive's sectors do not allow."""
+    """Block sizes that are left out, because the drive's sectors do not allow them."""
 
     def workload(
         self, shape: Shape, seconds: float, *, writes: bool = False, record_s: float | None = None
     ) -> Workload:
-        """Return a workload of the load with threads and depth, for some seconds.
+        """Return the load as a workload with threads and depth, for some seconds.
 
-        With `writes` the load only writes (0/100). Rows last `record_s`, by default a second at most.
+        With `writes` it has no reads (0/100). A row lasts `record_s` seconds, by default at most one second.
         """
         threads, depth = shape
         stop_ns = round(seconds * NS_PER_S)
@@ -284,14 +282,13 @@ class Load:
 
 
 def blocks_of(load: Load) -> Iterator[BlockShare]:
-    """Yield the block sizes of a load, each with its share of the I/Os."""
     total = sum(block.weight for block in load.blocks)
     for block in load.blocks:
         yield BlockShare(block_bytes=block.bytes, share=block.weight / total)
 
 
 def ranges_of(load: Load) -> Iterator[RangeShare]:
-    """Yield the ranges of the LBAs in use, each with its share of the I/Os; none if all shares are equal."""
+    """Yield the LBA ranges of a load, each with its share of the I/Os; none if access is uniform."""
     if isinstance(load.pattern, Bands):
         bands = load.pattern.bands
         spans, accesses = (
@@ -302,7 +299,6 @@ def ranges_of(load: Load) -> Iterator[RangeShare]:
 
 
 def why_left_out(data: RunData, load: Load) -> str:
-    """Return why block sizes of a load were left out; empty if none were."""
     if not load.left_out_bytes:
         return ""
     sectors = block_text(data.logical_block_bytes)
@@ -312,8 +308,8 @@ def why_left_out(data: RunData, load: Load) -> str:
 def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, baseline: float) -> PtsWait:
     """Return the result of bursts with rests of one length, and of the writes after them.
 
-    The first burst continues writes without rests. As it follows no rest, the figures of the rest leave it
-    out.
+    `every` has a record for each burst, and for each burst length of rest. The first burst follows no rest,
+    so the figures leave it out.
     """
     cycle = 1 + rest
     bursts = picked(every, range(0, len(every.iops), cycle))
@@ -332,7 +328,7 @@ def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, 
 
 
 def preconditioning_of(p: PtsParams, name: str, samples: PtsSamples, round_s: float) -> Stimulus:
-    """Return preconditioning in rounds, with a sample of each, as printed in the header of a page."""
+    """Return preconditioning in rounds as printed in the header of a page."""
     threads, depth = p.shape
     return Stimulus(
         what=name,

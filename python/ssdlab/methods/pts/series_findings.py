@@ -1,4 +1,4 @@
-"""The findings and tables of SNIA's tests of one long load."""
+"""Findings and tables of SNIA's tests of one long load."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def window_of(samples: PtsSamples) -> Window:
-    """Return the window of samples by which steady state is judged."""
     return Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
 
 
@@ -34,7 +33,6 @@ def fills_of(result: PtsSaturationResult) -> list[float]:
 
 
 def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
-    """Yield what ended the test, and the drive's speed then."""
     records, ended = result.records, result.ended
     shown = Evidence((records.ordinal,), (0, ended - 1) if ended else None)
     if not ended:
@@ -61,7 +59,7 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
 
 
 def _ended(result: PtsSaturationResult) -> str:
-    """Return what ended the test; the steady-state rule proves nothing after too little writing."""
+    """Return what ended the test; with too little writing, a steady window is not called steady state."""
     if result.reason is None:
         return "cut short"
     if result.reason == "steady" and not result.samples.steady:
@@ -70,7 +68,7 @@ def _ended(result: PtsSaturationResult) -> str:
 
 
 def ends(result: PtsSaturationResult) -> Table:
-    """Return a table of why the test stopped, in one row."""
+    """Return a table with one row on why the test stopped."""
     head = ("Stimulus", "Ended by", "After", "Drive fills", "Samples", "Steady", "Drive fills at the window")
     row = (
         cells.words(result.stimulus),
@@ -105,14 +103,13 @@ def course_table(result: PtsSaturationResult) -> Table:
 
 
 def course(fills: Sequence[float]) -> list[int]:
-    """Return the first record in every half drive fill, and the last record."""
+    """Return the indices of the first record in each half drive fill, and of the last record."""
     halves = [int(2 * each) for each in fills]
     found = [at for at, (before, now) in enumerate(pairwise([0, *halves])) if now > before]
     return list(dict.fromkeys([*found, *range(len(fills))[-1:]]))
 
 
 def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
-    """Return the tables of why the test stopped, the window, and the course of the load."""
     return (
         ends(result),
         window_table([window_of(result.samples)]),
@@ -122,12 +119,11 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
 
 
 def first_after_cut(waits: Sequence[PtsWait]) -> PtsWait | None:
-    """Return the bursts that came first after the last interruption; None if there was none."""
+    """Return the first bursts after the last interruption; None without an interruption."""
     return next((wait for wait in reversed(waits) if wait.cut), None)
 
 
 def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
-    """Yield the gain of each rest over the baseline."""
     gains = ", ".join(
         f"{share_text(wait.of_baseline)} after {Amount(wait.idle_s, 's')}" for wait in result.waits
     )
@@ -154,7 +150,6 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
 
 
 def waits(result: PtsIdleRecoveryResult) -> Table:
-    """Return a table of each wait state's mean against the baseline."""
     head = (
         "Wait state",
         "Bursts after a rest",
@@ -193,12 +188,11 @@ def _row(wait: PtsWait) -> tuple[cells.Cell, ...]:
 
 
 def idle_tables(result: PtsIdleRecoveryResult) -> tuple[Table, ...]:
-    """Return the tables of the preconditioning's window and the wait states."""
     return (window_table([window_of(result.samples)]), waits(result), *open_points(result))
 
 
 def _later(records: PtsRecords, level: float, reached_s: float) -> str:
-    """Return how many records fell below a level again after the first record that reached it."""
+    """Return a note on how many records fell below a level again after the first one that reached it."""
     ends_s = records.ends_s()
     after = [value for end_s, value in zip(ends_s, records.mb_s, strict=True) if end_s > reached_s]
     below = sum(value < level for value in after)
@@ -206,7 +200,7 @@ def _later(records: PtsRecords, level: float, reached_s: float) -> str:
 
 
 def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
-    """Yield whether, and when, the drive became as fast as before."""
+    """Yield whether, and after what time, the third load became as fast as the first."""
     first, between, last = result.groups
     reached = result.recovery_s
     back = "not recovered after {time}" if reached is None else "recovered after {time}{later}"
@@ -229,7 +223,7 @@ def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
 
 
 def groups(result: PtsCrossStimulusResult) -> Table:
-    """Return a table of the three loads, and when the third became as fast as the first."""
+    """Return a table of the three loads, and of when the third became as fast as the first."""
     head = (
         "Group",
         "Stimulus",
@@ -261,5 +255,4 @@ def _recovered(result: PtsCrossStimulusResult) -> cells.Cell:
 
 
 def cross_tables(result: PtsCrossStimulusResult) -> tuple[Table, ...]:
-    """Return the tables of the three loads."""
     return (groups(result), *open_points(result))

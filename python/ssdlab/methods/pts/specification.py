@@ -1,23 +1,31 @@
 """What SNIA's specification requires of every test: settings, preparation before the rounds, and departures.
 
-Each default is the value that the specification requires or recommends, so any other value is a departure,
-except for the choices that it leaves open. A run under a published practice is compared with that practice
-(`followed`). Before the rounds come write cache, purge, active range, and writing the drive over; saturation
-and steady state are measured by the bytes written.
+Each default is the value that the specification requires or recommends. Any other value is a departure,
+except for choices that the specification leaves open. A run that follows a published practice is compared
+with that practice (`followed`).
 
-The list of departures is made from what a run did, not from what it intended. Every test only has to name
-`pts_remarks` as its method's `remarks`::
+Before the rounds, a test sets the write cache, purges, limits the active range, and overwrites the drive.
+Saturation and steady state are measured by the bytes written.
+
+Departures are found from what a run did, not from what it intended. A test only has to name `pts_remarks` as
+its method's `remarks`::
 
     METHOD = Method(..., remarks=pts_remarks)
 
 The list then appears in the manifest, on the terminal, in `--json` and on every page. It holds the departures
-that steps recorded (a purge left out or replaced by a discard, another write cache setting), and those that
-this module finds: a target that is not a whole drive, an active range of another size or made by limiting the
-LBAs, sizes that the sectors do not allow, another shape or engine, interruptions, and every parameter that
-differs from the specification. So a parameter's default must be the specification's value. The parameters
-list what it leaves open in `choices`, values of which it names several in `allowed`, and its recommended
-shape in `recommended`. The warning about steady state before the drive was full comes from the result's
-`windows`.
+that steps recorded: a purge left out or replaced by a discard, or another write cache setting. It also holds
+those that this module finds:
+
+- a target that is not a whole drive;
+- an active range of another size, or one made by limiting the LBAs;
+- block sizes that the sectors do not allow;
+- another thread count, depth or engine;
+- interruptions;
+- every parameter that differs from the specification.
+
+A parameter's default must therefore be the specification's value. `choices` holds the parameters that it
+leaves open, and `allowed` the further values that it names. `recommended` is its thread count and depth. The
+warning about steady state before the drive was full comes from the result's `windows`.
 
 Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) and 3 (settings and purge).
 """
@@ -65,15 +73,15 @@ SETTINGS: dict[Setting, Literal["PTS-E", "PTS-C"]] = {"enterprise": "PTS-E", "cl
 WRITE_CACHE = {"enterprise": "off", "client": "on"}
 ACTIVE_RANGE_PCT = {"enterprise": 100, "client": 75}
 RECOMMENDED_SHAPE = {"enterprise": (4, 32), "client": (2, 16)}
-"""Threads and depth of each, of the tests that leave them to the operator."""
+"""Thread count and depth by setting, for tests that leave them to the operator."""
 REVIEW_PRACTICE = f"TheSSDReview's practice (2016) on {SPECIFICATION}"
 KIB = 1024
 MAX_SEGMENTS = 2048
-"""Of an active range: what PTS-C 1.2 names."""
+"""Segments of an active range: the number in PTS-C 1.2."""
 SECTOR_BYTES = 512
-"""The smallest access of the tests."""
+"""Smallest block size of the tests."""
 _ROUND = re.compile(r"(.*\bround \d+), ")
-"""Of the label of a cell, its round."""
+"""Matches the round in the label of a cell's step."""
 
 
 class PtsParams(Params):
@@ -82,19 +90,21 @@ class PtsParams(Params):
     choices: ClassVar[frozenset[str]] = frozenset(
         {"setting", "threads", "depth", "active_range", "active_range_amount", "active_range_segments"}
     )
-    """Parameters that are no departure by being other than the default: the operator's choice by the
-    specification, or judged by more than their value."""
+    """Parameters that may differ from their default without a departure. The specification leaves them to the
+    operator, or another check judges them.
+    """
 
     allowed: ClassVar[Mapping[str, frozenset[object]]] = {}
-    """Further values of parameters that the specification names beside the default: no departures."""
+    """Further values, by parameter, that the specification names: they are no departures."""
     left_open: ClassVar[tuple[str, ...]] = ()
-    """What the text leaves open of the test, or was not at hand: printed as open, with what is done. A
-    subclass adds its own to those of the classes that it is made of."""
+    """Points that the text leaves open, or whose text was not available, each with the choice made here. A
+    subclass adds its own points to those of its bases.
+    """
     left_open_client: ClassVar[tuple[str, ...]] = (
         "amounts and segments of the active range in PTS-C 1.2: here by active_range_amount and "
         "active_range_segments, by default the whole of the range in one",
     )
-    """Likewise, only under the setting PTS-C."""
+    """Points that are left open only under the setting PTS-C."""
 
     setting: Setting = param(
         "enterprise",
@@ -131,7 +141,10 @@ class PtsParams(Params):
 
     @model_validator(mode="after")
     def _amount_of_segments(self) -> Self:
-        """Refuse segments without an amount; the check is here, as a suite leaves out what a plan refuses."""
+        """Refuse segments without an amount.
+
+        The check is made here and not in the plan, because a suite leaves out methods whose plan is refused.
+        """
         if self.active_range_segments > 1 and not self.active_range_amount:
             raise UsageError(
                 "segments of the active range need its amount",
@@ -141,22 +154,21 @@ class PtsParams(Params):
 
     @property
     def write_cache(self) -> str:
-        """The write cache setting that the test's setting requires."""
         return WRITE_CACHE[self.setting]
 
     @property
     def source(self) -> str:
-        """The source that the run follows, from which its departures are counted."""
+        """The source that the run follows; differences from it are departures."""
         return SPECIFICATION
 
     @property
     def followed(self) -> Mapping[str, object]:
-        """Parameter values from the source, if the source is not the specification."""
+        """Parameter values of the source, if it is not the specification."""
         return {}
 
     @property
     def recommended(self) -> tuple[int, int] | None:
-        """Threads and depth that the specification names for the test; None: it leaves them open."""
+        """Thread count and depth that the specification names for the test; None: it leaves them open."""
         return RECOMMENDED_SHAPE[self.setting]
 
     @property
@@ -167,12 +179,11 @@ class PtsParams(Params):
 
     @property
     def engine(self) -> Literal["sync", "uring"]:
-        """Engine for the test's I/O on a real drive; one I/O at a time needs no ring."""
+        """I/O engine on a real drive; a single I/O in flight needs no io_uring."""
         return "sync" if self.shape[1] == 1 else "uring"
 
     @property
     def open_points(self) -> tuple[str, ...]:
-        """Points that the specification leaves open for this test in its setting."""
         names = ("left_open", "left_open_client") if self.setting == "client" else ("left_open",)
         return tuple(
             each for name in names for kind in type(self).__mro__ for each in vars(kind).get(name, ())
@@ -227,7 +238,7 @@ class RoundsParams(LoopParams):
 
 
 def engine_of(depth: int) -> Any:  # noqa: ANN401 - the name of an engine
-    """Return the engine for a thread's I/O; one I/O at a time needs no ring."""
+    """Return the engine for a thread's I/O; a single I/O in flight needs no io_uring."""
     return "sync" if depth == 1 else "uring"
 
 
@@ -248,9 +259,9 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
 def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "WIPC") -> None:
     """Write sequentially before the rounds, as many times as the specification requires.
 
-    By thread count and depth of the test: each thread begins at its own part of the active range and goes on
-    into the next one's, so that every block is written equally often. It goes over the whole active range,
-    also where the test then keeps to segments of it.
+    The threads and depth are those of the test. Each thread begins at its own part of the active range and
+    continues into the next part, so that every block is written equally often. The whole active range is
+    written, even if the test then uses only segments of it.
     """
     if p.overwrites <= 0:
         return
@@ -278,7 +289,7 @@ def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "W
 def written_until(data: RunData, ordinal: int) -> int:
     """Return the bytes written from the last purge to the end of a step, including voided attempts.
 
-    From the beginning of the run where nothing has purged the drive.
+    Without a purge, the count starts with the run.
     """
     return written_by(data.steps, data.capacity_bytes, data.voided)[ordinal].bytes
 
@@ -407,12 +418,12 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
 
 
 def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
-    """Yield the departure of a resumed run, unless the drive's state was kept over the interruption."""
+    """Yield a departure for a resumed run, unless the drive's state was kept over the interruption."""
     times = len(facts.manifest.sessions) - 1
     if times < 1 or facts.manifest.drive.capabilities.forks:
         return
     marks = {step.ordinal for step in facts.data.steps if step.verb == Stretch.verb}
-    # Of a round, which is done again as a whole, its name and not that of each cell.
+    # A round is repeated as a whole, so name the round instead of each cell.
     again = dict.fromkeys(
         label if (round_of := _ROUND.match(label)) is None else round_of[1]
         for label in (attempt.label for attempt in facts.voided if attempt.ordinal not in marks)

@@ -11,7 +11,7 @@ Procedure
        where the last of its kind stopped. The test ends when the throughput of the writes is steady over
        five rounds, or after 25.
 
-    Reported are the means over these five rounds.
+    The result gives the means over these five rounds.
 
 Source
     SNIA SSS PTS 2.0.2, section 8.
@@ -42,8 +42,6 @@ BLOCKS = (1024 * KIB, 128 * KIB)
 
 
 class PtsThroughputParams(RoundsParams):
-    """Parameters of the throughput test."""
-
     left_open: ClassVar[tuple[str, ...]] = (
         "the tracked variable: here the throughput of the writes",
         "the order of the block sizes: here 1024 KiB, then 128 KiB",
@@ -54,12 +52,10 @@ class PtsThroughputParams(RoundsParams):
 
     @property
     def recommended(self) -> tuple[int, int]:
-        """One thread with 32 I/Os in flight, in both settings."""
         return 1, 32
 
 
 def procedure(lab: Lab, p: PtsThroughputParams) -> None:
-    """For each block size, purge, precondition with that size, and run rounds."""
     for block_bytes in BLOCKS:
         name = block_text(block_bytes)
         begin(lab, p, label=f"purge, {name}")
@@ -68,7 +64,6 @@ def procedure(lab: Lab, p: PtsThroughputParams) -> None:
 
 
 def conclude(data: RunData, p: PtsThroughputParams) -> PtsResult:
-    """Report the mean over each block size's window."""
     groups: list[Group] = [(block_text(each), _cells(p, each), _tracked(each), []) for each in BLOCKS]
     return conclude_rounds(data, p, "throughput", groups)
 

@@ -1,7 +1,7 @@
-"""What tests of rounds conclude: each cell's values, and the window that is judged and reported.
+"""Results of tests of rounds: each cell's values, and the window that is judged and reported.
 
-A cell reports its mean over the rounds of the window that proves steady state or, without such a window, over
-the last five rounds. In an interrupted run only the rounds after the last cut are judged.
+A cell reports its mean over the rounds of the window that proves steady state. Without such a window, it
+reports the last five rounds. In an interrupted run, only the rounds after the last interruption are judged.
 
 Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (steady state).
 """
@@ -43,7 +43,7 @@ Test = Literal["iops", "throughput", "latency"]
 PATTERN = {"iops": "RND", "throughput": "SEQ", "latency": "RND"}
 _UNITS: dict[Test, str] = {"iops": "IOPS", "throughput": "MB/s", "latency": "µs"}
 _MIXES: dict[Test, tuple[int, ...]] = {"iops": (100, 50, 0), "latency": (65,)}
-"""Shares of reads of 4 KiB that reviews print, beside what is tracked."""
+"""Read shares of the 4 KiB cells that reviews print in addition to the tracked cells."""
 
 
 def collect(
@@ -58,7 +58,8 @@ def collect(
 ) -> PtsRounds:
     """Collect the rounds of a group of cells: each cell's values, and the window that is judged.
 
-    With `tails` each cell has the five nines of its I/Os in all reported rounds, reads and writes together.
+    With `tails`, each cell also gets the 99.999 % response time of its I/Os in all reported rounds, reads and
+    writes together.
     """
     rounds = 0
     while data.step(round_label(group, rounds + 1, cells[-1].label)) is not None:
@@ -95,7 +96,7 @@ def collect(
 
 
 def _by_the_host(steps: Sequence[Step]) -> str:
-    """Return how many of a window's tracked steps the host limited, and why in the first of them."""
+    """Return in how many steps of a window the host was the limit, and why; empty if in none."""
     found = [(step, why) for step in steps if (why := evidence_of(step).not_the_drive())]
     if not found:
         return ""
@@ -104,24 +105,25 @@ def _by_the_host(steps: Sequence[Step]) -> str:
 
 
 def _steps(data: RunData, group: str, cell: Cell, rounds: int) -> list[Step]:
-    """Return a cell's steps in order of rounds."""
     found = (data.step(round_label(group, number, cell.label)) for number in range(1, rounds + 1))
     return [step for step in found if step is not None]
 
 
 def _followed(variable: Tracked, steps: Sequence[Step]) -> TrackedVariable:
-    """Return a tracked variable with its value in each round."""
     values = tuple(value for step in steps for value in tracked_value(step, variable))
     return TrackedVariable(name=variable.name, unit=variable.unit, values=values)
 
 
 def _four_after(last: int, rounds: int) -> tuple[int, int]:
-    """Return the first and last of the four rounds after a window, or of the last four rounds."""
+    """Return the first and last of the four rounds after a window; if they are missing, the last four."""
     return (last + 1, last + 4) if last + 4 <= rounds else (max(1, rounds - 3), rounds)
 
 
 def judged(variable: TrackedVariable, first: int) -> TrackedVariable:
-    """Apply the steady-state rule to the window that begins at a position, counted from 0."""
+    """Return the variable with the steady-state rule applied to the window from index `first` on.
+
+    A window with too few values leaves the variable unchanged.
+    """
     values = variable.values[first : first + WINDOW]
     if len(values) < WINDOW:
         return variable
@@ -177,7 +179,10 @@ def conclude_rounds(
     *,
     shape: tuple[int, int] | None = None,
 ) -> PtsResult:
-    """Return the result of a test of rounds; `shape`: that of its cells, if not the parameters' own."""
+    """Return the result of a test of rounds.
+
+    `shape` is the threads and depth of the cells, if they differ from those of the parameters.
+    """
     found = tuple(
         collect(data, cells, tracked, missing, group=group, reported=p.reported, tails=test == "latency")
         for group, cells, tracked, missing in groups
@@ -207,7 +212,7 @@ def conclude_rounds(
 
 
 def was_purged(data: RunData) -> bool:
-    """Return whether the drive was purged, by any means that counts as a purge."""
+    """Return whether the drive was purged, by any method that counts as a purge."""
     return any(step.verb == "purge" and step.found(PurgeFacts).purged for step in data.steps)
 
 
@@ -261,9 +266,9 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
-    """Yield the headline figures of the tracked variables, and of the 4 KiB cells that reviews print.
+    """Yield the headline figures: the tracked variables, and the 4 KiB cells that reviews print.
 
-    Each is the mean over the reported rounds; of a mix of reads and writes there is the greatest latency too.
+    Each is the mean over the reported rounds. A latency cell of reads and writes also has its maximum.
     """
     for group in groups:
         own = {cell.name: cell for cell in group.cells}
@@ -296,7 +301,7 @@ def _scalar(
     *,
     greatest: bool = False,
 ) -> Metric:
-    """Return the mean or maximum of a cell over its rounds; latencies are in µs."""
+    """Return the mean or maximum of a cell over the reported rounds; latencies are in µs."""
     rounds = tuple(each or 0.0 for each in values)
     found = group.max_of_window(rounds) if greatest else group.of_window(rounds)
     value = found if found is None or test != "latency" else found / 1000

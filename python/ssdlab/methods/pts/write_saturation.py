@@ -7,17 +7,17 @@ Procedure
     1. Set the write cache as the setting says, and purge. The drive is not written before the test.
     2. 4 KiB random writes without a pause, with a record per minute: IOPS, MB/s, mean, 99.999 % and maximum
        response time, bytes written so far. They end after 4 user capacities, after 6 hours, or in steady
-       state, whichever comes first. Steady state is judged by the minute after each half hour, five of them
-       in a row: after 155 minutes at the earliest.
+       state, whichever comes first. Steady state is judged by the minute after each half hour. Five of
+       these in a row must be steady, which takes at least 155 minutes.
     3. The same load continues for 20 minutes, with every response time in a histogram.
 
-    An optional stimulus takes the place of the writes.
+    An optional stimulus replaces the writes.
 
 Source
     SNIA SSS PTS 2.0.2, section 10; the optional stimuli come from open implementations of 2.0.
 
 What it cannot show
-    Steady state of a drive that is large for its speed: in this time it is not written even once, and may
+    Steady state of a drive that is large for its speed. In this time it is not written even once, and may
     be steady as a fresh drive. The result gives the number of drive writes, and warns below 2.
 """
 
@@ -72,13 +72,11 @@ ACCESSES: dict[Stimuli, tuple[int, int, bool]] = {
     "sequential-128k-video": (90, 128 * KIB, False),
     "sequential-512-metadata": (50, KIB // 2, False),
 }
-"""Share of reads in percent, block, and whether random, of those that have one block."""
+"""Share of reads in percent, block size, and whether random, of each stimulus with one block size."""
 LABEL = "saturation and histogram"
 
 
 class PtsWriteSaturationParams(PtsParams):
-    """Parameters of the write saturation test."""
-
     choices: ClassVar[frozenset[str]] = PtsParams.choices | {"stimulus"}
     allowed: ClassVar[Mapping[str, frozenset[object]]] = {"most_seconds": frozenset({86_400.0})}
 
@@ -113,17 +111,14 @@ class PtsWriteSaturationParams(PtsParams):
 
     @property
     def histogram_records(self) -> int:
-        """Number of records in the histogram."""
         return max(1, round(self.histogram_seconds / self.seconds))
 
     def rule(self, capacity_bytes: int) -> StopRule:
-        """Return the conditions that end the test."""
         records = max(1, round(self.most_seconds / self.seconds))
         return StopRule(round(self.capacities * capacity_bytes), records, self.cycle, self.until_steady)
 
 
 def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
-    """Purge, write until saturated, then record the histogram while the same load continues."""
     begin(lab, p)
     rule = p.rule(lab.capacity_bytes)
     load = load_of(p.stimulus, lab.logical_block_bytes)
@@ -140,7 +135,6 @@ def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
 
 
 def load_of(stimulus: Stimuli, logical_block_bytes: int) -> Load:
-    """Return the test's load."""
     if stimulus == "composite":
         composite = PtsCompositeParams()
         found = composite_load(composite, logical_block_bytes)
@@ -166,7 +160,6 @@ def stimuli_of(p: PtsWriteSaturationParams, name: str, end: Ended | None, until:
 
 
 def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
-    """Report what ended the test, every record, and the histogram."""
     step = data.step(LABEL)
     assert step is not None  # a finished run has it
     found, rule = records_of(data, step), p.rule(data.capacity_bytes)

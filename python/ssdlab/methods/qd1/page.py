@@ -1,4 +1,4 @@
-"""Page of one I/O in flight: four workloads, their latency, and throughput over block size."""
+"""Report page of queue depth 1: four workloads, their latency, and throughput over block size."""
 
 from __future__ import annotations
 
@@ -47,14 +47,11 @@ _UNITS: tuple[Quantity, Quantity] = ("iops", "mb_s")
 
 @dataclass(frozen=True)
 class One:
-    """A run with its typed result."""
-
     shown: Shown
     result: Qd1Result
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of `qd1`, with all its runs."""
     ones = [One(*one) for one in with_result(runs, Qd1Result)]
     corners = [(one.shown, point) for one in ones for point in one.result.corners]
     sizes = [(one.shown, point) for one in ones for point in one.result.block_sizes]
@@ -91,7 +88,7 @@ def _name(point: Point) -> str:
 
 
 def _unshown(ones: Sequence[One]) -> str:
-    """Return which runs have writes in an unproven state; empty if there are none."""
+    """Return a note on the runs whose writes have no proven state; empty if there are none."""
     text = "The writes have no proven state, and may have several."
     lines = texts_of([(one.shown, "" if one.result.writes_shown else text) for one in ones])
     return f" {' '.join(lines)}" if lines else ""
@@ -123,7 +120,7 @@ def _worked(corners: Corners) -> list[efficiency.Worked]:
 
 
 def _bars_views(corners: Corners) -> tuple[BarsView, ...]:
-    """Return views of IOPS and MB/s, one for each block size; figures of two sizes do not compare."""
+    """Return views of IOPS and MB/s for each block size, as figures of two sizes are not comparable."""
     sizes = sorted({point.block_bytes for _, point in corners})
     return tuple(
         _bars_view(own, unit, f", {block_text(size)}")

@@ -63,13 +63,11 @@ if TYPE_CHECKING:
 
 
 WRITTEN: tuple[Order, ...] = ("sequential", "random")
-"""Sequential first: the drive was filled sequentially, and what random writes leave takes hours to undo."""
+"""Sequential comes first: the drive was filled sequentially, and undoing random writes takes hours."""
 SIZES = tuple(512 * 2**power for power in range(12))
 
 
 class Qd1Params(SteadyParams):
-    """Parameters of `qd1`."""
-
     seconds: Seconds = param(
         60.0,
         "measured time per workload, enough for a p99.99 on any SSD",
@@ -94,7 +92,6 @@ class Qd1Params(SteadyParams):
 
 
 def procedure(lab: Lab, p: Qd1Params) -> None:
-    """Fill, then run everything that reads, then everything that writes, each order in its steady state."""
     lab.conditions(scheduler="none")
     lab.fill(passes=p.fill_passes, unless_written=True)
     _measure(lab, p, ("random", "sequential"), "read")
@@ -128,7 +125,6 @@ def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
 
 
 def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
-    """Collect the four workloads and the lines over block size."""
     corners = tuple(
         point_of(step)
         for order, direction, _ in CORNERS
@@ -147,7 +143,7 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
 
 
 def _figures(point: Point, states: Mapping[Order, SteadyProof | None]) -> Iterator[Metric]:
-    """Yield the figures of a corner; figures of writes carry the steady state of their order."""
+    """Yield the figures of a corner; those of writes carry the steady state of their order."""
     written = point.direction == "write"
     proof = states.get(point.pattern) if written else None
     for each in point_scalars(f"qd1_{point.pattern}_{point.direction}", point):
@@ -156,7 +152,6 @@ def _figures(point: Point, states: Mapping[Order, SteadyProof | None]) -> Iterat
 
 
 def steady_label(order: Order) -> str:
-    """Return the label of the step that brings an order's writes to steady state."""
     return f"{order} to steady state"
 
 
@@ -184,14 +179,12 @@ Size = Annotated[Bytes, Field(ge=512, le=MAX_BLOCK_BYTES, multiple_of=512)]
 def one_at_a_time(
     order: Order, direction: ReadOrWrite, block_bytes: int, seconds: float, ramp_seconds: float
 ) -> Workload:
-    """Return a workload of one thread with one synchronous I/O in flight."""
     return closed_loop(
         order, direction, block_bytes=block_bytes, in_flight=1, seconds=seconds, ramp_seconds=ramp_seconds
     )
 
 
 def size_label(order: Order, direction: ReadOrWrite, size: int) -> str:
-    """Return the label of a block size's step."""
     return f"{order} {direction} {units.block_text(size)}"
 
 

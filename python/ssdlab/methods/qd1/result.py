@@ -1,4 +1,4 @@
-"""The result of one I/O in flight, with its findings and tables."""
+"""The result of queue depth 1, with its findings and tables."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ def findings(result: Qd1Result) -> Iterator[Claim]:
 
 
 def _point_claim(point: Point, name: str) -> Claim:
-    """Return a claim of a point's throughput, with its mean response time."""
     mean = (point.response_ns or {}).get("mean")
     others: dict[str, Amount | str] = {"name": name}
     if mean is not None:
@@ -72,7 +71,6 @@ def _point_claim(point: Point, name: str) -> Claim:
 
 
 def tables(result: Qd1Result) -> tuple[Table, ...]:
-    """Return the tables of the four corners and of the block sizes."""
     return (
         *tables_of_points(result.corners),
         *(tables_of_points(result.block_sizes) if result.block_sizes else ()),

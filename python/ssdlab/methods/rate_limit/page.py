@@ -1,4 +1,4 @@
-"""Page of rate limits: latency over offered load, and the highest rate within the bound."""
+"""Report page of rate limits: latency over offered load, and the highest rate within the bound."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ _SHOWN = ("mean", "p50", "p99", "p99.9", "p99.99")
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of rate limits."""
     kept = with_result(runs, RateLimitResult)
     return Section(
         id="rate-limit",

@@ -36,8 +36,6 @@ SEARCH = "rate"
 
 
 class RateLimitParams(Params):
-    """Parameters of the search."""
-
     read_pct: int = param(100, "share of reads", unit="%", ge=0, le=100)
     block: Bytes = param(4096, "block size", unit="B", ge=512, le=1 << 24)
     percentile: Literal["p50", "p90", "p99", "p99.9", "p99.99"] = param(
@@ -60,7 +58,6 @@ class RateLimitParams(Params):
 
 
 def procedure(lab: Lab, p: RateLimitParams) -> None:
-    """Double the rate until it is too high, then bisect the interval."""
     lab.conditions(scheduler="none")
     if p.fill:
         lab.fill(unless_written=True)
@@ -72,7 +69,6 @@ def procedure(lab: Lab, p: RateLimitParams) -> None:
 
 
 def conclude(data: RunData, p: RateLimitParams) -> RateLimitResult:
-    """Report every rate tried, and the highest that passed below the lowest that failed."""
     tries = [_judge(step, p) for step in data.tried(SEARCH)]
     return RateLimitResult.of(
         tries,

@@ -1,4 +1,4 @@
-"""The result of a rate within a latency bound."""
+"""The result of the search for the highest rate within a latency bound."""
 
 from __future__ import annotations
 
@@ -60,16 +60,17 @@ class OfferedLoad(Stored):
     def of(cls, step: Step, percentile: str, bound_ns: float, maximum: int) -> Self:
         """Judge the step that ran one rate.
 
-        A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
+        A plan has no results: it assumes the longest search, in which only the highest rate (`maximum`)
+        fails.
         """
         summary = step.summary
-        assert step.tried is not None  # the search has no other steps
+        assert step.tried is not None  # every step of the search has it
         rate = step.tried.value
         if summary is None:
             return cls(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
         sides = summary.transfers
         worst = {key: summary.slower(key) for key in _SHOWN}
-        # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
+        # Too few I/Os for the percentile: use the maximum, which is an upper bound of it.
         ios = sum(side.ios for side in sides)
         latency_ns, what = worst[percentile], f"{percentile} was"
         if latency_ns is None:
@@ -98,7 +99,7 @@ class OfferedLoad(Stored):
         return not self.held and (bool(self.disturbed) or not any(self.response_ns.values()))
 
     def by_longest(self, percentile: str) -> bool:
-        """Whether the longest I/O was compared with the bound, as there were too few for the percentile."""
+        """Return whether the longest I/O was compared with the bound, for lack of the percentile."""
         return self.response_ns.get(percentile) is None and self.response_ns.get("max") is not None
 
 
@@ -138,17 +139,13 @@ class RateLimitResult(ResultBase):
 
     @property
     def unjudged(self) -> OfferedLoad | None:
-        """If no rate passed, a rate that shows nothing about the drive; else None.
-
-        The lowest, preferably a disturbed one.
-        """
+        """Lowest rate that shows nothing about the drive, disturbed ones first; None if a rate passed."""
         if self.highest_held is not None:
             return None
         found = [each for each in self.tries if each.unmeasured]
         return next((each for each in found if each.disturbed), next(iter(found), None))
 
     def _unjudged(self) -> tuple[Qualifier, ...]:
-        """Return the qualifier of a rate that could not be judged."""
         rate = self.unjudged
         return () if rate is None else (Qualifier(code="not-judged", steps=(rate.ordinal,), why=rate.why),)
 
@@ -156,7 +153,10 @@ class RateLimitResult(ResultBase):
 def failure_of(
     share: float | None, dropped: int, latency: Amount, what: str, bound_ns: float, shown: Evidence
 ) -> Claim | None:
-    """Return why a rate failed; None if it passed. `what` begins the reason, such as `p99 was`."""
+    """Return why a rate failed; None if it passed.
+
+    `what` begins the reason, such as `p99 was`.
+    """
     if dropped:
         return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
     if share is None:
@@ -182,7 +182,7 @@ def failure_of(
 
 
 def findings(result: RateLimitResult) -> Iterator[Claim]:
-    """Yield the limit; its figure is the percentile at the highest rate within the bound."""
+    """Yield the highest rate within the bound; the claim's figure is the percentile at that rate."""
     bound = Bound("under", Amount(result.bound_ns, "ns"))
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     others: dict[str, Amount | str] = {"percentile": result.percentile}
@@ -218,7 +218,7 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
 
 
 def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
-    """Yield the rates that had too few I/Os for the percentile."""
+    """Yield the rates that passed with too few I/Os for the percentile."""
     short = [each for each in result.tries if each.held and each.by_longest(result.percentile)]
     if short:
         yield Claim(
@@ -232,7 +232,6 @@ def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
 
 
 def rates(result: RateLimitResult) -> Table:
-    """Return a table of every rate tried."""
     head = ("Offered", "Done", "Mean", "p99", "p99.9", "Dropped", "Held", "W")
     rows = tuple(
         (
@@ -259,5 +258,4 @@ def _held(load: OfferedLoad, percentile: str) -> str:
 
 
 def tables(result: RateLimitResult) -> tuple[Table, ...]:
-    """Return a table of every rate tried."""
     return (rates(result),)

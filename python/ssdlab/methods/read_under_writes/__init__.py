@@ -1,4 +1,4 @@
-"""Reads beside writes, at several rates of both."""
+"""Reads during writes, at several rates of each."""
 
 from __future__ import annotations
 

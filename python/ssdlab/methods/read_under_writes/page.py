@@ -1,4 +1,4 @@
-"""Page of reads under writes: a map of read latency over both rates, and lines over the rate of writes."""
+"""Report page of reads under writes: a map of read latency over both rates, and lines over the write rate."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ _FIGURES = (
     ("p99", "response", "p99 response"),
     ("mean", "response", "mean response"),
 )
-"""Key, clock and the name on the button: what the drive takes first, then what waits before it as well."""
+"""Percentile, clock and button; service time is the drive's own, response time includes waiting before it."""
 _ABSENT = "saturated: no latency, as the rates were not sustained"
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of reads under writes, with all its runs in the same charts."""
     kept = with_result(runs, ReadUnderWritesResult)
     figures = (_map(kept), _lines(kept), _efficiency(kept))
     return Section(
@@ -124,7 +123,7 @@ def _heat(
 
 
 def _lines(kept: Sequence[Loaded]) -> Figure:
-    """Return read latency over writes, with a view for each rate of reads in which drives compare."""
+    """Return the figure of read latency over the write rate, with one view for each read rate."""
     reads, writes = _shares(kept)
     every = [v for _, result in kept for cell in result.cells for v in _pair(cell) if v is not None]
     reach = (min(every, default=1.0), max(every, default=1.0))
@@ -153,7 +152,6 @@ def _pair(cell: LoadCell) -> tuple[float | None, float | None]:
 
 
 def _of_run(one: Loaded, share: int) -> list[Line]:
-    """Return the p99 and mean at one rate of reads, up to saturation."""
     shown, result = one
     row = sorted((cell for cell in result.cells if cell.read_pct == share), key=lambda cell: cell.write_pct)
     lines = []

@@ -9,11 +9,12 @@ Procedure
     2. Two references, two minutes each: random writes at the preconditioning depth give the steady write
        rate; then random reads by 128 threads give the peak read rate.
     3. A map of cells, two minutes each. Writes run at 95, 75, 50, 25 and 0 % of the steady rate, in that
-       order; within each, reads run at 5, 25, 50 and 75 % of the peak.
+       order. At each of these write rates, reads run at 5, 25, 50 and 75 % of the peak.
 
     Reads and writes arrive in separate open loops at random times (Poisson); 128 threads serve each. A cell
-    is saturated if an arrival is dropped, less than 99 % of arrivals complete, or the wait before the drive
-    keeps growing. It then has no latency. A simulated drive starts each cell in the same steady state.
+    is saturated if an arrival is dropped, less than 99 % of arrivals complete, or the wait before submission
+    keeps growing. A saturated cell has no latency. A simulated drive starts each cell in the same steady
+    state.
 
 Source
     ssdlab's own. Buyers of server drives ask for read latency at a given load; the mixed tests of reviews
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4096
 ALONE = "alone"
-"""How the two references begin: writes, then reads."""
+"""Prefix of the labels of the two references: writes, then reads."""
 
 Share = Annotated[int, Field(ge=0, le=100)]
 Cell = tuple[int, int]
@@ -60,8 +61,6 @@ Cell = tuple[int, int]
 
 
 class ReadUnderWritesParams(RandomSteadyParams):
-    """Parameters of the map, and of writing to steady state before it."""
-
     read_shares: Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], AfterValidator(rising)] = param(
         (5, 25, 50, 75),
         "read rates, as shares of the peak: from nearly idle to a busy server",
@@ -100,12 +99,11 @@ class ReadUnderWritesParams(RandomSteadyParams):
 
 
 def cells_of(p: ReadUnderWritesParams) -> list[Cell]:
-    """Return the cells in the order of measurement: most writes first, so that no rest precedes them."""
+    """Return the cells in the order of measurement: most writes first, as no rest may precede them."""
     return [(reads, writes) for writes in reversed(p.write_shares) for reads in p.read_shares]
 
 
 def procedure(lab: Lab, p: ReadUnderWritesParams) -> None:
-    """Fill, write to steady state, measure both reference rates, then each cell."""
     lab.conditions(scheduler="none")
     with in_steady_state(lab, p, BLOCK_BYTES):
         writes, reads = lab.sweep(ALONE, ("writes", "reads"), lambda name: _alone(p, name), forked=True)
@@ -121,9 +119,8 @@ def procedure(lab: Lab, p: ReadUnderWritesParams) -> None:
 
 
 def conclude(data: RunData, p: ReadUnderWritesParams) -> ReadUnderWritesResult:
-    """Collect the map of cells, and the reference rates that their shares refer to."""
     writes, reads = data.step(f"{ALONE} writes"), data.step(f"{ALONE} reads")
-    assert writes is not None  # the procedure has both
+    assert writes is not None  # the procedure always runs both
     assert reads is not None
     peak, steady = Reference.of(reads, "read"), Reference.of(writes, "write")
     cells = tuple(
@@ -172,7 +169,7 @@ def _loaded(p: ReadUnderWritesParams, reads: int | None, writes: int | None) -> 
 
 
 def _rate(step: Step) -> float | None:
-    """Return a reference's I/Os per second; None in a plan, which measures nothing."""
+    """Return a reference's I/Os per second; None in a plan, which has no results."""
     return None if step.summary is None else float(step.summary.iops)
 
 

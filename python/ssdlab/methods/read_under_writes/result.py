@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 
 HEADLINE = (25, 50)
-"""Shares of reads and of writes that comparisons use: a drive three quarters busy, as one is planned for."""
+"""Shares of reads and of writes, in %, that comparisons use: a drive is planned to be three quarters busy."""
 Side_ = Literal["read", "write"]
 CHANCE = 4.0
-"""By so many times the root of their number random arrivals may be fewer."""
+"""Tolerated shortfall of random arrivals, in multiples of the square root of their number."""
 
 
 class Reference(Stored):
-    """A reference rate, measured alone, of which cells take shares."""
+    """A rate measured alone; the rates of the cells are shares of it."""
 
     direction: Side_
     ordinal: int
@@ -65,7 +65,6 @@ class Reference(Stored):
 
     @classmethod
     def of(cls, step: Step, direction: Side_) -> Self:
-        """Return the reference that a step measured."""
         (stream,) = step.ran.streams
         return cls(
             direction=direction,
@@ -78,7 +77,7 @@ class Reference(Stored):
 
 
 class LoadCell(Stored):
-    """Reads at one rate beside writes at another."""
+    """Reads at one rate during writes at another."""
 
     read_pct: int = Field(description="of the peak of reads alone")
     write_pct: int = Field(description="of the steady rate of writes alone")
@@ -144,12 +143,10 @@ class LoadCell(Stored):
 
     @property
     def shares(self) -> tuple[int, int]:
-        """Shares of the reference rates: of reads, and of writes."""
         return self.read_pct, self.write_pct
 
     @property
     def iops(self) -> float:
-        """IOPS of reads and writes together."""
         return self.read_iops + self.write_iops
 
 
@@ -177,15 +174,14 @@ class ReadUnderWritesResult(ResultBase):
 
     @property
     def in_steady_state(self) -> bool:
-        """Whether the earlier writing is proven to have reached steady state, with no fresh blocks left."""
+        """Whether preconditioning is proven to have reached steady state, with no fresh blocks left."""
         return self.steady is not None and self.steady.reached and self.steady.fills_enough
 
     def cell(self, read_pct: int, write_pct: int) -> LoadCell | None:
-        """Return the cell with these shares, if it was measured."""
         return next((each for each in self.cells if each.shares == (read_pct, write_pct)), None)
 
     def headlines(self) -> tuple[Metric, ...]:
-        """Return the figures that comparisons use; for a saturated cell they have no value."""
+        """Return the figures that comparisons use; a saturated cell gives them no value."""
         cell = self.cell(*HEADLINE)
         if cell is None:
             return ()
@@ -195,7 +191,7 @@ class ReadUnderWritesResult(ResultBase):
         found = efficiency("random", cell.iops, cell.iops * self.block_bytes / 1e6, held_w)
         own = (cell.ordinal,)
         both = own if alone is None else (alone.ordinal, *own)
-        # The rates of the cells are shares of theirs.
+        # The rates of the cell are shares of these references.
         among = (self.peak.ordinal, self.steady_rate.ordinal)
         p99_ns, against = cell.service_ns.get("p99"), f"{label}, p99 against reads alone"
         tail = Metric.less(f"{name}_p99_ns", f"{label}, p99", p99_ns, "ns", steps=own)
@@ -209,7 +205,7 @@ class ReadUnderWritesResult(ResultBase):
         return tuple(each.resting(chosen_among=among).qualified(self._state()) for each in figures)
 
     def _state(self) -> tuple[Qualifier, ...]:
-        """Return the qualifiers of the figures, including one for fresh blocks that may be left."""
+        """Return the qualifiers of the figures, including one if fresh blocks may be left."""
         if self.steady is None or not self.steady.reached or self.steady.fills_enough:
             return proven(self.steady)
         why = "the drive was overwritten less than twice before"
@@ -217,20 +213,20 @@ class ReadUnderWritesResult(ResultBase):
 
 
 def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | None:
-    """Return how many times as long reads take in a cell as alone at the same rate; None if unknown."""
+    """Return the ratio of read latency in a cell to that of reads alone at the same rate; None if unknown."""
     beside, rested = cell.service_ns.get(key), None if alone is None else alone.service_ns.get(key)
     return beside / rested if beside is not None and rested else None
 
 
 @dataclass(frozen=True)
 class Course:
-    """The I/O of one direction of a cell, over its whole counted rows."""
+    """I/O of one direction of a cell, over its whole rows after the ramp."""
 
     waits_ns: Sequence[float]
     """Median wait before submission, row by row."""
     done: int
     due: float
-    """What the rate brings in their time."""
+    """Number of I/Os that the rate makes due in the time of the rows."""
 
     @classmethod
     def of(cls, rows: Columns, direction: Side_, rate: int) -> Self:
@@ -245,7 +241,7 @@ class Course:
 
     @property
     def share_done(self) -> float:
-        """Share of the due I/Os that was done; 1 if the shortfall is within the chance of random arrivals."""
+        """Share of the due I/Os that was done; 1 if chance can explain the shortfall of random arrivals."""
         if self.done + CHANCE * math.sqrt(self.due) >= SHARE_DONE * self.due:
             return 1.0
         return self.done / self.due
@@ -258,7 +254,7 @@ def saturation(direction: Side_, side: Side, course: Course, ordinal: int) -> Cl
         return Claim(
             "{dropped} {of} were dropped", evidence=shown, others={**others, "dropped": str(side.dropped)}
         )
-    # What waits at the end is done after it: the first tells nothing of a queue that grows.
+    # I/Os that wait at the end are still done later, so the first share alone hides a growing queue.
     of_arrived = side.ios / side.requested if side.requested else 1.0
     share = min(of_arrived, course.share_done)
     if share < SHARE_DONE:
@@ -290,7 +286,6 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
 
 
 def cell_table(result: ReadUnderWritesResult) -> Table:
-    """Return a table of every cell."""
     head = (
         *("Reads, % of peak", "Writes, % of rate alone", "Reads/s", "Writes/s", "Read mean", "Read p99"),
         *("Read p99.9", "Read response p99", "Read p99 / alone", "W", "Held"),
@@ -315,7 +310,6 @@ def cell_table(result: ReadUnderWritesResult) -> Table:
 
 
 def tables(result: ReadUnderWritesResult) -> tuple[Table, ...]:
-    """Return a table of every cell."""
     return (cell_table(result),)
 
 
@@ -372,7 +366,7 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
 
 
 def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
-    """Yield the number of saturated cells, and the lightest: no other saturated cell demands less of both."""
+    """Yield the number of saturated cells, and the lightest ones: no other saturated cell has less load."""
     found = [each for each in cells if each.saturated]
     if not found:
         return
@@ -395,7 +389,7 @@ def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
 
 
 def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
-    """Yield the cells that passed although a cell with less load was saturated, so time or chance decided."""
+    """Yield the cells that passed although a cell with less load was saturated: time or chance decided."""
     found = [
         each
         for each in result.cells
@@ -415,15 +409,15 @@ def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
 
 
 def _is_less(one: LoadCell, other: LoadCell) -> bool:
-    """Return whether a cell demands less than another: no more of either direction, and not the same."""
+    """Return whether a cell has less load than another: no more reads or writes, and not the same cell."""
     return one is not other and one.read_pct <= other.read_pct and one.write_pct <= other.write_pct
 
 
 QUARTERS = 4
 RISE = 3.0
-"""Last quarter against the first: 7 of a queue that grows evenly, 3 of one that began to at a third."""
+"""Least ratio of the last quarter's mean wait to the first's; it is 7 if a queue grows evenly from zero."""
 MIN_WAIT_NS = 1e6
-"""A wait below that is the host's own lateness, whatever its course: the engine calls 1 ms late."""
+"""Shorter waits, however they grow, are lateness of the host: for the engine, I/Os are late from 1 ms on."""
 
 
 def backlog_grows(waits_ns: Sequence[float]) -> bool:
@@ -431,9 +425,9 @@ def backlog_grows(waits_ns: Sequence[float]) -> bool:
 
     In a short measurement the share of arrivals that were done shows little, since I/Os that wait at the end
     are served afterwards. The wait itself shows more. If the drive falls behind by a constant share, the wait
-    rises in proportion to the time, and its means over four equal quarters are as 1, 3, 5 and 7. If the drive
-    keeps up, the wait varies but does not rise: four means are in rising order once in 24 times, and then
-    hardly ever so far apart.
+    rises in proportion to time: its means over four equal quarters are in the ratio 1 : 3 : 5 : 7. If the
+    drive keeps up, the wait varies but does not rise. By chance, four means are in rising order once in 24
+    times, and hardly ever so far apart.
 
     Parameters
     ----------

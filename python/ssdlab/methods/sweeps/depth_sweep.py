@@ -1,4 +1,4 @@
-"""A sweep over queue depth, and its conclusion: the whole curve, and the lowest depth near its best."""
+"""A sweep over queue depth; its result is the whole curve, and the lowest depth near the best."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ Depth = Annotated[int, Field(ge=1, le=DEPTHS[-1])]
 
 
 class DepthSweepParams(Params):
-    """Parameters of a depth sweep."""
-
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         DEPTHS,
         "queue depths, rising: powers of two up to the reviews' 512",
@@ -78,15 +76,13 @@ class DepthSweepParams(Params):
 
 
 class PeakReadParams(DepthSweepParams):
-    """Parameters of a sweep of reads."""
-
     fill: bool = param(
         False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
     )
 
 
 def read_sweep(lab: Lab, p: PeakReadParams, order: Order, block_bytes: int) -> None:
-    """Read at each depth, over the whole written span."""
+    """Read at each depth, over the whole span."""
     lab.conditions(scheduler="none")
     if p.fill:
         lab.fill(unless_written=True)
@@ -123,8 +119,8 @@ def conclude_sweep(
 ) -> PeakResult:
     """Choose the reported depth, and keep the whole curve.
 
-    Of a sweep of writes `steady` is the state before it, and `alike_depth` the depth of the writing that
-    brought that about.
+    For a sweep of writes, `steady` is the proof of the state before it. `alike_depth` is the depth of the
+    writes that brought the drive into that state.
     """
     labels = [f"depth {depth}" for depth in p.depths]
     points = tuple(point_of(step) for label in labels if (step := data.step(label)) is not None)
@@ -171,10 +167,11 @@ def _scalars(chosen: Point, order: Order, direction: ReadOrWrite) -> tuple[Metri
 
 
 def _depth_varies(points: Sequence[Point], chosen: int) -> Variation | None:
-    """Return how far the reported depth can exceed the lowest sufficient one, as depths are tried in steps.
+    """Return how far the reported depth can exceed the lowest sufficient one.
 
-    A lower depth whose rows come within reach of the share that is asked for may do as well, so the next
-    below that counts.
+    Depths are tried in steps, so the lowest sufficient depth may lie between two of them. A lower depth may
+    also suffice if its rate plus the spread of its rows reaches the required share of the best. The result
+    therefore counts from the highest depth that cannot suffice.
     """
     asked = SHARE_OF_BEST * max(each.iops or 0.0 for each in points)
     for lower in reversed(points[:chosen]):
@@ -192,9 +189,9 @@ def _resting(
     *,
     named_steady: bool,
 ) -> Metric:
-    """Return a figure with its evidence; a latency also depends on the depth that this drive chose.
+    """Return a figure with its evidence; a latency also gets the depth that this drive's sweep chose.
 
-    A point with a qualifier could have changed the choice, so all points that decided it are evidence.
+    A qualifier of any point that decided the choice could have changed it, so all these points are evidence.
     """
     chosen = found.chosen
     range_share = None if steady is None else steady.range_share

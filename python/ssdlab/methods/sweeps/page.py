@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 
 _WIDE = 10
 _APART = 3
-"""The axis of throughput is logarithmic from so wide a range of points on, and so unlike drives."""
+"""Ratios of fastest to slowest point, and of fastest to slowest drive, above which the throughput axis is
+logarithmic.
+"""
 _LATENCY_VIEWS = ("mean", "p99", "p99.9", "p99.99")
 
 
@@ -66,17 +68,15 @@ class Sweep:
 
     @property
     def chosen(self) -> Point:
-        """The point that the method reports."""
         return self.result.points[self.result.chosen]
 
     @property
     def best(self) -> Point:
-        """The point with the greatest throughput."""
         return self.result.points[self.result.best]
 
     @cached_property
     def unproven(self) -> dict[int, str]:
-        """Labels, by depth, that forbid ranking the points; empty: none."""
+        """For each depth, the labels that forbid ranking its point; empty if none do."""
         unit = rates.WORDS[rates.units(self.result.pattern)[0]]
         return {
             point.in_flight_asked: rates.unproven(self.shown, point.ordinal, unit) for point in self.measured
@@ -84,7 +84,7 @@ class Sweep:
 
     @property
     def held_at_once(self) -> int | None:
-        """I/Os that the drive can hold; more wait in the host. None: its record does not say."""
+        """Number of I/Os that the drive can queue; more wait in the host. None: not recorded."""
         steps = [self.shown.run.step(point.ordinal) for point in self.measured if point.ordinal is not None]
         drives = [step.summary.drive for step in steps if step is not None and step.summary is not None]
         simulated = [drive.commands_held for drive in drives if drive is not None and drive.commands_held]
@@ -95,7 +95,6 @@ class Sweep:
 
     @property
     def dashed(self) -> bool:
-        """Whether its lines are dashed: all but reads are."""
         return self.result.direction != "read"
 
     @property
@@ -118,7 +117,6 @@ _HEADLINES: tuple[tuple[str, Callable[[Sweep], Point]], ...] = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of one sweep method, with all its runs in the same charts."""
     sweeps = [Sweep(*one) for one in with_result(runs, PeakResult)]
     name = f"peak-{sweeps[0].result.pattern}-{sweeps[0].result.direction}"
     rows = [(sweep.shown, point) for sweep in sweeps for point in sweep.result.points]
@@ -154,7 +152,7 @@ def _reported(
     tails: Sequence[percentiles.Tail],
     latencies: tuple[Table, ...],
 ) -> tuple[Figure | None, ...]:
-    """Return the figures at the reported depth; sweeps whose state moved are not drawn."""
+    """Return the figures at the reported depth; latency is not drawn for sweeps whose state moved."""
     return (
         percentiles.nines(name, tails, latencies),
         _bars(name, sweeps),
@@ -220,7 +218,7 @@ def _throughput_view(sweeps: Sequence[Sweep], unit: Quantity) -> XyView:
 
 
 def _held(sweeps: Sequence[Sweep]) -> Iterator[Upright]:
-    """Yield how many I/Os the drives can hold, if some were given more."""
+    """Yield a vertical line at the number of I/Os that drives can queue, if the sweep exceeds it."""
     interfaces: dict[int, dict[str, None]] = {}
     for sweep in sweeps:
         held = sweep.held_at_once
@@ -401,7 +399,7 @@ def _asked(sweep: Sweep) -> str:
 
 
 def _limits(sweeps: Sequence[Sweep]) -> str:
-    """Return what set the limit at the reported depths, if known."""
+    """Return a sentence on what set the limit at the reported depths; empty if unknown."""
     found = []
     for sweep in sweeps:
         limit = attribution_of(sweep.chosen, sweep.shown.style.link_mb_s)

@@ -38,16 +38,14 @@ BLOCK_BYTES = 4096
 
 
 class PeakRandomReadParams(PeakReadParams):
-    """Parameters of the sweep; all sweeps of reads have the same."""
+    """A class of its own, because the prose of a method is the docstring of its parameters' module."""
 
 
 def procedure(lab: Lab, p: PeakRandomReadParams) -> None:
-    """Sweep the depth of 4 KiB random reads."""
     read_sweep(lab, p, "random", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: PeakRandomReadParams) -> PeakResult:
-    """Report the lowest depth that reaches 95 % of the best."""
     return conclude_sweep(data, p, "random", "read", BLOCK_BYTES)
 
 

@@ -36,16 +36,14 @@ BLOCK_BYTES = 128 * 1024
 
 
 class PeakSequentialReadParams(PeakReadParams):
-    """Parameters of the sweep; all sweeps of reads have the same."""
+    """A class of its own, because the prose of a method is the docstring of its parameters' module."""
 
 
 def procedure(lab: Lab, p: PeakSequentialReadParams) -> None:
-    """Sweep the number of sequential 128 KiB readers."""
     read_sweep(lab, p, "sequential", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: PeakSequentialReadParams) -> PeakResult:
-    """Report the lowest depth that reaches 95 % of the best."""
     return conclude_sweep(data, p, "sequential", "read", BLOCK_BYTES)
 
 

@@ -54,7 +54,6 @@ class PeakResult(ResultBase):
 
 
 def findings(result: PeakResult) -> Iterator[Claim]:
-    """Yield the reported depth, what set the limit there, and the drive's state."""
     if not result.moved:
         yield from _reported_depth(result)
     if result.direction == "write":
@@ -102,5 +101,5 @@ def _steps(points: Sequence[Point]) -> Evidence:
 
 
 def tables(result: PeakResult) -> tuple[Table, ...]:
-    """Return a table of the whole curve, with the reported depth marked."""
+    """Return the tables of the whole curve, with the reported depth marked."""
     return tables_of_points(result.points, None if result.moved else result.chosen)

@@ -43,16 +43,14 @@ BLOCK_BYTES = 4096
 
 
 class SteadyRandomWriteParams(steady_write.SteadyWriteParams, RandomSteadyParams):
-    """Parameters of the writes and the sweep, and of the way to steady state."""
+    """Parameters of preconditioning to steady state, and of the sweep."""
 
 
 def procedure(lab: Lab, p: SteadyRandomWriteParams) -> None:
-    """Write 4 KiB blocks at random to steady state, then sweep the depth."""
     steady_write.procedure(lab, p, "random", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: SteadyRandomWriteParams) -> PeakResult:
-    """Report the lowest depth that reaches 95 % of the best, with the proof of its steady state."""
     return steady_write.conclude(data, p, "random", BLOCK_BYTES)
 
 

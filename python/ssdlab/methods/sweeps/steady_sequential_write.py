@@ -46,20 +46,16 @@ BLOCK_BYTES = 128 * 1024
 
 
 class SteadySequentialWriteParams(steady_write.SteadyWriteParams):
-    """Parameters of the writes and the sweep; preparation has a depth of its own."""
-
     precondition_depth: int = param(
         1, "streams while preconditioning: one, so that blocks are rewritten whole", ge=1, le=512
     )
 
 
 def procedure(lab: Lab, p: SteadySequentialWriteParams) -> None:
-    """Write 128 KiB blocks sequentially to steady state, then sweep the depth."""
     steady_write.procedure(lab, p, "sequential", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: SteadySequentialWriteParams) -> PeakResult:
-    """Report the lowest depth that reaches 95 % of the best, with the proof of its steady state."""
     return steady_write.conclude(data, p, "sequential", BLOCK_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""The common part of the two steady-state write methods."""
+"""Common parts of the two steady-state write methods."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 
 class SteadyWriteParams(SteadyParams, DepthSweepParams):
-    """Parameters of writing to steady state, and of the sweep after it."""
-
     seconds: Seconds = param(
         600.0,
         "measured time per depth; garbage collection comes in waves of minutes, so one minute may "
@@ -51,7 +49,6 @@ def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) ->
 
 
 def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int) -> PeakResult:
-    """Report the lowest depth that reaches 95 % of the best, with the proof of its steady state."""
     return conclude_sweep(
         data, p, order, "write", block_bytes, steady=proof_of_state(data, p), alike_depth=p.precondition_depth
     )

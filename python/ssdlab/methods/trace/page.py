@@ -38,7 +38,6 @@ _UNITS = {"Data rate": "MB/s", "Mean service": "ns", "p99 service": "ns", "Energ
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of replays, with all of them in the same charts."""
     kept = with_result(runs, TraceResult)
     tables = (together(kept, trace.data_rate), together(kept, trace.tails))
     tails = [

@@ -13,7 +13,7 @@ Procedure
 
     Gaps longer than `gap_most` are cut. An I/O that cannot be issued within the backlog is dropped.
     Lateness, late and dropped I/Os are counted as in every open loop. The data rate is over the time with
-    at least one I/O in flight, so that idle time counts for no drive.
+    at least one I/O in flight, so that idle time does not lower it.
 
 Source
     AnandTech, Storage Bench 2013 ("The Destroyer") and its successors: average data rate and service time,
@@ -21,11 +21,11 @@ Source
     follows PC Perspective. Replay in an open loop, with lateness reported, is ssdlab's.
 
 What it cannot show
-    What the traced machine would have done on this drive. There an I/O may have waited for the one before
-    it, and would have come earlier on a faster drive. A wrapped trace hits the same blocks more often than
-    the original. A trace does not contain the time of file system and CPU. Where the block layer's request
-    times are not available, the program's are given: on a loaded host these are marked host-limited, and
-    not judged.
+    What the traced machine would have done on this drive. There, an I/O may have waited for the previous
+    one, so a faster drive would have received it earlier. A wrapped trace hits the same blocks more often
+    than the original. A trace does not contain the time of file system and CPU. If the block layer's
+    request times are not available, the program's times are given. On a loaded host these are marked as
+    host-limited, and not judged.
 """
 
 from __future__ import annotations
@@ -64,8 +64,6 @@ LABEL = "replay"
 
 
 class TraceParams(Params):
-    """Parameters of the trace and its replay."""
-
     file: TraceFile = param(example.NAME, "trace file, plain, .gz or .tar; example: a synthetic trace")
     speed: Speed = param("1", "times faster than recorded; max: as fast as possible", unit="x")
     gap_most: Seconds = param(
@@ -104,17 +102,14 @@ class TraceParams(Params):
 
     @property
     def engine(self) -> str:
-        """The engine that issues the I/O."""
         return "uring"
 
     @property
     def source(self) -> Source:
-        """The trace to read, and how to read it."""
         return Source.model_validate({name: getattr(self, name) for name in Source.model_fields})
 
     @property
     def mapping(self) -> TraceMapping:
-        """How to map the trace onto the drive."""
         gap_ns, length_ns = (round(each * NS_PER_S) for each in (self.gap_most, self.seconds))
         return TraceMapping(
             speed=self.speed,
@@ -127,7 +122,6 @@ class TraceParams(Params):
 
 
 def procedure(lab: Lab, p: TraceParams) -> None:
-    """Read the trace, fill the drive, and replay the trace."""
     lab.conditions(scheduler="none")
     read = lab.trace(p.source, p.mapping)
     if p.fill:
@@ -137,7 +131,6 @@ def procedure(lab: Lab, p: TraceParams) -> None:
 
 
 def conclude(data: RunData, p: TraceParams) -> TraceResult:
-    """Report the figures of a storage bench, and the changes to the trace."""
     read = next(step for step in data.steps if step.verb == "trace")
     replayed = data.step(LABEL)
     assert replayed is not None  # the procedure has it
@@ -145,7 +138,7 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
 
 
 def remarks(facts: RunFacts, p: TraceParams) -> Remarks:
-    """Return departures for I/Os left out on request, and for a fill that was not done."""
+    """Return departures for I/Os that were left out on request, and for a fill that was not done."""
     del facts
     left_out = Departure(code="reads-alone", what="writes and trims were left out, as requested")
     unfilled = Departure(

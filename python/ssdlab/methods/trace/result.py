@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class TraceRecording(Stored):
-    """The file of records that was replayed."""
+    """The recording that was replayed."""
 
     digest: str = Field(description="BLAKE3, hex")
     reads: int
@@ -88,13 +88,12 @@ class Replayed(Stored):
     def by_host(self) -> tuple[str, ...]:
         """Why busy and service times include the host's; empty if nothing shows that."""
         if self.times_from == "block layer":
-            return ()  # stamped where requests begin and end, whatever the program had to wait for
+            return ()  # the kernel's timestamps exclude the program's waits
         judged = self.attribution
         return judged.reasons if judged is not None and judged.limit == "host" else ()
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return the outcome of the step that replayed the trace."""
         summary = step.measured
         sides = {name: side for name in DIRECTIONS if (side := summary.side(name)) is not None}
         ios = sum(side.ios for side in sides.values())
@@ -140,7 +139,6 @@ class TraceResult(ResultBase):
 
     @classmethod
     def of(cls, replayed: Step, read: Step, depth: int, *, made_up: bool, quick: bool) -> Self:
-        """Return the result of the steps that read and replayed the trace."""
         facts, done = read.result.facts, Replayed.of(replayed)
         source = TraceSource.model_validate(facts["source"])
         laid = TraceLaid.model_validate(facts["laid"])
@@ -172,14 +170,12 @@ FROM_DIRECTION = {"read": "reads", "write": "writes", "trim": "trims"}
 
 
 def speed_text(speed: str) -> str:
-    """Return the speed of a replay in words."""
     if speed == "max":
         return "as fast as possible"
     return "as timed" if float(speed) == 1 else f"{speed} times as fast as recorded"
 
 
 def findings(result: TraceResult) -> Iterator[Claim]:
-    """Yield the figures of a storage bench, and whether the host kept up."""
     done, shown = result.done, Evidence((result.done.ordinal,))
     service = "no mean service time" if done.service_mean_ns is None else "{service} mean service time"
     energy = "" if done.energy_j is None else ", {energy}"
@@ -201,7 +197,7 @@ def findings(result: TraceResult) -> Iterator[Claim]:
     )
     yield Claim(_kept_up(done), evidence=shown)
     yield from changes_of(result.source, result.laid)
-    if done.by_host and done.block_layer_fault:  # else the program's times are as good
+    if done.by_host and done.block_layer_fault:  # otherwise the program's times are as good
         why = {"why": done.block_layer_fault}
         yield Claim("Block-layer times not used: {why}", evidence=shown, others=why)
     if done.times_from == "block layer":
@@ -221,7 +217,6 @@ def _kept_up(done: Replayed) -> str:
 
 
 def data_rate(result: TraceResult) -> Table:
-    """Return a table of the figures of a storage bench, in one row."""
     done = result.done
     row = (
         cells.words(speed_text(result.laid.speed)),
@@ -238,7 +233,6 @@ def data_rate(result: TraceResult) -> Table:
 
 
 def tails(result: TraceResult) -> Table:
-    """Return a table of service and response times by direction."""
     clocks = (("service", result.done.service_ns), ("response", result.done.response_ns))
     keys = ("mean", "p50", "p99", "p99.9", "p99.99", "max")
     rows = tuple(
@@ -253,7 +247,6 @@ def tails(result: TraceResult) -> Table:
 
 
 def trace(result: TraceResult) -> Table:
-    """Return a table of the trace as recorded and its changes, in one row."""
     head = (
         "Trace",
         "Format",
@@ -280,7 +273,6 @@ def trace(result: TraceResult) -> Table:
 
 
 def lateness(result: TraceResult) -> Table:
-    """Return a table of how well the host kept up, in one row."""
     keys = ("mean", "p50", "p99", "p99.9", "max")
     row = (
         *(cells.count(getattr(result.done, name)) for name in ("ios", "late", "dropped", "failed")),
@@ -291,5 +283,4 @@ def lateness(result: TraceResult) -> Table:
 
 
 def tables(result: TraceResult) -> tuple[Table, ...]:
-    """Return the tables of figures, latencies, the trace, and how well the host kept up."""
     return (data_rate(result), tails(result), trace(result), lateness(result))

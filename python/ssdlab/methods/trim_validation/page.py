@@ -50,7 +50,6 @@ _REACHED = {True: "yes", False: "no", None: "not known"}
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of TRIM validation, with a button for each drive on the same axes."""
     kept = with_result(runs, TrimResult)
     return Section(
         id="trim-validation",
@@ -163,14 +162,14 @@ def _figure_of(shown: Shown, result: TrimResult, plot: LbaPlot) -> Metric | None
 
 
 def _contrast(shown: Shown, result: TrimResult) -> str:
-    """Return how the state before TRIM was measured: from the kept state, or in a cycle of its own."""
+    """Return how the speed before TRIM was measured: from a saved state, or in a second cycle."""
     kept = any(step.verb == Back.verb for step in shown.run.steps)
     where = "then TRIM from the resulting state" if kept else "in a cycle of its own"
     return f"Before TRIM: after {span_text(result.torture_s)} of random writes, {where}."
 
 
 def _written_on(shown: Shown, result: TrimResult) -> str:
-    """Return which passes ended before the compared time and were restarted; empty if none was."""
+    """Return a note on passes that ended before the compared time and were restarted; empty if none."""
     done = {step.label for step in shown.run.steps}
     anew = [plot.name for plot in trim.plots(result) if going_on(plot.name) in done]
     return f"Shorter than that, so restarted at the end: {and_listed(anew)}." if anew else ""
@@ -202,7 +201,6 @@ def _conditions(kept: Sequence[Trimmed]) -> Table:
 
 
 def _system(shown: Shown) -> str:
-    """Return the operating system and kernel; empty for a simulated drive."""
     manifest = shown.run.manifest
     release = (cast("Any", manifest.environment).get("kernel") or {}).get("release", "")
     return NOTHING if manifest.drive.capabilities.virtual_time else f"Linux {release}".strip()

@@ -71,8 +71,6 @@ _TRIAL_BYTES = 1 << 20
 
 
 class TrimValidationParams(Params):
-    """Parameters of the torture, and of the sequential writes that are compared."""
-
     torture_seconds: Seconds = param(
         FULL_TORTURE_S,
         "random writes before TRIM: the review's 60 minutes",
@@ -100,7 +98,6 @@ class TrimValidationParams(Params):
 
 
 def procedure(lab: Lab, p: TrimValidationParams) -> None:
-    """Write the clean drive, torture and trim it, write it again; then show its speed without TRIM."""
     lab.conditions(scheduler="none")
     lab.trim(length=min(_TRIAL_BYTES, lab.usable_bytes), label="trial of TRIM")
     lab.purge(if_able=True)
@@ -122,7 +119,6 @@ def procedure(lab: Lab, p: TrimValidationParams) -> None:
 
 
 def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
-    """Compare the writes after TRIM with those of the clean drive."""
     clean, before, after = (
         lba_plot(data, name, p.sustained_seconds, p.parts) for name in (CLEAN, BEFORE, AFTER)
     )
@@ -160,7 +156,7 @@ def _trim_and_write(lab: Lab, p: TrimValidationParams) -> None:
 
 
 def write_on(lab: Lab, name: str, min_seconds: float) -> None:
-    """Write the drive once from end to end, one I/O in flight, and repeat it until a time is over."""
+    """Write the drive once from end to end, one I/O in flight; then go on until `min_seconds` have passed."""
     passed = lab.run(write_over(once(lab.usable_bytes), depth=1, engine="sync"), label=name)
     took_s = 0.0 if passed.summary is None else passed.summary.elapsed_s
     left_ns = round((min_seconds - took_s) * NS_PER_S)
@@ -171,7 +167,7 @@ def write_on(lab: Lab, name: str, min_seconds: float) -> None:
 
 
 def lba_plot(data: RunData, name: str, sustained_s: float, max_parts: int) -> LbaPlot:
-    """Return the plot of what `write_on` measured, with the mean of its first seconds."""
+    """Return the plot of what `write_on` measured, with the mean of its first `sustained_s` seconds."""
     steps = [step for label in (name, going_on(name)) if (step := data.step(label)) is not None]
     unready = unprepared(data.steps, steps[0].ordinal)
     return LbaPlot.of(name, [(step, data.rows(step)) for step in steps], sustained_s, max_parts, unready)

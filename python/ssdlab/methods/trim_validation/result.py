@@ -46,13 +46,16 @@ VERDICTS: dict[Verdict, str] = {
     "no contrast": "cannot be judged",
     "not judged": "is not judged",
 }
-"""The verdicts on TRIM in words."""
 
 FULL_TORTURE_S = 3600.0
 FULL_SUSTAINED_S = 600.0
-"""What the review took, and the verdict is on: random writes, then sequential ones that are compared."""
+"""Durations in the review, which a verdict requires: of the random writes, and of the compared sequential
+writes.
+"""
 OWN_CPU_SHARE = 0.5
-"""Of a thread of one synchronous I/O. A drive leaves it waiting; on a CPU half the time, the host works."""
+"""CPU share of a thread with one synchronous I/O, from which the host is the limit. If the drive is the
+limit, the thread mostly waits.
+"""
 
 
 class LbaPlot(Stored):
@@ -81,9 +84,10 @@ class LbaPlot(Stored):
         max_parts: int,
         unprepared: str = "",
     ) -> Self:
-        """Return the plot of a pass over all blocks and of the writes that continued it, with their rows.
+        """Return the plot of a pass over all blocks, and of the writes that continued it.
 
-        `unprepared` says what failed in the writes that made the drive's state before.
+        `passes` holds their steps with their rows. `unprepared` says what failed in the writes that prepared
+        the drive's state.
         """
         step, rows = passes[0]
         speeds, part_bytes = speeds_over(rows, max_parts)
@@ -103,7 +107,7 @@ class LbaPlot(Stored):
         )
 
     def ends_within(self, seconds: float) -> bool:
-        """Return whether the pass took less than a time, the rest of which writes blocks again."""
+        """Return whether the pass took less than `seconds`, so that blocks were then written again."""
         return len(self.parts_mb_s) * self.part_bytes < 1e6 * self.mean_mb_s * seconds
 
     @property
@@ -113,7 +117,7 @@ class LbaPlot(Stored):
 
 
 class TrimEffect(Stored):
-    """The evidence of the discard."""
+    """What is known of a discard: whether it reached the device, and what trimmed blocks return."""
 
     reached_device: bool | None = Field(description="None where nothing shows it")
     evidence: str | None = Field(description="evidence: tracepoint, counters, simulated")
@@ -122,7 +126,6 @@ class TrimEffect(Stored):
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return the result of a `trim` step."""
         trim = step.found(TrimFacts).trim
         if trim is None:
             return cls(reached_device=None, evidence=None, reads=None, seconds=None)
@@ -135,7 +138,7 @@ class TrimEffect(Stored):
 
 
 class TrimResult(ResultBase):
-    """Whether TRIM restores the clean speed of a drive that was tortured."""
+    """Whether TRIM restores the clean speed of a drive after random writes."""
 
     kind: Literal["trim"] = "trim"
     block_bytes: int
@@ -171,7 +174,7 @@ class TrimResult(ResultBase):
     ) -> Self:
         """Judge the three plots; `facts` are the other fields of the result.
 
-        `scale` says how many times smaller than the real drive a simulated one is.
+        `scale` is how many times smaller a simulated drive is than the real drive.
         """
         cut = quick_reason(facts["torture_s"], facts["sustained_s"]) if facts["quick"] else ""
         found = judge_trim(clean, before, after, 1 if cut else scale)
@@ -198,7 +201,6 @@ class TrimResult(ResultBase):
         return result.model_copy(update={"scalars": figures})
 
     def _recovered(self) -> Metric:
-        """Return the share of the clean speed that came back, and its uncertainty."""
         steps = (self.clean.ordinal, self.after.ordinal)
         sure = None if self.uncertainty is None else Variation(amount=100 * self.uncertainty, of="interval")
         unjudged = (
@@ -215,7 +217,7 @@ class TrimResult(ResultBase):
 
 
 def going_on(name: str) -> str:
-    """Return the label of the step that continues a pass after its end."""
+    """Return the label of the step that repeats a pass after its end."""
     return f"{name}, going on"
 
 
@@ -229,7 +231,7 @@ def quick_reason(torture_s: float, sustained_s: float) -> str:
 
 
 def _limits_of(step: Step) -> Iterator[str]:
-    """Yield why the host limited a step of one thread; nothing if it did not."""
+    """Yield why the host was the limit in a step with one thread; nothing if it was not."""
     if limited := evidence_of(step).not_the_drive():
         yield limited
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
@@ -240,7 +242,9 @@ def _limits_of(step: Step) -> Iterator[str]:
 
 HARDLY_ANY = 0.01
 ALIKE = 1e-6
-"""Half an interval below this is the rounding of the machine: on a simulated drive all may be alike."""
+"""Half an interval below this is only rounding of floating-point numbers: a simulated drive's tenths can all
+be equal.
+"""
 _REACHED = {
     True: "the discard reached the device",
     False: "the discard did not reach the device",
@@ -254,7 +258,6 @@ def plots(result: TrimResult) -> list[LbaPlot]:
 
 
 def findings(result: TrimResult) -> Iterator[Claim]:
-    """Yield the verdict, and whether the discard reached the device."""
     steps = tuple(plot.ordinal for plot in plots(result))
     regained = _regained(result.regained)
     why = f" ({result.why})".replace("{", "{{").replace("}", "}}") if result.why else ""
@@ -298,14 +301,14 @@ def _no_contrast(result: TrimResult, before: LbaPlot) -> Claim:
 
 
 def _sure(uncertainty: float | None) -> str:
-    """Return the uncertainty of the share, for a sentence."""
+    """Return the uncertainty of the recovered share, for a sentence."""
     if uncertainty is None:
         return ""
     return " (the same in every tenth of the blocks)" if uncertainty < ALIKE else " ± {sure}"
 
 
 def _regained(share: float | None) -> str:
-    """Return how much of the lost speed came back; below the noise between passes, without digits."""
+    """Return how much of the lost speed came back; a share below the noise between passes has no digits."""
     if share is None:
         return ""
     if share < HARDLY_ANY:
@@ -327,7 +330,7 @@ def _regained_cell(share: float | None) -> Cell:
 
 
 def _where(result: TrimResult) -> str:
-    """Return which of the two shares is the verdict's figure, the lower one."""
+    """Return in words which of the two shares is the verdict's figure: the lower one."""
     whole = result.after.mean_mb_s / result.clean.mean_mb_s
     return (
         " over all blocks" if whole <= result.recovered else f" in the first {span_text(result.sustained_s)}"
@@ -335,7 +338,6 @@ def _where(result: TrimResult) -> str:
 
 
 def speeds(result: TrimResult) -> Table:
-    """Return a table of the speeds in each state."""
     first = f"First {span_text(result.sustained_s)}, MB/s"
     head = ("State", first, "Of clean", "Over all blocks, MB/s", "Slowest part", "Fastest part")
     rows = tuple(
@@ -353,7 +355,7 @@ def speeds(result: TrimResult) -> Table:
 
 
 def _again(result: TrimResult) -> str:
-    """Return which states' passes ended before the compared time; empty if none did."""
+    """Return a note on passes that ended before the compared time; empty if none did."""
     short = [plot.name for plot in plots(result) if plot.ends_within(result.sustained_s)]
     if not short:
         return ""
@@ -363,7 +365,6 @@ def _again(result: TrimResult) -> str:
 
 
 def verdict(result: TrimResult) -> Table:
-    """Return a table of the verdict and its evidence."""
     head = ("TRIM", "Recovered", "95 % interval, ±", "Loss recovered", "Works from", "Purged before")
     row = (
         words(VERDICTS[result.verdict]),
@@ -377,5 +378,4 @@ def verdict(result: TrimResult) -> Table:
 
 
 def tables(result: TrimResult) -> tuple[Table, ...]:
-    """Return the tables of the verdict and the speeds."""
     return (verdict(result), speeds(result))

@@ -31,7 +31,6 @@ Filled = tuple["Shown", FillResult]
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of fills, with all of them in the same chart."""
     kept = with_result(runs, FillResult)
     return Section(
         id="whole-drive-fill",

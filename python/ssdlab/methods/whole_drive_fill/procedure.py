@@ -16,10 +16,9 @@ Source
     speed per GB, last 16 GB apart. Finding the fall as a change point is ssdlab's.
 
 What it cannot show
-    Why the speed falls: it does so at the end of a cache of faster flash, and where garbage collection
-    begins. How a cache works after it was emptied: see `paced-burst`. A drive that was not purged may show
-    the state that earlier writes left; the result says so. A scaled-down simulated drive has a scaled-down
-    cache.
+    Why the speed falls: a cache of faster flash may be full, or garbage collection may begin. How a cache
+    works after it was emptied: see `paced-burst`. A drive that was not purged may show the state that
+    earlier writes left; the result says so. A scaled-down simulated drive has a scaled-down cache.
 """
 
 from __future__ import annotations
@@ -60,12 +59,10 @@ if TYPE_CHECKING:
     from ssdlab.plugin import Lab, Step
 
 EDGE_PARTS = 300
-"""So many parts at least tell where the speed falls: the least caches have 1 % of a drive."""
+"""Fewest parts in which the fall is sought: the smallest caches have 1 % of a drive."""
 
 
 class WholeDriveFillParams(Params):
-    """Parameters of the fill."""
-
     depth: int = param(32, "I/Os in flight, by one io_uring thread", unit="I/Os", ge=1, le=1024)
     parts: int = param(
         2000,
@@ -76,7 +73,6 @@ class WholeDriveFillParams(Params):
 
 
 def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
-    """Purge, then write the drive once from end to end."""
     lab.conditions(scheduler="none")
     lab.purge(if_able=True)
     stop = once(lab.usable_bytes)
@@ -85,7 +81,6 @@ def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
 
 
 def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
-    """Divide the fill into parts, and look for where its speed drops for good."""
     step = data.step("whole drive")
     assert step is not None  # the procedure has no other
     rows = data.rows(step)
@@ -131,7 +126,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
 
 
 def _cached(mb_s: float | None, fallen_ns: int) -> Metric:
-    """Return the speed before it drops, which is withheld if the drive was hot by then."""
+    """Return the speed before the drop; it is withheld if the drive was hot by then."""
     name, label = "fill_cached_mb_s", "whole drive, before its speed falls"
     return Metric.more(name, label, mb_s, "MB/s", ends_ns=fallen_ns)
 

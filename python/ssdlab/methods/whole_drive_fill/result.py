@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 LAST_BYTES = 16 * 10**9
-"""As the review has it: what a drive does at its end."""
+"""Size of the end of a drive, over which the review gives a separate mean."""
 
 
 def last_parts(part_bytes: float, parts: int) -> int:
@@ -53,12 +53,11 @@ class FillResult(ResultBase):
 
     @property
     def last_bytes(self) -> float:
-        """Number of last bytes over which `last_mb_s` is the mean."""
+        """Bytes at the end of the drive over which `last_mb_s` is the mean."""
         return self.part_bytes * last_parts(self.part_bytes, len(self.parts_mb_s))
 
     @property
     def mb_s_per_w(self) -> float | None:
-        """Efficiency in MB/s per watt."""
         return self.mean_mb_s / self.mean_w if self.mean_w else None
 
 
@@ -114,7 +113,6 @@ def _fall_text(result: FillResult) -> str:
 
 
 def speeds(result: FillResult) -> Table:
-    """Return a table of the speeds, in one row."""
     head = (
         "MB/s",
         "Last 16 GB or all",
@@ -141,5 +139,4 @@ def speeds(result: FillResult) -> Table:
 
 
 def tables(result: FillResult) -> tuple[Table, ...]:
-    """Return a table of the speeds."""
     return (speeds(result),)

@@ -1,6 +1,6 @@
-"""What a reader must know about the numbers: departures, warnings, notes, and differences between runs.
+"""Notices about the numbers of a page: qualifiers, departures, warnings, notes, and differences between runs.
 
-Each appears once, with its methods and drives; what single steps warned of appears with their run.
+Each appears once, with its methods and drives. Warnings about single steps also appear with their run.
 """
 
 from __future__ import annotations
@@ -51,31 +51,29 @@ class Point:
     text: str
     """Methods, their figures in brackets, and the reason; empty: the whole page."""
     runs: tuple[int, ...]
-    """One run for each drive it applies to; empty: all."""
+    """One run for each drive to which the notice applies; empty: all drives."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A notice: what is true, what it means or what to do, and where it applies."""
+    """A notice: a statement, its meaning or advice, and where it applies."""
 
     what: str
     advice: str
     points: tuple[Point, ...] = ()
     where: str = ""
-    """In how many steps it applies, and in which."""
+    """Steps to which it applies, or their number."""
 
 
 @dataclass(frozen=True)
 class Banner:
-    """All notices of a kind, across the page."""
-
     kind: Kind
     title: str
     notices: tuple[Notice, ...]
 
 
 def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
-    """Return the meaning of the marks, departures (differences between runs first), warnings and notes."""
+    """Return the notices by kind: qualifiers, departures (differences first), warnings, remarks and notes."""
     found: dict[Kind, Iterable[Notice]] = {
         "mark": _marks(runs),
         "departure": (*_unlike(runs), *_departures(runs)),
@@ -88,7 +86,7 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
 
 
 def test_notes(found: Sequence[Banner]) -> str:
-    """Name the qualifiers of figures, and count the rest."""
+    """Return the labels of figures' qualifiers, and the numbers of other notices."""
     of = {banner.kind: banner.notices for banner in found}
     marks = [notice.what.partition(":")[0] for notice in of.get("mark", ())]
     counts = [counted(len(of[kind]), kind) for kind in ("departure", "warning", "remark") if kind in of]
@@ -96,14 +94,14 @@ def test_notes(found: Sequence[Banner]) -> str:
 
 
 def with_more(found: Sequence[Banner], more: Mapping[Kind, Sequence[Notice]]) -> tuple[Banner, ...]:
-    """Return banners with notices that concern no run, before the notices of runs; equal ones are merged."""
+    """Return banners with further notices before their own; equal notices are merged."""
     had = {banner.kind: banner.notices for banner in found}
     both = ((kind, _once((*more.get(kind, ()), *had.get(kind, ())))) for kind in _TITLES)
     return tuple(Banner(kind, _TITLES[kind], notices) for kind, notices in both if notices)
 
 
 def _once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Merge notices with the same words; one that holds for the whole page needs no runs."""
+    """Merge notices with the same words; if one applies to the whole page, the merged one does."""
     found: dict[tuple[str, str], list[Notice]] = {}
     for each in notices:
         found.setdefault((each.what, each.advice), []).append(each)
@@ -145,7 +143,7 @@ def _which(shown: Shown, having: Sequence[Metric]) -> str:
 
 
 def _departures(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield each departure once; shortened durations are listed among the run's parameters."""
+    """Yield each departure once; shortened durations are in the run's parameters."""
     raised_by: dict[tuple[str, str], list[Shown]] = {}
     for shown in runs:
         for each in gathered_departures(shown.run.manifest):
@@ -158,9 +156,10 @@ def _departures(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _warnings(runs: Sequence[Shown], level: Level) -> Iterator[Notice]:
-    """Yield warnings of a level, grouped by code, as a sweep can raise one at every depth; whole runs' first.
+    """Yield the warnings of a level, grouped by code; those about whole runs come first.
 
-    Wordings that differ by their numbers alone are one, and all of a code have one advice.
+    A sweep can raise one warning at every depth. Warnings that differ only by their numbers are merged, and
+    all warnings of a code share one advice.
     """
     raised_by: dict[str, list[tuple[Shown, WarnedSteps]]] = {}
     for shown in runs:
@@ -181,7 +180,7 @@ def _warnings(runs: Sequence[Shown], level: Level) -> Iterator[Notice]:
 
 
 def _where(raised: Sequence[tuple[Shown, WarnedSteps]]) -> str:
-    """Return where a warning holds: in which steps of one run, or in how many steps of several runs."""
+    """Return to which steps of one run a warning applies, or to how many steps of several runs."""
     steps = sum(len(each.steps) for _, each in raised)
     if len(raised) == 1 or not steps:
         return raised[0][1].where
@@ -198,7 +197,6 @@ def _notes(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _unlike(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield how runs of one method differ."""
     groups: dict[str, list[Shown]] = {}
     for shown in runs:
         groups.setdefault(shown.run.manifest.method.name, []).append(shown)
@@ -227,7 +225,10 @@ def _entries(runs: Sequence[Shown]) -> Iterator[Notice]:
 
 
 def _points(runs: Sequence[Shown], found: Sequence[tuple[Shown, str, str]]) -> tuple[Point, ...]:
-    """Return where something holds: the runs, each with its figures (empty: all) and the reason."""
+    """Return where a notice applies.
+
+    `found` has runs, each with its figures (empty: all) and the reason.
+    """
     holds: dict[tuple[str, str, str], set[RunStyle]] = {}
     for shown, figures, why in found:
         holds.setdefault((why, shown.run.manifest.method.title, figures), set()).add(shown.style)
@@ -248,6 +249,6 @@ def _points(runs: Sequence[Shown], found: Sequence[tuple[Shown, str, str]]) -> t
 
 
 def _looks(runs: Sequence[Shown], styles: set[RunStyle]) -> tuple[int, ...]:
-    """Return the first run of each of these drives; empty if they are all the drives of the page."""
+    """Return the first run of each of these drives; empty if these are all the drives of the page."""
     first = {shown.style: shown.index for shown in reversed(runs)}
     return () if styles == set(first) else tuple(sorted(first[each] for each in styles))

@@ -1,4 +1,4 @@
-"""The user's sentences, each checked against the figures of this page."""
+"""The user's claims, each checked against the figures of this page."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Mark = Literal["true", "false", "not measured"]
 
 
 _ADDED = (", ", " ")
-"""What may follow the name of its drive in a label."""
+"""Separators that may follow a drive's name in a label, before its variant."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence, judged by the figures.
+    """A claim, judged by the figures.
 
     Attributes
     ----------
     sentence, figure, bound
         As the user gave them.
     mark
-        Whether it is true; a figure whose qualifier forbids a bound counts as not measured.
+        Whether the claim is true. A figure with a qualifier that forbids claims counts as not measured.
     found
-        The figure in words, with its drive, or why it was not measured.
+        The figure in words, with its drive; or why it was not measured.
     link
-        Link to its chart; None: none.
+        Link to the figure's chart; None if it has none.
     """
 
     sentence: str
@@ -52,12 +52,13 @@ class Judged:
 def judged(
     claims: Sequence[UserClaim], runs: Sequence[Shown], links: Mapping[str, ChartLink]
 ) -> tuple[Judged, ...]:
-    """Judge each sentence by the runs of the page.
+    """Judge each claim by the runs of the page.
 
     Raises
     ------
     UsageError
-        No method has a figure of that name (with the names on the page), or a bound has another unit.
+        No method has a figure of that name (the error lists the page's figures), or a bound has a unit of
+        another kind.
     """
     had = list(dict.fromkeys(figure.name for shown in runs for figure in shown.run.result.scalars))
     for claim in claims:
@@ -91,7 +92,7 @@ def _keeps(claim: UserClaim, figure: Metric) -> bool:
 
 def _words(claim: UserClaim, shown: Shown, figure: Metric) -> str:
     assert figure.value is not None
-    _keeps(claim, figure)  # refuses a bound of another unit
+    _keeps(claim, figure)  # raises an error if the units are of different kinds
     return f"{shown.label}: {labelled(claim.beside(figure.value, figure.unit), figure.state)}"
 
 
@@ -101,7 +102,6 @@ def _may_be(figure: str) -> bool:
 
 
 def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
-    """Say why a claim cannot be checked: what the page lacks, and which qualifiers forbid it."""
     having = dict.fromkeys(
         labelled(shown.label, each.state if each.unfit("claims") else "")
         for shown in runs
@@ -124,14 +124,13 @@ def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
 
 
 def _fitting(drive: str, runs: Sequence[Shown]) -> list[Shown]:
-    """Return the runs whose drive's name contains a text, ignoring case."""
     return [shown for shown in runs if drive.lower() in shown.label.lower()]
 
 
 def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
-    """Return the runs of the named drive, by default the first; empty if no drive or several match.
+    """Return the runs of the named drive, by default the first drive; empty if none or several match.
 
-    Of a drive and its variants it is the drive itself.
+    If a drive and its variants match, the drive itself is meant.
     """
     if drive is None:
         return [shown for shown in runs if shown.drive.id == runs[0].drive.id]
@@ -145,7 +144,7 @@ def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
 
 
 def _is_of(shown: Shown, first: Shown) -> bool:
-    """Return whether a run's drive is the same as the first run's, or a variant, judging by its label."""
+    """Return whether a run's drive is the first run's drive or its variant, judged by the labels."""
     more = shown.label.removeprefix(first.label)
     added = shown.label.startswith(first.label) and more.startswith(_ADDED)
     return added or _entry(shown) == _entry(first)
@@ -160,6 +159,5 @@ def _named(claim: UserClaim, shown: Shown) -> list[Metric]:
 
 
 def _figures(claim: UserClaim, runs: Sequence[Shown]) -> list[tuple[Shown, Metric]]:
-    """Return the figure, with its values in all runs of the named drive."""
     meant = _meant(claim.drive, runs)
     return [(shown, each) for shown in meant for each in _named(claim, shown) if each.value is not None]

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ssdlab.results.metric import Metric
 
 NAMED = 3
-"""Figures named for one reason; beyond that, their number."""
+"""Maximum number of figures or drives that are named; with more, only some or their number."""
 _SAYS_NOTHING = ("IOPS", "throughput")
 """Labels that say no more than the unit."""
 _CHOSEN = ("I/Os", "")
-"""Units of what a run chose, or counted: no drive is praised for it."""
+"""Units of figures that a run chose or counted; no drive is best in them."""
 CIRCULAR = "Simulated drives are not compared with their ratings, as their profiles are made from them."
 
 
@@ -39,9 +39,9 @@ def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | No
     Parameters
     ----------
     runs
-        Of the page.
+        Runs of the page.
     declared
-        Names of figures at the top of a review: each gets a row.
+        Names of the figures at the top of a review; each gets a row.
     """
     real = [shown for shown in runs if not shown.run.manifest.drive.capabilities.made_to_order]
     rated = ratings.section(real)
@@ -55,12 +55,10 @@ def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | No
 
 
 def title_of(method: str, figure: Metric) -> str:
-    """Return a figure's title among several methods, and its unit."""
     return method if figure.label in (*_SAYS_NOTHING, figure.unit) else f"{method}, {figure.label}"
 
 
 def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
-    """Group figures by their steps."""
     found: dict[tuple[int, ...], list[Metric]] = {}
     for each in figures:
         found.setdefault(each.steps, []).append(each)
@@ -79,7 +77,6 @@ def verdicts(runs: Sequence[Shown]) -> dict[str, dict[str, list[str]]]:
 
 
 def verdict_text(title: str, own: Mapping[str, Sequence[str]]) -> str:
-    """Return which drives passed a method, without a full stop."""
     parts = [f"{how} {and_listed(list(drives))}" for how, drives in own.items()]
     if len(own) == 1 and len(drives := next(iter(own.values()))) > NAMED:
         (how,) = own
@@ -92,7 +89,7 @@ def _verdicts(runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibit]:
-    """Yield the best drive per figure and the figures without a ranking; nothing for one drive."""
+    """Yield the best drive per figure, and the figures without a ranking; nothing for a single drive."""
     if len(entries(runs)) < 2:
         return
     ranks, names = standings(runs), _concluded_on(runs, declared)
@@ -107,7 +104,7 @@ def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibi
 
 
 def _concluded_on(runs: Sequence[Shown], declared: Sequence[str]) -> list[str]:
-    """Return the figures to conclude on: of each set of steps, the declared figures or else the first."""
+    """Return the figures to conclude on: for each set of steps the declared figures, or else the first."""
     found: dict[str, None] = {}
     for shown in runs:
         for own in of_same_steps(shown.run.result.scalars):
@@ -118,7 +115,7 @@ def _concluded_on(runs: Sequence[Shown], declared: Sequence[str]) -> list[str]:
 
 
 def _praised(figure: Metric) -> bool:
-    """Return whether a drive can win by a figure: not by its power, nor by a depth that the run chose."""
+    """Return whether a drive can be best in a figure: not in power, nor in a depth that the run chose."""
     return figure.unit not in ("W", *_CHOSEN) and not figure.unit.endswith("/W")
 
 
@@ -126,7 +123,6 @@ _HEAD = ("Figure", "Best", "Lead over next", "Last", "Not ranked")
 
 
 def _row(standing: Standing) -> tuple[cells.Cell, ...]:
-    """Return the best drive in a figure and its margin, the last drive, and the drives without a rank."""
     first, last = standing.ranked[0], standing.ranked[-1]
     best, behind = standing.sharing(first), standing.sharing(last)
     name = title_of(standing.method, first.figure)
@@ -145,7 +141,7 @@ def _row(standing: Standing) -> tuple[cells.Cell, ...]:
 
 
 def _ends(standing: Standing, places: Sequence[Place], *, worse: bool) -> str:
-    """Return the best or last drives with their figure; says so if an unranked drive lies beyond them."""
+    """Return the best or last drives with their figure, and note if an unranked drive is beyond them."""
     of_ranked = " among those ranked" if unranked_beyond(standing, places[-1], worse=worse) else ""
     found = list(dict.fromkeys(place.text for place in places))
     text = found[0] if len(found) == 1 else ends_text(found[0], found[-1])
@@ -167,14 +163,14 @@ def _lead(standing: Standing, best: Sequence[Place]) -> str:
 
 
 def _others(standing: Standing) -> str:
-    """Return the drives without a rank, with their figures and the reasons, and those without a value."""
+    """Return the drives without a rank, with figures and reasons, and the drives without a value."""
     unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
     found = (not_ranked(standing, unranked).removeprefix("not ranked: "), no_value(standing.withheld))
     return "; ".join(filter(None, found))
 
 
 def _unranked(runs: Sequence[Shown], names: Sequence[str]) -> tuple[tuple[cells.Cell, ...], ...]:
-    """Return a row for each reason why figures have no order of drives, with the drives concerned."""
+    """Return a row for each reason why figures have no best drive, with the drives concerned."""
     ranks, held = standings(runs), withheld(runs)
     reasons: dict[tuple[str, str], dict[str, list[str]]] = {}
     for name in names:
@@ -200,14 +196,12 @@ def _unranked(runs: Sequence[Shown], names: Sequence[str]) -> tuple[tuple[cells.
 
 
 def _shortened(own: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield each method with its figures; if there are many, only the first."""
     for method, figures in own.items():
         more = [f"{len(figures) - NAMED} more"] if len(figures) > NAMED else []
         yield labelled(method, and_listed([*figures[:NAMED], *more]))
 
 
 def _of_ratings(runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield a sentence for each drive that has ratings."""
     for entry in entries(runs):
         if parts := list(against(entry)):
             text = "; ".join(parts)
@@ -215,7 +209,6 @@ def _of_ratings(runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _count(entry: Entry) -> int:
-    """Return how many ratings a drive has."""
     return len(
         {(each.metric, each.value, each.state) for one in entry.runs for each in one.run.manifest.ratings}
     )
@@ -224,7 +217,7 @@ def _count(entry: Entry) -> int:
 def against(entry: Entry) -> Iterator[str]:
     """Yield how many ratings a drive meets within 1 %, which it misses, and which figures have none.
 
-    Skips drives without ratings, and simulated drives, which are made from them.
+    Nothing for drives without ratings, or for simulated drives, whose profiles are made from ratings.
     """
     if entry.runs[0].run.manifest.drive.capabilities.made_to_order:
         return
@@ -255,7 +248,6 @@ def against(entry: Entry) -> Iterator[str]:
 
 
 def _unfit(places: Sequence[Place]) -> str:
-    """Return the qualifiers that forbid comparing rated figures with their ratings."""
     own = (place for place in places if has_rating(place.figure, place.shown.run.manifest.ratings))
     return labels(each for place in own for each in place.figure.unfit("ratings"))
 

@@ -1,4 +1,4 @@
-"""What happened to the drive: IOPS, p99, watts and temperature on one time line, with marks."""
+"""The drive during the run: IOPS, p99, power and temperature on one time line, with marked events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _FINEST = {"end_s": 0.001, "iops": 0.001, "p99_ns": 1.0, "watts": 0.0001, "temperature_c": 0.01}
 _HIGHEST = frozenset({"p99_ns", "temperature_c"})
-"""Of rows that are joined the highest is kept, of other figures the mean over time."""
+"""Figures of which merged rows keep the highest value; other figures keep the mean over time."""
 _COUNTERS = {
     "host_read_bytes": "Read by the host",
     "host_written_bytes": "Written by the host",
@@ -55,11 +55,11 @@ _COUNTERS = {
     "unsafe_shutdowns": "Unsafe shutdowns",
     "slow_commands": "Slow commands",
 }
-"""What a counter is called; not every drive has NAND."""
+"""Names of counters; "medium" because not every drive has NAND."""
 _MAX_ROWS = 1000
-"""Of a run on the page, and some for each of its steps: as many as the chart has pixels."""
+"""Maximum rows of a run on the page, apart from some for each step: as many as the chart has pixels."""
 _JOINED_S = 2.0
-"""Between two stretches that are drawn as one: samples are a second apart, and steps a little more."""
+"""Maximum gap between two periods drawn as one: samples are a second apart, and steps a little more."""
 _PANELS = (
     Measure("iops", "IOPS", Axis("IOPS", "iops"), pauses=True),
     Measure("p99_ns", "p99", Axis("p99 response time, log", "ns", "log"), pauses=True),
@@ -69,7 +69,7 @@ _PANELS = (
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section; None if no drive reports temperature or power, and nothing happened."""
+    """Return the section; None if no drive reports temperature or power, and there are no events."""
     shown = [each for each in runs if _worth_showing(each)]
     if not shown:
         return None
@@ -100,7 +100,7 @@ def _worth_showing(shown: Shown) -> bool:
 
 
 def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]:
-    """Yield what happened in the runs; texts of several methods that differ only in numbers are merged."""
+    """Yield the findings of the runs; texts of several methods that differ only in numbers are merged."""
     same: dict[tuple[RunStyle, tuple[str, ...]], list[tuple[Shown, str]]] = {}
     for shown in runs:
         sentences = [sentence(claim) for claim in drive_findings(shown.run.steps, beside=many)]
@@ -116,7 +116,6 @@ def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]
 
 
 def _figure(shown: Sequence[Shown]) -> Figure | None:
-    """Return the time line; None if there is nothing to draw."""
     found = (_view(each, name) for each, name in zip(shown, _names(shown), strict=True))
     views = tuple(view for view in found if view.tracks or view.spells)
     if not views:
@@ -149,7 +148,7 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
 
 
 def _names(shown: Sequence[Shown]) -> list[str]:
-    """Return the text of each run's button, with the method if runs of one drive have the same label."""
+    """Return the text of each run's button; it includes the method if several runs have the same label."""
     labels = [each.style.short for each in shown]
     titles = [each.run.manifest.method.title for each in shown]
     return [
@@ -170,7 +169,7 @@ def _view(shown: Shown, name: str) -> TimelineView:
 
 
 def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
-    """Yield the events; a period that continues in the next step is joined, under its first words."""
+    """Yield the events; a period that continues in the next step is joined, under its first text."""
     last: Spell | None = None
     for spell in spells:
         if last is not None and last.until_s is not None and spell.until_s is not None:
@@ -188,7 +187,7 @@ def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
 
 
 def _joint(shown: Shown, placed: Sequence[Placed]) -> Iterator[Track]:
-    """Yield each figure as one track over all steps, as a line for each of a thousand steps is too slow."""
+    """Yield each figure as one track over all steps; a line for each of a thousand steps is too slow."""
     by_key: dict[str, list[tuple[str, float, Column, Column]]] = {}
     for each in placed:
         for key, times_s, values in _figures(shown, each):
@@ -215,7 +214,7 @@ def _joint(shown: Shown, placed: Sequence[Placed]) -> Iterator[Track]:
 
 
 def _joined_rows(key: str, times_s: Column, values: Column, width_s: float) -> tuple[Column, Column]:
-    """Return rows merged over stretches of `width_s`; each merged row ends with the last in its stretch."""
+    """Return rows merged over stretches of `width_s`; a merged row ends with the last one in its stretch."""
     _, begins = np.unique(np.ceil(times_s / width_s) if width_s > 0 else times_s, return_index=True)
     if len(begins) == len(values):
         return times_s, values
@@ -228,7 +227,7 @@ def _joined_rows(key: str, times_s: Column, values: Column, width_s: float) -> t
 
 
 def _figures(shown: Shown, placed: Placed) -> Iterator[tuple[str, Column, Column]]:
-    """Yield the figures of one step, each with its own times, from the step's beginning."""
+    """Yield the figures of one step, each with its own times in s since the step began."""
     ends_s, iops, p99_ns = _rows(shown, placed.step.ordinal)
     yield "iops", ends_s, iops
     yield "p99_ns", ends_s[p99_ns > 0], p99_ns[p99_ns > 0]
@@ -243,7 +242,7 @@ def _figures(shown: Shown, placed: Placed) -> Iterator[tuple[str, Column, Column
 
 
 def _watts(shown: Shown, ordinal: int) -> tuple[Column, Column]:
-    """Return times and watts of a step, from its meter or else from the drive's own reports."""
+    """Return times in s and watts of a step, from its meter or else from the drive's own reports."""
     metered = shown.run.watts(ordinal)
     if len(metered["end_ns"]):
         return metered["end_ns"] / 1e9, metered["mean_w"]
@@ -252,7 +251,7 @@ def _watts(shown: Shown, ordinal: int) -> tuple[Column, Column]:
 
 
 def _rows(shown: Shown, ordinal: int) -> tuple[Column, Column, Column]:
-    """Return ends in seconds, IOPS of all streams, and the slowest p99 of any of them, by interval."""
+    """Return for each interval its end in s, the IOPS of all streams, and their highest p99 in ns."""
     lines = shown.run.rows(ordinal)
     lines = {name: column[~lines["partial"]] for name, column in lines.items()}
     ends_ns, place = np.unique(lines["end_ns"], return_inverse=True)
@@ -278,7 +277,6 @@ def _marks(shown: Shown) -> Table:
 
 
 def _table(shown: Sequence[Shown]) -> Table:
-    """Return the increases of the drives' counters, a row for each run."""
     several = len({each.style for each in shown}) < len(shown)
     changes = [changes_of(each.run.steps) for each in shown]
     names = list(dict.fromkeys(name for found in changes for name in found))
@@ -305,7 +303,6 @@ def _table(shown: Sequence[Shown]) -> Table:
 
 
 def _amount(claim: Claim | None) -> cells.Cell:
-    """Return the amount of a finding as a cell."""
     return cells.plain(None if claim is None or claim.figure is None else claim.figure.value)
 
 

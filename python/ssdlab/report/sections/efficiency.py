@@ -1,4 +1,4 @@
-"""Work per watt: bars of efficiency, and under a button the mean power."""
+"""Work per watt: bars of efficiency, and mean power behind a button."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _OF_UNIT = {"kIOPS/W": "random", "MB/s/W": "sequential"}
-"""Which workloads have their efficiency in which unit."""
+"""The workloads whose efficiency is given in each unit."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Worked:
     shown: Shown
     group: str
     note: str
-    """Printed after the value, such as the depth."""
+    """Text after the value, such as the depth."""
     found: Efficiency
     mean_w: float
     view: str = ""
-    """Its workload, where buttons choose one."""
+    """The workload, if buttons choose it."""
     ordinal: int | None = None
-    """Its step; None: the figures cover the whole run."""
+    """The step; None: the figures cover the whole run."""
 
     def drawn(self, unit: str, value: float) -> rates.Drawn:
-        """Return its bar, in the unit of efficiency or in W."""
+        """Return the bar in the unit of efficiency or in W."""
         own = (
             rates.figure_of_unit(self.shown, unit)
             if self.ordinal is None
@@ -55,12 +55,12 @@ class Worked:
 
     @property
     def both(self) -> tuple[rates.Drawn, rates.Drawn]:
-        """Its bars of efficiency and power."""
+        """The bars of efficiency and power."""
         return self.drawn(self.found.unit, self.found.value), self.drawn("W", self.mean_w)
 
 
 def of_point(shown: Shown, group: str, note: str, point: Point, view: str = "") -> tuple[Worked, ...]:
-    """Return the efficiency and power of a point; nothing without a meter."""
+    """Return the efficiency and power of a point; empty without a meter."""
     if point.efficiency is None or point.mean_w is None:
         return ()
     return (Worked(shown, group, note, point.efficiency, point.mean_w, view, point.ordinal),)
@@ -96,7 +96,7 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
 def _ends(worked: Sequence[Worked]) -> Iterable[str]:
     """Yield the best and the last drive for each workload of the first view.
 
-    Nothing where all are tied; figures without a rank are left out.
+    Workloads whose drives are all tied are skipped; figures without a rank are left out.
     """
     of_group: dict[tuple[str, str], list[Worked]] = {}
     for each in worked:
@@ -120,7 +120,7 @@ def _ends(worked: Sequence[Worked]) -> Iterable[str]:
 
 
 def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Section]:
-    """Return the notice, shown once, that no run of the page was metered."""
+    """Return the sections; if no run of the page was metered, the first section gets a notice of it."""
     shown = any(figure.id.endswith("-efficiency") for section in sections for figure in section.figures)
     if shown or not sections or not all(meter_words(one.run.manifest) == NOT_METERED for one in runs):
         return list(sections)
@@ -134,13 +134,12 @@ def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Sect
 
 
 def error_share(each: Worked) -> float | None:
-    """Return the error of an efficiency, which is the error of its power; None if unknown."""
+    """Return the relative error of an efficiency, which is that of its power; None if unknown."""
     meter = meter_of(each.shown.run.manifest)
     return None if meter is None else meter.error_share(each.mean_w)
 
 
 def _meters(worked: Sequence[Worked]) -> Iterable[str]:
-    """Yield the meter of each run, with its error."""
     for shown in {each.shown.index: each.shown for each in worked}.values():
         meter = meter_of(shown.run.manifest)
         if meter is not None and not meter.model:
@@ -156,7 +155,7 @@ def _views(worked: Sequence[Worked]) -> Iterable[BarsView]:
         for unit in units:
             alike = [each for each in chosen if each.found.unit == unit]
             yield _view(beginning + unit, unit, "higher", [each.both[0] for each in alike])
-            # The power of the same workloads: a button changes the figure, never what is compared.
+            # Power covers the same workloads: a button changes the figure, but not the compared workloads.
             power = f"{beginning}W" if len(units) == 1 else f"{beginning}W ({_OF_UNIT.get(unit, unit)})"
             yield _view(power, "average power, W", "lower", [each.both[1] for each in alike])
 
@@ -168,7 +167,6 @@ def _view(
 
 
 def _state(worked: Worked) -> str:
-    """Return the labels of both figures."""
     return labels(own for each in worked.both if each.figure is not None for own in each.figure.qualifiers)
 
 

@@ -1,7 +1,7 @@
-"""The head of the page: the drives that were measured, and how; a drive in several states counts once.
+"""The head of the page: the measured drives and how they were measured.
 
-A state makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated drive.
-Its words follow the drive's name after commas.
+A drive in several states counts once. A state makes a drive a separate entry: a variant (spare, power, write
+cache), or the size of a simulated drive. The state's words follow the drive's name after commas.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ def _cpu(manifest: Manifest) -> str | None:
 
 
 def _capacity(size_bytes: int) -> str | None:
-    """Return a capacity in words; None for an imported result, which does not contain it."""
     return f"{capacity_text(size_bytes)} ({size_bytes} B)" if size_bytes else None
 
 
@@ -96,32 +95,28 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Run", lambda m: m.run_id),
     ("Seal", lambda m: _SEALS[m.seal_state]),
 )
-"""What the page states about the origin of its numbers, and how it is found."""
+"""Facts about the origin of the page's numbers, each with a function that returns it from a manifest."""
 _OF_EACH_RUN = frozenset({"Date", "Method", "Seed", "Run"})
-"""What stands in a table of its own where a drive has several runs."""
+"""Facts that are in a separate table if a drive has several runs."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The head of the page."""
-
     title: str
     subtitle: str
     line: tuple[tuple[str, bool], ...]
-    """What limits the page's results, in a few words each, and whether it is an alarm."""
+    """Facts that limit the page's results, in a few words each, and whether the fact is an alarm."""
     facts: Table
     runs: Table | None
-    """Run, date and seed of each method, a column for each entry; None if each has one run."""
+    """Run, date and seed of each method, with a column for each entry; None if each entry has one run."""
     banners: tuple[Banner, ...]
 
     @property
     def test_notes(self) -> str:
-        """The topics of the banners, in a line."""
         return test_notes(self.banners)
 
 
 def header(runs: Sequence[Shown]) -> Header:
-    """Return the head of the page of these runs."""
     manifests = [shown.run.manifest for shown in runs]
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
     return Header(
@@ -135,7 +130,7 @@ def header(runs: Sequence[Shown]) -> Header:
 
 
 def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
-    """Yield the facts to know before any figure: drives, scales of simulated drives, short runs, days."""
+    """Yield the facts to know before any figure: kinds or scales of drives, incomplete runs, days."""
     manifests = [shown.run.manifest for shown in runs]
     drives = len({shown.drive.id for shown in runs})
     scales = sorted({scale for manifest in manifests if (scale := size_of(manifest)[0]) > 1})
@@ -155,7 +150,7 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
 
 
 def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:
-    """Yield in what way runs are incomplete, how many of them, and what that means for their figures."""
+    """Yield how runs are incomplete, how many are, and the consequence for their figures."""
     ways = (("quick", [m.quick for m in manifests]), ("unfinished", [is_unended(m) for m in manifests]))
     for word, those in ways:
         if count := sum(those):
@@ -168,7 +163,6 @@ def _in_full_size(manifest: Manifest) -> bool:
 
 
 def _facts(runs: Sequence[Shown]) -> Table:
-    """Return a table of provenance with a column for each entry, without lines that are unknown for all."""
     groups = entries(runs)
     rows = []
     several = any(len(entry.runs) > 1 for entry in groups)
@@ -183,7 +177,7 @@ def _facts(runs: Sequence[Shown]) -> Table:
 
 
 def _runs(runs: Sequence[Shown]) -> Table | None:
-    """Return each method's run by entry: id, date and seed."""
+    """Return a table of each method's runs by entry: id, date and seed; None with one run per entry."""
     groups = entries(runs)
     if all(len(entry.runs) == 1 for entry in groups):
         return None
@@ -206,7 +200,6 @@ def _method(manifest: Manifest) -> str:
 
 
 def _join_answers(tell: Callable[[Manifest], str | None], entry: Entry) -> str:
-    """Join the different answers of an entry's runs, each once."""
     return "; ".join(dict.fromkeys(filter(None, (tell(one.run.manifest) for one in entry.runs))))
 
 
@@ -215,12 +208,11 @@ def _sentence(text: str) -> str:
 
 
 _PHRASES = dict.fromkeys(("scale", "power_limit", "power"), "at {}")
-"""What is said of a state, by what it is; `power` is that of a simulated drive."""
 _OTHERS = "with {}"
 _VARIANTS = ("usable", "spare", "power_limit", "write_cache", "lba_format")
-"""In the order in which a variant has its words."""
+"""Kinds of a variant, in the order of the variant's words."""
 _IN_TITLE = 2
-"""Drives whose names are the title; more are counted."""
+"""Maximum number of drives that the title names; with more, it gives their number."""
 
 
 def drive_of(drive: DriveInfo) -> str:
@@ -234,7 +226,7 @@ def drive_of(drive: DriveInfo) -> str:
 
 
 def _simulated(drive: DriveInfo) -> SimulatedText | None:
-    """Return the parsed text of a simulated drive; None for others, and for text that this version lacks."""
+    """Return the parsed text of a simulated drive; None for other drives, or if it cannot be parsed."""
     if not drive.text.startswith(SIMULATED_PREFIX):
         return None
     from ssdlab.drives.simulated.text import SimulatedText
@@ -272,7 +264,6 @@ def compared(drives: Iterable[DriveInfo]) -> str:
 
 
 def _states(drives: Iterable[DriveInfo]) -> dict[str, list[tuple[str, _State]]]:
-    """Return, for each drive, its names and states in the order of the page."""
     found: dict[str, list[tuple[str, _State]]] = {}
     for drive in drives:
         own, state = found.setdefault(drive_of(drive), []), (drive.name, _states_of(drive))
@@ -289,7 +280,7 @@ def _further(states: Sequence[tuple[str, _State]]) -> str:
 
 
 def _state(state: _State, first: _State) -> str:
-    """Return the name of a state: what it has that the first state lacks."""
+    """Return a phrase for what a state has and the first state lacks."""
     own = [(word, kind) for word, kind in state if word not in [other for other, _ in first]]
     if own:
         return ", ".join(_PHRASES.get(kind, _OTHERS).format(word) for word, kind in own)

@@ -30,7 +30,6 @@ _CLOCKS = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of imported results, with all files in the same charts."""
     kept = with_result(runs, ImportedResult)
     points = [(shown, point) for shown, result in kept for point in result.points]
     drawn = [(shown, point.drawn) for shown, point in points]
@@ -80,12 +79,12 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _has_buckets(point: ImportedPoint) -> bool:
-    """Return whether there are buckets for the clock of its figures; paced jobs have them for clat only."""
+    """Return whether there are buckets for the clock of a point; paced jobs have them for clat only."""
     return point.clock == "clat" or point.closed
 
 
 def _ours(point: ImportedPoint) -> str:
-    """Return the clock under which our tables list a point's latencies."""
+    """Return the clock under which ssdlab's tables list a point's latencies."""
     return "response" if point.clock == "lat" and point.closed else "service"
 
 
@@ -101,7 +100,7 @@ def _measures(watched: Sequence[over_time.Watched]) -> Iterator[Measure]:
 
 
 def _of_clocks(marks: Figure, tails: Sequence[percentiles.Tail]) -> Figure:
-    """Return the chart of latencies in fio's terms, in which each row has its own clock."""
+    """Return the chart of latencies in fio's terms, in which each row names its clock."""
     chart = marks.chart
     assert isinstance(chart, MarksChart)
     return replace(

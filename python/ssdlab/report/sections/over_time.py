@@ -1,4 +1,4 @@
-"""Interval rows over time, for a point that buttons choose, including intervals without I/O."""
+"""Interval rows over time, including intervals without I/O; buttons choose the measured point."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Watched:
     ordinal: int
     button: str
     clock: str = "response"
-    """Clock of its latencies."""
+    """Clock of the latencies shown."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The full rows of one step, stream and direction."""
+    """The whole intervals of one step, stream and direction."""
 
     watched: Watched
     name: str
@@ -98,7 +98,7 @@ def figure(
 
 
 def _spells(watched: Sequence[Watched]) -> tuple[Spell, ...] | None:
-    """Return what happened to drives or ssdlab during these steps, by the rows' clock; None: nothing."""
+    """Return events of drives and pauses of ssdlab during these steps, by the rows' clock; None if none."""
     found = []
     for each in {(one.shown.index, one.ordinal): one for one in watched}.values():
         step = each.shown.run.step(each.ordinal)
@@ -116,13 +116,13 @@ def _spell_of(pause: Pause, zero_ns: int) -> Spell:
 
 
 def spell_of(mark: Mark, offset_s: float) -> Spell:
-    """Return a mark as charts draw it, with its time shifted."""
+    """Return a mark as an event of a chart, with its time shifted by `offset_s`."""
     until_s = None if mark.until_ns is None else max(0.0, mark.until_ns / 1e9 + offset_s)
     return Spell(max(0.0, mark.at_ns / 1e9 + offset_s), mark.what, until_s)
 
 
 def rows_of(watched: Watched) -> list[Rows]:
-    """Return the full rows of a step, by stream and direction."""
+    """Return the whole intervals of a step, by stream and direction."""
     lines = watched.shown.run.rows(watched.ordinal)
     kinds = list(dict.fromkeys(zip(lines["stream"].tolist(), lines["direction"].tolist(), strict=True)))
     streams = {stream for stream, _ in kinds}
@@ -141,7 +141,10 @@ def rows_of(watched: Watched) -> list[Rows]:
 
 
 def _full(lines: dict[str, npt.NDArray[Any]], clock: str) -> dict[str, npt.NDArray[Any]] | None:
-    """Return the rows of whole, counted intervals; attempts of a continued step follow one another."""
+    """Return the rows of whole, counted intervals; None if none.
+
+    Attempts of a continued step follow one another without a gap.
+    """
     lines = {name: column[~(lines["ramp"] | lines["partial"])] for name, column in lines.items()}
     lengths_ns = (lines["end_ns"] - lines["start_ns"]).astype(np.float64)
     if lengths_ns.size == 0:
@@ -156,7 +159,7 @@ def _full(lines: dict[str, npt.NDArray[Any]], clock: str) -> dict[str, npt.NDArr
 
 
 def track(rows: Rows, keys: Sequence[str], *, from_s: float = 0.0) -> Track:
-    """Pack columns of rows that end after a time."""
+    """Pack these columns, without the rows that end by `from_s`."""
     kept = rows.columns["end_s"] > from_s
     columns = tuple(PackedColumn(key, *pack(rows.columns[key][kept], _FINEST[key])) for key in keys)
     return Track(rows.watched.shown.index, rows.name, rows.dashed, columns)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 TRIO = ("mean", "p99", "p99.99")
 BEYOND = 10
-"""A percentile is drawn only with at least so many samples beyond it, as in the measurement's summary.
-"""
+"""Minimum number of samples beyond a percentile for it to be drawn, as in the measurement's summary."""
 
 _NINES = tuple(
     (float(text) / 100, f"{text} %") for text in ("0", "90", "99", "99.9", "99.99", "99.999", "99.9999")
@@ -39,24 +38,25 @@ class Tail:
     shown: Shown
     name: str
     note: str
-    """Shown after the name, such as the depth."""
+    """Text after the name, such as the depth."""
     direction: str
     ordinal: int | None
     service_ns: Latencies
     response_ns: Latencies
     clock: str = "response"
-    """Clock of the histogram that is drawn if response and service times are equal."""
+    """Clock of the histogram to draw if response and service times are equal."""
 
     @property
     def paced(self) -> bool:
-        """Whether I/Os waited for their due time, so that response and service times differ."""
+        """Whether I/Os had due times of their own, so that response and service times differ."""
         return self.service_ns != self.response_ns
 
 
 def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure:
     """Return mean, p99 and p99.99 of each tail on one log axis.
 
-    One run shows its workloads in one view; several runs have a view per workload, with a row for each run.
+    A single run shows its workloads in one view. Several runs have a view per workload, with a row for each
+    run.
     """
     several = len({tail.shown.index for tail in tails}) > 1
     views: dict[str, list[MarksRow]] = {}
@@ -125,12 +125,10 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
 
 
 def _unproven(tail: Tail) -> str:
-    """Return the labels that leave a step's figures without a rank; empty if they have one."""
     return rates.unproven(tail.shown, tail.ordinal)
 
 
 def _range(samples: Sequence[int]) -> str:
-    """Return the number of samples of a curve, or the range over several curves."""
     ends = (count_text(min(samples)), count_text(max(samples)))
     return " to ".join(dict.fromkeys(ends))
 
@@ -154,7 +152,10 @@ def _lines(tail: Tail) -> tuple[list[Line], int]:
 
 
 def _curve(low_ns: np.ndarray, high_ns: np.ndarray, counts: np.ndarray) -> tuple[tuple[Dot, ...], int]:
-    """Add up buckets (merged over streams) to dots; the named percentiles have markers."""
+    """Return dots of a percentile curve from buckets of all streams, and the number of samples.
+
+    Only the named percentiles have markers.
+    """
     order = np.argsort(low_ns, kind="stable")
     middle = (low_ns[order] + high_ns[order]) / 2
     reached = np.cumsum(counts[order])

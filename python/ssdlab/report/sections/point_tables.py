@@ -1,4 +1,4 @@
-"""The tables under the charts, with all data of each measured point."""
+"""The tables below the charts, with all data of each measured point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def tables_of(rows: Rows) -> tuple[Table, ...]:
-    """Return throughput and latency of every point."""
+    """Return the tables of throughput and latency of all points."""
     return (throughput(rows), *latencies(rows))
 
 
@@ -38,7 +38,7 @@ def latencies(rows: Rows) -> tuple[Table, ...]:
 
 
 def _with_runs(rows: Rows, table: Table) -> Table:
-    """Return the table of these points, with a column for the run if there are several."""
+    """Return the table of these points, with a column for the run if there are several runs."""
     if not _several(rows):
         return table
     runs = [shown for shown, _ in rows]
@@ -46,9 +46,9 @@ def _with_runs(rows: Rows, table: Table) -> Table:
 
 
 def host(rows: Rows) -> tuple[Exhibit, ...]:
-    """Return the host's load at each point, and whether it was the limit.
+    """Return the host's load at each point, and whether the host limited it.
 
-    Simulated drives have no host in their virtual time, and no rows.
+    Simulated drives have no rows, since virtual time has no host.
     """
     rows = [(shown, point) for shown, point in rows if not shown.run.manifest.drive.capabilities.virtual_time]
     if not rows:

@@ -1,4 +1,4 @@
-"""Measured points: of methods without their own page, of jobs and of single measurements."""
+"""Sections of measured points: of methods without a page of their own, of jobs and of single measurements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of one method, all its runs in the same charts."""
+    """Return the section of one method, with all its runs in the same charts."""
     kept = with_result(runs, PointsResult)
     method = runs[0].run.manifest.method
     rows = [(shown, point) for shown, result in kept for point in result.points]
@@ -69,7 +69,6 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def bars(name: str, measured: Rows) -> Figure:
-    """Return the throughput of each point as bars, in MB/s and in IOPS."""
     units: tuple[Quantity, Quantity] = ("mb_s", "iops")
     views = tuple(
         BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(measured, unit)))
@@ -111,11 +110,11 @@ def _tail(shown: Shown, point: Point) -> percentiles.Tail:
 
 
 def job_section(runs: Sequence[Shown]) -> Section:
-    """Return the section of jobs, their steps side by side in order."""
+    """Return the section of jobs, with their steps in order."""
     kept = with_result(runs, JobResult)
     rows = [(shown, point) for shown, result in kept for point in result.points]
     tails = [_tail(shown, point) for shown, point in rows if point.missing is None]
-    # A step that reads and writes is two points and one time series.
+    # A step that reads and writes has two points, but one time series.
     steps = {(shown.index, point.ordinal): shown for shown, point in rows if point.ordinal is not None}
     watched = [
         over_time.Watched(shown, ordinal, _label(shown, ordinal)) for (_, ordinal), shown in steps.items()
@@ -162,7 +161,7 @@ _INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
 
 
 def measured(runs: Sequence[Shown]) -> Section:
-    """Return all runs of `measure`, side by side."""
+    """Return the section of all runs of `measure`, side by side."""
     kept = with_result(runs, MeasureResult)
     latencies = tuple(_latencies(shown, result.summary, many=len(kept) > 1) for shown, result in kept)
     tables = tuple(table for shown, result in kept for table in _tables(shown, result, many=len(kept) > 1))
@@ -184,7 +183,7 @@ def measured(runs: Sequence[Shown]) -> Section:
 
 
 def sides(summary: Summary) -> list[tuple[str, Side]]:
-    """Return the directions with I/O of a measurement, with their figures."""
+    """Return the directions in which a measurement requested I/O, with their figures."""
     return [(name, side) for name, side in summary.sides.items() if side.requested]
 
 
@@ -260,7 +259,7 @@ def _plain(value: Any) -> Cell:  # noqa: ANN401 - whatever JSON holds
 
 
 def plain_section(runs: Sequence[Shown]) -> Section:
-    """Return the section of all runs of one method."""
+    """Return a section with only the findings and tables of one method's runs, without charts."""
     method = runs[0].run.manifest.method
     kind = shown_by(runs[0].run.result, method.name)
     found: dict[tuple[str, tuple[str, ...]], list[tuple[Shown, Table]]] = {}

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # What a run did, from its finished steps: never what the method intends.
 #
-# Steps of one kind that follow one another are told together, with the depths, sizes, mixes and times that
-# they had; what was left out says so.
+# Consecutive steps of one kind are described together, with the ranges of their depths, sizes, mixes and
+# times. Skipped steps are mentioned.
 
 N = TypeVar("N", int, float)
 
@@ -51,22 +51,52 @@ _SILENT = frozenset(
         "trace",
     }
 )
-"""Verbs that neither work on the drive nor change what is on it; the table of steps has them."""
+"""Verbs that neither do I/O on the drive nor change its data; only the table of steps lists them."""
+_MAX_CYCLE, _MIN_CYCLES = 6, 3
+"""Kinds of work in a cycle at most; cycles that are described together at least."""
 _RUNS = {"fill": "Filled", "precondition": "Prepared", "one-pass": "Prepared", "run": "Measured"}
 
 
 def what_was_done(steps: Iterable[Step], capacity_bytes: int) -> tuple[str, ...]:
-    """Return sentences on what the finished steps of a run did, in their order."""
+    """Return sentences on what the finished steps of a run did, in order."""
     shown = sorted((step for step in steps if step.verb not in _SILENT), key=lambda step: step.place)
+    groups = [(key, list(group)) for key, group in groupby(_without_rests(shown), key=_kind)]
     return tuple(
         sentence
-        for key, group in groupby(_without_rests(shown), key=_kind)
-        for sentence in _describe(key[0], list(group), capacity_bytes)
+        for verb, group, cycles in _folded(groups)
+        for sentence in _describe(verb, group, capacity_bytes, cycles)
     )
 
 
+def _folded(groups: Sequence[tuple[tuple[str, ...], list[Step]]]) -> Iterator[tuple[str, list[Step], int]]:
+    """Yield verb, steps and number of cycles. Kinds of work that alternate, as in rounds, are joined."""
+    kinds = [key for key, _ in groups]
+    at = 0
+    while at < len(groups):
+        period, cycles = next(
+            (
+                (each, many)
+                for each in range(2, _MAX_CYCLE + 1)
+                if (many := _cycles(kinds[at:], each)) >= _MIN_CYCLES
+            ),
+            (1, 1),
+        )
+        for first in range(at, at + period):
+            joined = [step for _, group in groups[first : at + period * cycles : period] for step in group]
+            yield kinds[first][0], joined, cycles
+        at += period * cycles
+
+
+def _cycles(kinds: Sequence[tuple[str, ...]], period: int) -> int:
+    """Return how often the first kinds occur one after another."""
+    cycle, many = kinds[:period], 1
+    while kinds[many * period : (many + 1) * period] == cycle:
+        many += 1
+    return many
+
+
 def _without_rests(steps: Sequence[Step]) -> Iterator[Step]:
-    """Leave out rests between two steps of one kind, as the text on those steps includes them."""
+    """Leave out pauses between two steps of one kind, as one text describes both steps."""
     for at, step in enumerate(steps):
         between = 0 < at < len(steps) - 1 and _kind(steps[at - 1]) == _kind(steps[at + 1])
         if step.verb != "idle" or not between:
@@ -79,7 +109,7 @@ def _kind(step: Step) -> tuple[str, ...]:
     return (step.verb, *(_doing(stream) for stream in step.ran.streams))
 
 
-def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator[str]:
+def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int, cycles: int) -> Iterator[str]:
     if verb == "idle":
         yield f"Idle for {span_text(sum(step.result.seconds for step in steps))}."
         return
@@ -93,13 +123,13 @@ def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator
         yield as_sentence(f"{step.label}: skipped, as all blocks were already written")
     done = [step for step in steps if step.result.measurement is not None]
     if done:
-        yield _worked(verb, done, capacity_bytes)
+        yield _worked(verb, done, capacity_bytes, cycles)
 
 
-def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
-    """Describe steps that ran the same kind of work."""
+def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int, cycles: int) -> str:
     first, last = steps[0].label, steps[-1].label
-    labels = f"“{first}”" if len(steps) == 1 else f"{len(steps)} steps, “{first}” to “{last}”"
+    in_cycles = f" in {cycles} cycles" if cycles > 1 else ""
+    labels = f"“{first}”" if len(steps) == 1 else f"{len(steps)} steps{in_cycles}, “{first}” to “{last}”"
     if again := sum(step.attempt > 1 and not step.result.segments for step in steps):
         labels += f", {'' if again == len(steps) else f'{again} of them '}repeated after an interruption"
     parts = [
@@ -131,7 +161,6 @@ def _streams(steps: Sequence[Step]) -> list[Stream]:
 
 
 def _doing(stream: Stream) -> str:
-    """Return what a stream does, in one phrase."""
     order = "sequential" if stream.pattern.kind == "sequential" else "random"
     cached = "" if stream.direct else "buffered "
     every = stream.flush_every
@@ -155,51 +184,47 @@ def _range(values: Sequence[N], text: Callable[[N], str]) -> str:
 
 
 _FACTS = ("Drive", "Test platform", "Host and environment", "Tool")
-"""Tables of which runs of one page have most in common."""
+"""Tables whose rows the runs of a page mostly share."""
 
 
 @dataclass(frozen=True)
 class StepsText:
-    """Steps that differ in a few values: the first as JSON, and all as fio jobs."""
+    """Steps that differ in a few values: the first step as JSON, and all steps as fio jobs."""
 
     title: str
     workload: str
     fio: str
-    """fio jobs; empty: they did no I/O."""
+    """fio jobs; empty if the steps did no I/O."""
     differing: Table | None
-    """The values that differ, a row for each step; None: a single step."""
+    """The values that differ, with a row for each step; None for a single step."""
 
 
 @dataclass(frozen=True)
 class PanelTable(Table):
-    """A table of a panel; paper keeps only some."""
+    """A table of a panel; paper keeps only some tables."""
 
     name: str = ""
-    """Its name in a list of omitted tables."""
+    """Name of the table in a list of omitted tables."""
     kept: bool = False
-    """Whether paper keeps it for many runs too."""
+    """Whether paper keeps the table even for many runs."""
 
 
 @dataclass(frozen=True)
 class AsBefore:
-    """A part left out because an earlier panel has the same."""
+    """A line that replaces an omitted part, for example one that an earlier panel has too."""
 
     line: str
     kept: bool
-    """Likewise."""
+    """Whether paper keeps the line even for many runs."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """How one run was measured."""
-
     run: int
     label: str
     method: str
     done: tuple[str, ...]
-    """What was done in the steps that count."""
     prose: str
-    """The method in full."""
     tables: tuple[PanelTable, ...]
     steps: tuple[StepsText, ...]
     voided: tuple[str, ...]
@@ -207,12 +232,11 @@ class Panel:
 
 
 def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
-    """One panel for each run."""
     return tuple(_panel(shown) for shown in runs)
 
 
 def of_all(found: Sequence[Panel]) -> tuple[tuple[PanelTable, ...], tuple[Panel, ...]]:
-    """Return tables of the facts common to several runs, and the panels without these."""
+    """Return tables of the facts that several runs share, and the panels without these facts."""
     if len(found) < 2:
         return (), tuple(found)
     tables = []
@@ -283,7 +307,6 @@ def _parameters(manifest: Manifest) -> Table:
 
 
 def _amount(value: object, info: ParameterInfo | None) -> str:
-    """Return a parameter's value with its unit, unless there is no value."""
     shown = text(value)
     return f"{shown} {info.unit_of(value)}".strip() if info and shown != NOTHING else shown
 
@@ -298,7 +321,6 @@ def _without_platform(environment: Mapping[str, object]) -> dict[str, object]:
 
 
 def _platform(found: object) -> Table:
-    """Return the table of the test platform's components; unknown ones are listed as unknown."""
     platform = found if isinstance(found, dict) else {}
     listed = platform.get("components")
     components = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
@@ -351,9 +373,9 @@ def _files(manifest: Manifest) -> Table:
 
 
 def _of_one_kind(steps: Iterable[Step]) -> Iterable[list[list[Step]]]:
-    """Group steps that have the same values under different names, or that differ only in seeds.
+    """Group steps whose workloads have the same fields; within a group, join steps that differ only in seeds.
 
-    Twenty-five rounds ask for the same cells, and the points of a sweep for the same but a depth.
+    For example, 25 rounds repeat the same cells, and the points of a sweep differ only in depth.
     """
     found: dict[tuple[str, ...], dict[str, list[Step]]] = {}
     for step in steps:
@@ -381,7 +403,6 @@ def _seedless(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _steps_text(kind: Sequence[Sequence[Step]], manifest: Manifest) -> StepsText:
-    """Return the first of similar steps, how the others differ from it, and all of them as fio jobs."""
     first, last = kind[0][0], kind[-1][-1]
     several = len(kind) > 1
     title = f"Step {first.ordinal + 1}: {first.label}" + ("" if several else _others(kind[0]))
@@ -411,7 +432,7 @@ def _fio(steps: Sequence[Step], manifest: Manifest) -> str:
 
 
 def _others(alike: Sequence[Step]) -> str:
-    """Return how many more steps differ only in their seeds, and which is the last."""
+    """Return how many more steps differ only in their seeds, and the last of these."""
     _, *others = alike
     if not others:
         return ""

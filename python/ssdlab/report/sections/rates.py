@@ -25,22 +25,22 @@ WORDS: dict[Quantity, str] = {"iops": "IOPS", "mb_s": "MB/s"}
 
 
 def units(pattern: str) -> tuple[Quantity, Quantity]:
-    """Return both units, the usual one of the workload first."""
+    """Return both units of throughput, the usual one of the pattern first."""
     return ("iops", "mb_s") if pattern == "random" else ("mb_s", "iops")
 
 
 def rate(point: Point, unit: Quantity) -> float | None:
-    """Return the throughput of a point."""
+    """Return the throughput of a point in IOPS or MB/s."""
     return point.iops if unit == "iops" else point.mb_s
 
 
 def of_iops(point: Point, iops: float | None, unit: Quantity) -> float | None:
-    """Return a point's IOPS figure in the shown unit; all I/Os of a point have the same size."""
+    """Convert an IOPS figure of a point to the unit; all I/Os of a point have the same size."""
     return iops if iops is None or unit == "iops" else iops * point.block_bytes / 1e6
 
 
 def spread(point: Point, unit: Quantity) -> tuple[float | None, float | None]:
-    """Return the slowest and the fastest interval of a point."""
+    """Return the throughput of the slowest and the fastest interval of a point."""
     found = point.spread_iops
     return (
         (None, None) if found is None else (of_iops(point, found.min, unit), of_iops(point, found.max, unit))
@@ -55,7 +55,7 @@ def format_rate(point: Point) -> str:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A bar, and its figure."""
+    """A bar with the figure that it shows, if any."""
 
     shown: Shown
     group: str
@@ -64,12 +64,12 @@ class Drawn:
 
     @property
     def withheld(self) -> bool:
-        """Whether its figure has no value; its row then says why."""
+        """Whether the figure has no value; its row then says why."""
         return self.figure is not None and self.figure.value is None
 
 
 def marked(bar: Bar, figure: Metric | None) -> Bar:
-    """Return a bar with the labels of its figure, grey if not ranked."""
+    """Return a bar with the labels of its figure; it is grey if the figure is not ranked."""
     if figure is None:
         return bar
     note = ", ".join(filter(None, (bar.note, figure.state)))
@@ -77,7 +77,7 @@ def marked(bar: Bar, figure: Metric | None) -> Bar:
 
 
 def groups(found: Iterable[Drawn], better: Literal["higher", "lower"] = "higher") -> tuple[BarGroup, ...]:
-    """Return marked bars by group: the ranked ones, best first, then the others in the order of the drives.
+    """Return marked bars by group: ranked bars first, from the best, then the others in order.
 
     Withheld figures have a row without a bar.
     """
@@ -89,16 +89,16 @@ def groups(found: Iterable[Drawn], better: Literal["higher", "lower"] = "higher"
 
 
 def ranked(bars: Iterable[Bar], better: Literal["higher", "lower"] = "higher") -> tuple[Bar, ...]:
-    """Return marked bars of one group: the ranked ones, best first, then the others in order."""
+    """Return marked bars of one group: ranked bars first, from the best, then the others in order."""
     sign = -1.0 if better == "higher" else 1.0
     return tuple(sorted(bars, key=lambda bar: (True, 0.0) if bar.unranked else (False, sign * bar.value)))
 
 
 def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | None:
-    """Return the figure that a step's mark represents, if possible in a unit; None: no step.
+    """Return the figure that a step's mark represents, if possible in `unit`; None without a step.
 
-    This is the step's own figure. A step that only decided which step is reported gets the reported figure
-    with its own qualifiers; any other step gets a figure made from it alone.
+    It is the step's own figure. A step that only helped to choose the reported step gets the reported figure
+    with its own qualifiers. Any other step gets a figure made from it alone.
     """
     if ordinal is None:
         return None
@@ -112,9 +112,9 @@ def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | Non
 
 
 def unproven(shown: Shown, ordinal: int | None, unit: str = "") -> str:
-    """Return the labels that forbid ranking what a step shows; empty: none.
+    """Return the labels that forbid ranking a step's figure; empty if none do.
 
-    A state that no figure of the run proves is unproven at its other steps, too.
+    If no figure of the run proves the drive's state, it is unproven at all steps.
     """
     figure = figure_of(shown, ordinal, unit)
     own = () if figure is None else figure.unfit("ranking")
@@ -125,13 +125,13 @@ def unproven(shown: Shown, ordinal: int | None, unit: str = "") -> str:
 
 
 def hollow(found: Iterable[str]) -> str:
-    """Return a sentence on the labels that make points hollow; empty: none."""
+    """Return a sentence on the labels that make points hollow; empty without labels."""
     texts = dict.fromkeys(filter(None, found))
     return f" Hollow, on a thin line: {'; '.join(texts)}." if texts else ""
 
 
 def figure_of_unit(shown: Shown, unit: str) -> Metric | None:
-    """Return the first figure of a run in a unit."""
+    """Return the first figure of a run in this unit; None if there is none."""
     return next((each for each in shown.run.result.scalars if each.unit == unit), None)
 
 
@@ -140,7 +140,7 @@ def _best_of(found: Sequence[Metric], unit: str) -> Metric:
 
 
 def _of_step(shown: Shown, ordinal: int) -> Metric:
-    """Return a figure of one step, with the step's qualifiers; withheld if the drive's state moved."""
+    """Return a figure of one step with its qualifiers; withheld if the drive's state changed."""
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
     own = [each for each in checks if ordinal in each.ordinals]
     figure = Metric.more("", "", 0.0, "", steps=(ordinal,)).withheld(moved(own))
@@ -149,6 +149,6 @@ def _of_step(shown: Shown, ordinal: int) -> Metric:
 
 
 def axis(unit: Quantity, *, log: bool = False) -> Axis:
-    """Return the axis of a throughput."""
+    """Return the axis of a throughput; `log` makes it logarithmic."""
     title = "IOPS" if unit == "iops" else "MB/s (decimal)"
     return Axis(f"{title}, log", unit, "log") if log else Axis(title, unit)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section of ratings; None if no result has one."""
+    """Return the section of ratings; None if no result has a rating."""
     rows = [(shown, each) for shown in runs for each in _all(shown)]
     if not rows:
         return None
@@ -44,13 +44,13 @@ _SOURCES = {"data-sheet": "data sheet", "recalled": "from memory"}
 
 
 def _sources(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> str:
-    """Explain the sources of ratings that are no documents."""
+    """Explain ratings that do not come from a document."""
     recalled = any(each.rated.source == "recalled" for _, each in rows)
     return " From memory: not checked against a data sheet." if recalled else ""
 
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:
-    """Return the headline figures of a run with a rating for their state."""
+    """Return the headline figures of a run that have a rating for their state."""
     return rated_shares(shown.run.result.scalars, shown.run.manifest.ratings)
 
 
@@ -59,7 +59,7 @@ def _all(shown: Shown) -> tuple[RatedShare | OtherRating, ...]:
 
 
 def others(shown: Shown) -> tuple[OtherRating, ...]:
-    """Return the headline figures of a run with ratings only for other states."""
+    """Return the headline figures of a run that have ratings only for other states."""
     return other_ratings(shown.run.result.scalars, shown.run.manifest.ratings)
 
 

@@ -1,4 +1,4 @@
-"""The drives' specifications: the maker's figures and the drive record in columns; nested facts as rows."""
+"""The drives' specifications from maker and drive record, with a column per drive; nested facts as rows."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest
 
 _MANY = 12
-"""A list of more is told by how many it has: the seconds of a step are in its table, not in a line."""
+"""Maximum length of a list that is printed in full. Longer lists, such as the seconds of a step, are
+summarised."""
 _FIRST = 4
 
 
 def day_text(day: date) -> str:
-    """Return a day in words."""
     return f"{day.day} {month_name[day.month]} {day.year}"
 
 
@@ -95,24 +95,24 @@ def _summary(values: Sequence[object]) -> str:
 _NAND = re.compile(r"(\d+)(l|nm)-(slc|mlc|tlc|qlc)-(.+)")
 _NAND_OF = {"v-nand": "V-NAND", "bics": "BiCS"}
 _CELLS = {"1": "SLC", "2": "MLC", "3": "TLC", "4": "QLC"}
-"""By bits of a cell, where a profile names no NAND."""
+"""Cell type by bits per cell, if a profile names no NAND."""
 _WORD = 5
-"""Letters from which on a maker is a name, and no letters of a name."""
+"""Minimum letters of a NAND maker written as a name; shorter ones are acronyms, in capitals."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known about a drive besides its figures.
+    """The known facts about a drive besides its figures.
 
     Attributes
     ----------
     manifest
-        Of its first run.
+        Manifest of the drive's first run.
     record
-        The user's current record; for a simulated drive, the one of its profile.
+        The user's current record; for a simulated drive, the record of its profile.
     sources
-        Sources of the record's entries, by name; none for entries of the user.
+        Sources of the record's entries, by name. Entries of the user have none.
     """
 
     manifest: Manifest
@@ -121,36 +121,33 @@ class Known:
 
     @property
     def profile(self) -> Document:
-        """The profile of a simulated drive; empty for other drives."""
         return profile_of(self.manifest.drive)
 
     @property
     def scale(self) -> int:
-        """Scale of the simulation."""
         return size_of(self.manifest)[0]
 
     @property
     def capacity_bytes(self) -> int:
-        """The drive's full-size capacity."""
+        """Capacity of the drive in full size."""
         own = value_of(self.profile.get("capacity_bytes"))
         return int(own) if own is not None else self.manifest.drive.capacity_bytes * self.scale
 
     @property
     def usable_bytes(self) -> int:
-        """The part that the variant leaves to the user."""
+        """The part of the capacity that the variant leaves to the user."""
         variant = self.manifest.drive.variant
         if variant is not None and variant.usable is not None and not variant.made:
             return variant.usable.length
-        made = size_of(self.manifest)[1] is not None  # a simulated drive is made so much smaller
+        made = size_of(self.manifest)[1] is not None  # a simulated drive is made smaller by this spare area
         return self.manifest.drive.capacity_bytes * self.scale if made else self.capacity_bytes
 
     @property
     def raw_bytes(self) -> int | None:
-        """Raw flash; None: unknown."""
         return self.record.raw_bytes or _raw_of(self.profile.get("flash"))
 
     def marked(self, text: str, *names: str) -> str:
-        """Return a text marked with its source, unless the source is a data sheet or the user."""
+        """Return a text with a mark for its source, unless the source is a data sheet or the user."""
         source = next((each for name in names if (each := self.sources.get(name))), "")
         return f"{text}{_MARKS.get(source, '')}"
 
@@ -166,7 +163,7 @@ _FLASH = ("channels", "dies_per_channel", "planes", "blocks_per_plane", "pages_p
 
 
 def _raw_of(flash: object) -> int | None:
-    """Return the bytes of a profile's flash; None if it has none."""
+    """Return the raw bytes of a profile's flash; None if not all dimensions are given."""
     if not isinstance(flash, dict):
         return None
     found = [value_of(flash.get(name)) for name in _FLASH]
@@ -174,12 +171,10 @@ def _raw_of(flash: object) -> int | None:
 
 
 def value_of(figure: object) -> Any:  # noqa: ANN401 - whatever a profile states
-    """Return the value of a profile's entry, without its source."""
     return figure.get("value") if isinstance(figure, dict) else figure
 
 
 def known_of(shown: Shown) -> Known:
-    """Return what is known about the drive of a run."""
     from ssdlab.drives.drive_record import DriveRecord
 
     manifest = shown.run.manifest
@@ -193,7 +188,7 @@ def known_of(shown: Shown) -> Known:
 
 
 def _facts(manifest: Manifest) -> Mapping[str, Fact]:
-    """Return what is known about the drive that a profile models, including entries of the profile."""
+    """Return the sourced facts about the drive that a profile models, including those in the profile."""
     from ssdlab.drives.ratings import Fact, ratings_of
 
     profile = profile_of(manifest.drive)
@@ -215,16 +210,16 @@ def _source(figure: Document) -> Literal["data-sheet", "recalled", "assumed"]:
 def section(
     runs: Sequence[Shown], listed: Sequence[Document] = (), absent: Sequence[str] = ()
 ) -> Section | None:
-    """Return the table of the drives and their rivals; None if nothing is known about them.
+    """Return the table of the drives; None if nothing is known about them.
 
     Parameters
     ----------
     runs
-        Of the page.
+        Runs of the page.
     listed
         Drives that a review names, with their notes.
     absent
-        Those of them that were not run, each with the reason.
+        Drives of the review that were not run, each with the reason.
     """
     first = [entry.runs[0] for entry in entries(runs)]
     known = [known_of(shown) for shown in first]
@@ -263,7 +258,6 @@ def section(
 
 
 def _rows(asked: Sequence[tuple[str, Tell]], known: Sequence[Known]) -> Iterator[tuple[Cell, ...]]:
-    """Yield a row for each fact that is known about any drive."""
     for name, tell in asked:
         answers = [tell(each) for each in known]
         if any(answers):
@@ -271,7 +265,6 @@ def _rows(asked: Sequence[tuple[str, Tell]], known: Sequence[Known]) -> Iterator
 
 
 def _noted(listed: Sequence[Document]) -> Iterator[str]:
-    """Yield the notes of a review; a note on several drives appears once."""
     drives: dict[str, list[str]] = {}
     for each in listed:
         if "note" in each:
@@ -297,12 +290,12 @@ def _of_record(name: str, unit: str = "") -> Tell:
 
 
 def interface(manifest: Manifest) -> str | None:
-    """Return the interface of a drive; None: unknown."""
+    """Return the interface of a drive; None if unknown."""
     return link_of(manifest.drive).interface or fact(manifest.drive.identity, "transport", "interface")
 
 
 def medium(manifest: Manifest, noted: str | None = None) -> str | None:
-    """Return the medium of a drive, by its record or profile; None: unknown."""
+    """Return the medium of a drive, from its record or profile; None if unknown."""
     profile = profile_of(manifest.drive)
     flash = profile.get("flash") or {}
     named = noted or _record(manifest).get("nand") or nand_text(value_of(flash.get("nand")))
@@ -312,7 +305,7 @@ def medium(manifest: Manifest, noted: str | None = None) -> str | None:
 
 
 def nand_text(name: str | None) -> str | None:
-    """Return a medium of a profile in words.
+    """Return the NAND that a profile names, in words.
 
     >>> nand_text("64l-tlc-v-nand"), nand_text("19nm-mlc-toshiba"), nand_text("fast")
     ('64-layer TLC, V-NAND', '19 nm MLC, Toshiba', 'fast')
@@ -326,7 +319,7 @@ def nand_text(name: str | None) -> str | None:
 
 
 def _interface(known: Known) -> str | None:
-    """Return a drive's interface with its link: as negotiated, or else as built."""
+    """Return a drive's interface with its link: as negotiated, or else from the drive record."""
     name = interface(known.manifest)
     negotiated = fact(known.manifest.environment, "link")
     link = _of_record("link")(known) if negotiated is None else link_text(negotiated)
@@ -340,7 +333,7 @@ _SPEED = re.compile(r"(\d+(?:\.\d)?) GT/s x(\d+)")
 
 
 def link_text(found: str) -> str:
-    """Return a PCIe link by its generation, with the maximum if it runs below that.
+    """Return a PCIe link by its generation; if it runs below its maximum, with the maximum.
 
     >>> link_text("8.0 GT/s x4 of 16.0 GT/s x4"), link_text("8.0 GT/s x4 of 8.0 GT/s x4")
     ('PCIe 3.0 x4, of 4.0 x4', 'PCIe 3.0 x4')
@@ -365,19 +358,18 @@ def _raw(known: Known) -> str | None:
 
 
 def _spare(known: Known) -> str | None:
-    """Return the share of the flash that the user cannot use."""
+    """Return the share of the raw flash that the user cannot use."""
     raw = known.raw_bytes
     return None if raw is None else share_text((raw - known.usable_bytes) / raw) + _of_flash(known)
 
 
 def _of_flash(known: Known) -> str:
-    """Return the source of a profile's flash size."""
+    """Return the mark for the source of a profile's flash size."""
     dies = (known.profile.get("flash") or {}).get("dies_per_channel")
     return "" if known.record.raw_bytes or not isinstance(dies, dict) else _MARKS.get(_source(dies), "")
 
 
 def _hold_up(known: Known) -> str | None:
-    """Return the energy of the hold-up capacitors, with the values it is computed from."""
     energy = known.record.hold_up_j()
     if energy is None:
         return None
@@ -434,7 +426,7 @@ _ROWS: tuple[tuple[str, Tell], ...] = (
     ("Price per usable GB", _price_per_gb),
     ("Sample from", _of_record("source")),
 )
-"""What is told of a drive, and how it is found."""
+"""Facts about a drive, each with a function that returns it."""
 _RATED = tuple((f"{each.title[:1].upper()}{each.title[1:]}", _rating(name)) for name, each in METRICS.items())
 _ALWAYS = 2
-"""Rows that every drive has: with no more there is nothing to compare."""
+"""Number of rows that every drive has; with no more rows, there is nothing to compare."""

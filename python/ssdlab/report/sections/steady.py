@@ -23,7 +23,7 @@ Proven = tuple["Shown", "SteadyProof"]
 
 
 def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
-    """Return the chart of the rounds with the assessed window; None if there is none."""
+    """Return the chart of the rounds with the judged window; None if there are no rounds."""
     found = [(shown, steady) for shown, steady in kept if steady.rounds_mb_s]
     if not found:
         return None

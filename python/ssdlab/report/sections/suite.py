@@ -1,4 +1,4 @@
-"""The parts of a suite, the state each started in, and the medians of several runs."""
+"""The parts of a suite, the state in which each started, and the medians of several runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ STATES = {
 
 
 def section(suites: Sequence[SuiteRun]) -> Section | None:
-    """Return one section for all suites on the page; None if there is none."""
     if not suites:
         return None
     exhibits = [_together(suites) if len(suites) > 1 else _alone(suites[0])]
@@ -49,7 +48,6 @@ def _alone(suite: SuiteRun) -> Exhibit:
 
 
 def _together(suites: Sequence[SuiteRun]) -> Exhibit:
-    """Return a table of the parts with a column for each drive."""
     parts = dict.fromkeys(each.part for suite in suites for each in suite.result.outcomes)
     by_part = [{each.part: each for each in suite.result.outcomes} for suite in suites]
     rows = []
@@ -91,7 +89,7 @@ def _several(suite: SuiteRun, *, many: bool) -> Exhibit:
 
 
 def _done(outcomes: Sequence[ChildOutcome]) -> str:
-    """Return how a suite was done; each part's own account is at the end of the page."""
+    """Return how many parts of a suite were done; the end of the page describes each part."""
     done = [each for each in outcomes if each.left_out is None]
     forked = sum(each.prepared_by is not None for each in done)
     lines = [f"{len(done)} of {len(outcomes)} parts were done, in this order."]

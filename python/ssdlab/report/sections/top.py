@@ -1,4 +1,4 @@
-"""The top of a page: three sentences, small bar charts of its first figures, and a table of all figures."""
+"""The top of a page: three sentences, small bar charts of the first figures, and a table of all figures."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ _SENTENCES = 3
 
 @dataclass(frozen=True)
 class Median:
-    """A figure over the runs of one drive in one suite."""
+    """The median of a figure over the runs of one drive in one suite."""
 
     figure: RepeatedFigure
     drive: str
-    """Identifier of the drive."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Bar:
     Attributes
     ----------
     share
-        Length as a share of the longest; None: no value.
+        Length as a share of the longest bar; None without a value.
     note
         The line below: its qualifiers, or its depth and other figures of the same steps.
     """
@@ -65,36 +64,30 @@ class Bar:
     text: str
     note: str
     unranked: bool = False
-    """Whether its qualifier forbids ranking, or its measurement differs from the others."""
+    """Whether a qualifier forbids ranking, or the measurement differs from the others."""
 
 
 @dataclass(frozen=True)
 class TopChart:
-    """A figure of all drives, best first."""
-
     title: str
     unit: str
-    """Empty: each value has its own."""
+    """Unit of all values; empty if each value has its own."""
     names: tuple[str, ...]
-    """Names of the figure; empty: no run has a value."""
+    """Names of the figure; empty if no run has a value."""
     better: str
     bars: tuple[Bar, ...]
     foot: str
     """Ties, or why there is no ranking."""
     link: ChartLink
-    """The chart with more detail."""
 
 
 @dataclass(frozen=True)
 class Top:
-    """The first part of a page."""
-
     sentences: tuple[str, ...]
     charts: tuple[TopChart, ...]
     lacking: tuple[str, ...]
-    """Figures that the review lists, but no run of the page has."""
+    """Figures that the review lists but no run of the page has."""
     every: cells.Table
-    """All headline figures."""
 
 
 def top(
@@ -109,15 +102,15 @@ def top(
     Parameters
     ----------
     runs
-        Of the page.
+        Runs of the page.
     standings
-        Ranks of their figures.
+        Standings of the page's figures, by name.
     declared
-        Names of the review's top figures, in order; empty: the first ones of the methods.
+        Names of the review's top figures, in order; empty: the methods' first figures.
     medians
-        Medians over the runs of a drive in a suite, which are not ranked against each other.
+        Medians over the runs of a drive in a suite, which are not ranked.
     links
-        The chart of each figure.
+        Link to the chart of each figure.
     """
     held, links = withheld(runs), links or {}
     names = _chosen(runs, declared, {*standings, *held})
@@ -134,7 +127,7 @@ def top(
 
 
 def _chosen(runs: Sequence[Shown], declared: Sequence[str], known: set[str]) -> list[str]:
-    """Return the figures of the charts: one for each set of steps, unless the review names more."""
+    """Return the figures for the charts: the review's, or else one for each set of steps."""
     if declared:
         return [name for name in declared if name in known][:CHARTS]
     groups = [
@@ -229,7 +222,10 @@ def _of_all(shared: Sequence[str], *, every: bool) -> str:
 def _note(
     shown: Shown, figure: Metric, medians: Sequence[Median], shared: Sequence[str], *, alone: bool
 ) -> str:
-    """Return the note below a bar: why it has no rank, or else, for a single drive, its rating."""
+    """Return the note below a bar: why it has no rank, or its depth, median, p99, power and labels.
+
+    A single drive's rating is added.
+    """
     rated = ratings.beside(shown, figure) if alone else ()
     if unfit := figure.unfit("ranking"):
         whole = labels((*unfit, *(each for each in figure.qualifiers if each not in unfit)))
@@ -252,25 +248,23 @@ def _note(
 
 
 def _more_of(other: Metric, figure: Metric) -> str:
-    """Return the labels that another figure has in addition to those of one."""
+    """Return the labels that `other` has in addition to those of `figure`."""
     return labels(each for each in other.qualifiers if each.code not in figure.codes)
 
 
 def _beside(shown: Shown, figure: Metric) -> Sequence[Metric]:
-    """Return the figures of the same steps, including the figure itself."""
     groups = of_same_steps(shown.run.result.scalars)
     return next((own for own in groups if any(each.name == figure.name for each in own)), ())
 
 
 def _p99s(shown: Shown, figure: Metric) -> list[Metric]:
-    """Return the p99 of the same steps as a figure of throughput."""
+    """Return the p99 figures of the same steps; empty if the figure is not a throughput."""
     of_speed = figure.better == "higher" and not figure.unit.endswith("/W")
     own = _beside(shown, figure) if of_speed else ()
     return [each for each in own if each.name.endswith("_p99_ns") and each.value is not None]
 
 
 def _depth(figure: Metric, own: Sequence[Metric]) -> Iterator[str]:
-    """Yield the depth at which a figure was taken, if the run chose it."""
     depth = figure.load.depth if figure.load is not None else None
     found = next((each.value for each in own if each.label == "depth" and each.value is not None), depth)
     if found is not None:
@@ -278,7 +272,6 @@ def _depth(figure: Metric, own: Sequence[Metric]) -> Iterator[str]:
 
 
 def _repeated(found: RepeatedFigure) -> str:
-    """Say the median with its interval."""
     assert found.median is not None
     text = f"median of {counted(len(found.values), 'run')} {cells.of_unit(found.median, found.unit)}"
     if found.low is None or found.high is None or found.confidence is None:
@@ -295,7 +288,7 @@ def _is_of(median: Median, shown: Shown, figure: Metric) -> bool:
 
 
 def _foot(standing: Standing) -> str:
-    """Say which drives are tied in a figure, or why there is no ranking."""
+    """Return which drives are tied in a figure, or why there is no ranking."""
     if len(standing.places) < 2:
         return ""
     if why := no_order(standing):
@@ -333,7 +326,6 @@ def _names(places: Iterable[Place]) -> str:
 
 
 def every(runs: Sequence[Shown]) -> cells.Table:
-    """Return a table of all headline figures, with a row for each and a column for each drive."""
     groups = entries(runs)
     rows: dict[tuple[str, str], dict[int, list[str]]] = {}
     heads: dict[tuple[str, str], Metric] = {}
@@ -361,18 +353,16 @@ def every(runs: Sequence[Shown]) -> cells.Table:
 def sentences(
     names: Sequence[str], standings: Mapping[str, Standing], runs: Sequence[Shown]
 ) -> tuple[str, ...]:
-    """Return up to three sentences.
-
-    Which drives lead, how drives of one interface compare, what is not ranked.
+    """Return up to three sentences: which drives lead, how drives of one interface compare, what is unranked.
 
     Parameters
     ----------
     names
-        Names of their figures; figures from a made-up example come last.
+        Names of the top figures. Figures of a made-up example come last.
     standings
-        Ranks of the page's figures.
+        Standings of the page's figures, by name.
     runs
-        Of the page.
+        Runs of the page.
     """
     found = [standings[name] for name in names if name in standings]
     found.sort(key=lambda standing: standing.example)
@@ -391,7 +381,6 @@ def _words(standing: Standing) -> str:
 
 
 def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
-    """Return the name of a figure within a sentence."""
     label = "" if title_of(method, figure) == method else figure.label
     return labelled(method, ", ".join(filter(None, (label, EXAMPLE if example else ""))))
 
@@ -429,7 +418,7 @@ def _some(named: Sequence[str]) -> str:
 
 
 def _of_classes(ordered: Sequence[Standing]) -> str:
-    """Return how drives rank within their interface, the most common interface first."""
+    """Return which drives of the most common interface lead among themselves."""
     drives = {
         place.shown.style.short: place.shown.style.interface for each in ordered for place in each.ranked
     }
@@ -437,7 +426,7 @@ def _of_classes(ordered: Sequence[Standing]) -> str:
     if len(set(found)) < 2:
         return ""
     most = max(found, key=found.count)
-    # Where one of them leads all drives it is said already.
+    # Skip figures in which one of these drives leads all drives, as another sentence says so.
     beside = [
         each
         for each in ordered
@@ -447,7 +436,6 @@ def _of_classes(ordered: Sequence[Standing]) -> str:
 
 
 def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
-    """Return which figures of several drives have no ranking or no value, and why."""
     reasons: dict[str, list[str]] = {}
     for standing in found:
         if len(standing.places) > 1 and (why := no_order(standing)):
@@ -463,7 +451,6 @@ def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequen
 
 
 def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield the figures of one drive, how they meet its ratings, and which are unproven."""
     own = [(each, each.places[0]) for each in found]
     if values := [f"{_words(each)} {place.marked}" for each, place in own if not place.unfit]:
         yield f"{_sentence(and_listed(values[:NAMED]))}."
@@ -475,7 +462,7 @@ def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _passed(above: set[str], runs: Sequence[Shown]) -> str:
-    """Return which drives passed methods with a verdict, if no other sentence covers them."""
+    """Return which drives passed the methods with a verdict that no other sentence covers."""
     whole = "; ".join(verdict_text(title, own) for title, own in verdicts(runs).items() if title not in above)
     return f"{_sentence(whole)}." if whole else ""
 

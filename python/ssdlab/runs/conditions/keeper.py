@@ -1,7 +1,7 @@
 """Sets the conditions of a run, and restores them.
 
-Each setting is read, its change recorded on disk (`ledger`), set, and read again. The final reading counts;
-an accepted command proves nothing.
+Each setting is read, its change recorded on disk (`ledger`), then set and read back. The last reading counts:
+that the drive accepts a command proves nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings import Setting
 
 _NO_MATTER = frozenset(NAMES) - {"write_cache", "power_state", "lba_format"}
-"""Settings that no drive needs to have: without a queue in front of it, nothing holds or merges its I/Os."""
+"""Settings that a drive need not have: without a queue in front of it, nothing delays or merges its I/Os."""
 _ORDER = ("lba_format", "scheduler")
 
 
@@ -39,9 +39,9 @@ class ConditionKeeper:
     Parameters
     ----------
     drive
-        Held during the run.
+        Open during the run.
     ledger
-        Of the run.
+        The run's ledger.
     """
 
     def __init__(self, drive: Drive, ledger: Ledger) -> None:
@@ -55,9 +55,9 @@ class ConditionKeeper:
         Parameters
         ----------
         required
-            Settings by name, with the wanted values.
+            Wanted value of each setting by name.
         firm
-            They define the variant under test: methods cannot change them.
+            Whether the conditions define the variant under test; methods cannot change them then.
 
         Returns
         -------
@@ -67,8 +67,8 @@ class ConditionKeeper:
         Raises
         ------
         Unsupported, DriveError, HostError
-            Only for firm conditions and those that lose the drive's data: it could not be set, or reads
-            otherwise.
+            A condition could not be set, or reads back otherwise. Only for firm conditions and those that
+            lose the drive's data.
         """
         outcomes: list[Outcome] = []
         departures: list[Departure] = []
@@ -105,15 +105,15 @@ class ConditionKeeper:
         Refused
             The namespace was formatted back, so the run's data is gone.
         DriveError, HostError
-            It can no longer be set.
+            A condition can no longer be set.
         """
         for outcome in outcomes:
             if firm:
                 self._firm[outcome.name] = outcome.value
             if not outcome.met and outcome.after == outcome.before:
-                continue  # the drive did not do it
+                continue  # the drive had not done it
             if self._drive.state is not None:
-                continue  # it is part of the state that is kept with the run
+                continue  # the drive state that is kept with the run includes it
             setting = self._drive.setting(outcome.name)
             if setting.destroys and setting.read() != outcome.value:
                 raise Refused(
@@ -128,11 +128,11 @@ class ConditionKeeper:
                 raise _lie(self._drive, reached)
 
     def lost(self) -> list[Departure]:
-        """Return the settings that changed since they were set."""
+        """Return a departure for each setting that changed after the run had set it."""
         found = []
         for change in self._ledger.outstanding:
             if change.found is None or change.name in PASSING:
-                continue  # it was set along with another, or not at all; or the next command has ended it
+                continue  # set along with another setting, never set, or already ended by the next command
             now = self._read(change.name)
             if now != change.found:
                 state = "cannot be read" if now is None else f"is {now}"
@@ -146,12 +146,13 @@ class ConditionKeeper:
         return found
 
     def put_back(self, *, finished: bool) -> list[Warned]:
-        """Restore everything, last change first; report what cannot be.
+        """Restore all settings, last change first; return warnings for those that cannot be restored.
 
         Parameters
         ----------
         finished
-            If False, settings whose restoring loses data are kept: `resume` needs the data.
+            Whether the run is finished. If not, `resume` needs the data: settings whose restoring loses it
+            stay.
         """
         left = []
         for change in reversed(self._ledger.outstanding):
@@ -184,7 +185,7 @@ class ConditionKeeper:
     def _change(self, setting: Setting, wanted: str, value: str) -> Outcome:
         before = setting.read()
         if before == value:
-            self._read_back(setting.name)  # a session that was killed may have set it and not come so far
+            self._read_back(setting.name)  # a killed session may have set it without recording the reading
             return _outcome(setting.name, wanted, value, before, before, setting.remark())
         for name in FOLLOWERS.get(setting.name, ()):
             found, change = self._read(name), self._ledger.find(name)
@@ -200,23 +201,23 @@ class ConditionKeeper:
         return _outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
 
     def _read_back(self, name: str) -> None:
-        """Record what became of a setting: the kernel may have rounded it, and a refusal have left a part."""
+        """Record a setting's value: the kernel may have rounded it, or a refusal left it half changed."""
         change, found = self._ledger.find(name), self._read(name)
         if change is None or found is None:
             return
-        # A drive that refuses, or only says that it did, has nothing to be put back.
+        # A drive that refuses, or only pretends to accept, leaves nothing to restore.
         if found == change.before and change.follows is None:
             self._ledger.end(change, "already back")
         else:
             self._ledger.read_back(change, found)
 
     def _gone(self, change: Change) -> bool:
-        """Whether a setting went with its drive: one that was unplugged has lost its power too."""
+        """Whether a setting is gone with its drive: an unplugged drive has lost its power, too."""
         return change.drive is not None and not change.destroys and not self._drive.attached
 
     def _note(self, setting: Setting, before: str, after: str, follows: str | None = None) -> None:
         if self._drive.state is not None:
-            return  # nothing outlives the drive, but what its state keeps
+            return  # a simulated drive's settings end with it, or are kept in its state
         who = None if setting.name in HOST_WIDE else self._drive.identity
         change = change_of(
             setting.name,
@@ -237,7 +238,7 @@ class ConditionKeeper:
             return None
 
     def _missed(self, name: str, wanted: str, error: LabError) -> list[Departure]:
-        """Say that a condition could not be set, unless it is met all the same or does not matter here."""
+        """Return a departure for a condition that could not be set, unless it is met anyway or irrelevant."""
         found = self._drive.conditions()
         actual = getattr(found, name, None) if name in _NO_MATTER else self._read(name)
         no_matter = actual is None and isinstance(error, Unsupported) and name in _NO_MATTER
@@ -255,7 +256,7 @@ class ConditionKeeper:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
     def _geometry(self, outcomes: Iterable[Outcome]) -> dict[str, JsonValue]:
-        """Return what a format made of the drive."""
+        """Return the drive's size and block size if a format may have changed them."""
         if all(outcome.name != "lba_format" for outcome in outcomes):
             return {}
         drive = self._drive
@@ -263,12 +264,12 @@ class ConditionKeeper:
 
 
 def put_back(setting: Setting, change: Change) -> Ended:
-    """Restore a setting, if it is still as the run set it; formats with metadata are not restored.
+    """Restore a setting, if it still has the run's value; formats with metadata are not restored.
 
     Raises
     ------
     DriveError, HostError, Unsupported
-        It could not be restored.
+        The setting could not be restored.
     """
     now = setting.read()
     if now == change.before:
@@ -289,7 +290,7 @@ def put_back(setting: Setting, change: Change) -> Ended:
 
 
 def _order(name: str) -> int:
-    """Put first what resets others: a format, then the scheduler."""
+    """Return a sort key that puts first what resets other settings: a format, then the scheduler."""
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 

@@ -1,8 +1,8 @@
-"""The changes of a run to a drive and its host, recorded so that a kill cannot lose them.
+"""The ledger of a run: its changes to settings of drive and host, recorded so that a kill cannot lose them.
 
-Each change is recorded on disk before it is made: in the run folder for `resume`, and in the host's state
-folder (`ssdlab/conditions` of ``XDG_STATE_HOME``) for other commands. The latter is removed once all is
-restored.
+Each change is recorded on disk twice before it is made. The run folder's copy is for `resume`. The copy in
+the host's state folder (`ssdlab/conditions` of ``XDG_STATE_HOME``) is for other commands; it is removed when
+all settings are restored.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ssdlab.results.run_folder import CONDITIONS, CONDITIONS_SCHEMA
 from ssdlab.results.seal import read_document, seal_document
 
 LEDGER = CONDITIONS
-"""Its name in a run folder."""
+"""File name of the ledger in a run folder."""
 _UNSEALED = "ssdlab.conditions/1"
 
 Ended = Literal["put back", "already back", "changed since", "gone", "kept", "not of here"]
 
 
 class Change(Stored):
-    """One setting that was changed, or about to be when the run died."""
+    """One setting that was changed, or was about to be changed when the run died."""
 
     name: str = Field(description="as in `lab.conditions`")
     drive: str | None = Field(description="identifier of the drive; None for a setting of the host")
@@ -52,24 +52,23 @@ class Change(Stored):
 
     @property
     def made(self) -> str:
-        """The run's value, as far as known."""
+        """The last known value set by the run: as read back, else as requested."""
         return self.after if self.found is None else self.found
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The constant part of its records, which identifies it."""
+        """What identifies the change: the fields that stay the same in all its records."""
         return self.name, self.drive or "", self.before, self.boot_id
 
     @property
     def words(self) -> str:
-        """The change in words."""
         whose, name = self.device or "the host", self.name.replace("_", " ")
         return f"{name} of {whose}: {self.made}, was {self.before}"
 
     def stands(self, now: str) -> bool:
-        """Whether the present reading is the run's change.
+        """Whether the present reading `now` still shows the run's change.
 
-        For an interrupted change, and a setting that follows another, any value but the earlier one counts.
+        For an interrupted change, or a setting that follows another, any value but the earlier one counts.
         """
         if self.found is None or self.follows is not None:
             return now != self.before
@@ -77,7 +76,7 @@ class Change(Stored):
 
 
 class LedgerContent(Stored):
-    """The file."""
+    """Content of a ledger file."""
 
     schema_version: str = Field(default=CONDITIONS_SCHEMA, alias="schema")
     run: str
@@ -93,12 +92,12 @@ class Ledger:
     folder
         The run folder, with the records of earlier sessions.
     host
-        Folder for the host's copy.
+        Folder for the host's copy; by default the host's state folder.
 
     Raises
     ------
     Refused
-        It is damaged, or a newer ssdlab wrote it.
+        The ledger is damaged, or was written by a newer ssdlab.
     """
 
     def __init__(self, folder: Path | HeldFolder, host: Path | None = None) -> None:
@@ -110,7 +109,7 @@ class Ledger:
             self._content = self._of_this_host(read_ledger(path / LEDGER))
 
     def _of_this_host(self, kept: LedgerContent) -> LedgerContent:
-        """Leave alone what the host has no record of: what a folder of elsewhere says sets nothing here."""
+        """Close changes without a record on this host: a folder from another host must set nothing here."""
         known: set[tuple[str, ...]] = set()
         with suppress(FileNotFoundError):
             known = {each.key for each in read_ledger(self._copy).changes}
@@ -132,16 +131,14 @@ class Ledger:
 
     @property
     def run(self) -> str:
-        """Id of the run."""
         return self._content.run
 
     @property
     def folder(self) -> Path:
-        """Its folder."""
         return Path(self._content.folder)
 
     def is_called(self, name: str) -> bool:
-        """Whether a name means this run: its folder, or a prefix of its id or of its last letters."""
+        """Whether a name means this run: its folder, or the start of its id or of the id's last letters."""
         short = self.run.rpartition("-")[2]
         return bool(name) and (
             self.run.startswith(name) or short.startswith(name) or str(self.folder) == name
@@ -149,22 +146,20 @@ class Ledger:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """All changes, in order."""
         return self._content.changes
 
     @property
     def outstanding(self) -> tuple[Change, ...]:
-        """Changes still to be restored."""
         return tuple(change for change in self._content.changes if change.ended is None)
 
     def find(self, name: str) -> Change | None:
-        """Return the outstanding change of a setting."""
+        """Return the outstanding change of a setting; None if there is none."""
         return next((change for change in self.outstanding if change.name == name), None)
 
     def note(self, change: Change) -> None:
         """Record, durably, that a setting is about to change.
 
-        A repeated change keeps the first value, to which it is restored.
+        A repeated change keeps the first value, which is the one to restore.
         """
         first = self.find(change.name)
         if first is None:
@@ -174,7 +169,7 @@ class Ledger:
         self._put(tuple(change if each is first else each for each in self.changes))
 
     def read_back(self, change: Change, found: str) -> None:
-        """Record, durably, a setting's reading after the change."""
+        """Record, durably, the value that was read back after a change."""
         known = change.model_copy(update={"found": found})
         self._put(tuple(known if each is change else each for each in self.changes))
 
@@ -184,7 +179,6 @@ class Ledger:
         self._put(tuple(follower if each is change else each for each in self.changes))
 
     def end(self, change: Change, how: Ended) -> None:
-        """Record, durably, the outcome of a change."""
         ended = change.model_copy(update={"ended": how, "ended_at": now()})
         self._put(tuple(ended if each is change else each for each in self.changes))
 
@@ -216,7 +210,7 @@ def change_of(
     destroys: bool,
     follows: str | None = None,
 ) -> Change:
-    """Return the record of a change about to be made, with time and boot."""
+    """Return the record of a change about to be made, with time and boot id."""
     return Change(
         name=name,
         drive=drive,
@@ -232,14 +226,14 @@ def change_of(
 
 
 def read_ledger(path: Path) -> LedgerContent:
-    """Read a ledger.
+    """Read a ledger file.
 
     Raises
     ------
     FileNotFoundError
         There is none.
     Refused
-        It is damaged, or a newer ssdlab wrote it.
+        It is damaged, or was written by a newer ssdlab.
     """
     try:
         with HeldFolder(path.parent) as folder:
@@ -268,7 +262,7 @@ def ledgers(host: Path | None = None) -> Iterator[Ledger]:
     Raises
     ------
     Refused
-        One is damaged; raised at the end, so that it hides no other.
+        A ledger is damaged. This is raised after all others were yielded.
     """
     damaged: Refused | None = None
     for path in ledger_paths(host):

@@ -1,4 +1,4 @@
-"""Names and restores settings that killed runs left changed, without resuming those runs."""
+"""Finds and restores settings that killed runs left changed, without resuming those runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PortOf = Callable[[Path, Path], "AdminPort"]
 
 @dataclass(frozen=True)
 class Settled:
-    """The result of one change: its outcome, or why it remains."""
+    """The outcome of one change; None with the reason if the change remains."""
 
     change: Change
     ended: Ended | None
@@ -38,14 +38,12 @@ class Settled:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A setting that still has a killed run's value.
+    """A setting that still has the value of a killed run.
 
     Attributes
     ----------
     ledger
-        Of the run.
-    change
-        The change.
+        Ledger of the run.
     now
         The present reading; None if unreadable.
     """
@@ -56,13 +54,12 @@ class Leftover:
 
     @property
     def what(self) -> str:
-        """Name it in a sentence."""
         change = self.change if self.now is None else self.change.model_copy(update={"found": self.now})
         return f"a crashed run left the {change.words}"
 
     @property
     def restore(self) -> str:
-        """The command that restores it."""
+        """The command that restores the setting."""
         from ssdlab.results.store import short_id
 
         consent = f" --destroy {self.change.drive}" if self.change.destroys else ""
@@ -70,13 +67,11 @@ class Leftover:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
         from ssdlab.results.store import run_words
 
         return f"restore it with {self.restore}, or continue: ssdlab resume {run_words(self.ledger.folder)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for programs."""
         change = self.change
         return {
             "run": self.ledger.run,
@@ -97,7 +92,7 @@ def left_behind(host: Path | None = None) -> Iterator[Ledger]:
     Raises
     ------
     Refused
-        A ledger is damaged; raised after all intact ledgers were yielded.
+        A ledger is damaged. This is raised after all intact ledgers were yielded.
     """
     for ledger in ledgers(host):
         if not _goes_on(ledger.folder):
@@ -105,23 +100,23 @@ def left_behind(host: Path | None = None) -> Iterator[Ledger]:
 
 
 def _goes_on(folder: Path) -> bool:
-    from ssdlab.results.lease import is_running  # there mostly are none to ask of
+    from ssdlab.results.lease import is_running  # imported late: most hosts have no ledgers
 
     try:
         return is_running(folder)
-    except OSError:  # it is gone, or lies where this user may not look: nobody can say that it goes on
+    except OSError:  # the folder is gone or unreadable for this user, so the run is taken as not running
         return False
 
 
 def leftovers(
     device: str | None = None, *, files: HostFiles | None = None, port_of: PortOf | None = None
 ) -> tuple[list[Leftover], Refused | None]:
-    """Return settings left by crashed runs, and unreadable ledgers.
+    """Return the settings left by crashed runs, and the error of a damaged ledger, if any.
 
     Parameters
     ----------
     device
-        Kernel name of the disk, also for a partition; None for all disks here.
+        Kernel name of a disk, to which its partitions belong; None for all disks here.
     files, port_of
         Access to the host and to a drive; replaced in tests.
     """
@@ -143,7 +138,7 @@ def leftovers(
 
 
 def describe_leftovers(left: Sequence[Leftover], damaged: Refused | None) -> tuple[tuple[str, str], ...]:
-    """Return what `leftovers` found in words: ``(what, advice)`` each."""
+    """Return the result of `leftovers` in words: ``(what, advice)`` each."""
     found = [(each.what, each.advice) for each in left]
     return tuple(found if damaged is None else [*found, (damaged.what, damaged.advice)])
 
@@ -162,7 +157,7 @@ def settle(
     ledger
         Ledger of a run that is not running.
     destroy
-        Consent to formatting a drive back; without it, the format is kept.
+        Identifier of the drive, as consent to formatting it back; without it, the format is kept.
     files, port_of
         Access to the host and to a drive; replaced in tests.
     """
@@ -181,11 +176,11 @@ def settle(
 
 
 class _Stays(Exception):
-    """A change that is left as it is, for a reason."""
+    """A change cannot be restored; the message says why."""
 
 
 def _settle(change: Change, destroy: str | None, files: HostFiles, port_of: PortOf) -> Ended:
-    # What the kernel keeps is new with each boot, and is nobody's leftover then.
+    # Settings that the kernel keeps are reset at each boot.
     if change.boot_id != boot_id() and not change.lasting:
         return "gone"
     if change.destroys:
@@ -199,7 +194,7 @@ def _settle(change: Change, destroy: str | None, files: HostFiles, port_of: Port
 
 
 def _now(change: Change, here: Mapping[str, Path], files: HostFiles, port_of: PortOf) -> str | None:
-    """Return what a setting reads; what it was before where it is gone with its boot or its drive."""
+    """Return a setting's reading; the earlier value if a reboot or the drive's removal reset it."""
     if change.boot_id != boot_id() and not change.lasting:
         return change.before
     try:
@@ -212,7 +207,7 @@ def _now(change: Change, here: Mapping[str, Path], files: HostFiles, port_of: Po
 
 
 def _setting(change: Change, here: Mapping[str, Path], files: HostFiles, port_of: PortOf) -> Setting | None:
-    """Find the drive by its identifier, wherever it is now, and its setting."""
+    """Return the setting on its drive, found by identifier wherever it is attached; None if it is absent."""
     if change.name in HOST_WIDE:
         return Governor(files)
     node = here.get(change.drive or "")
@@ -223,7 +218,7 @@ def _setting(change: Change, here: Mapping[str, Path], files: HostFiles, port_of
 
 
 def _concerns(change: Change, device: str, here: Mapping[str, Path]) -> bool:
-    """Say whether a change is one of a disk, or of a partition of it: all share their disk's settings."""
+    """Whether a change is of the host or of the disk `device`; partitions share their disk's settings."""
     node = here.get(change.drive or "")
     return change.name in HOST_WIDE or (node is not None and _kernel_name(disk_of(node)) == device)
 
@@ -233,7 +228,7 @@ def _kernel_name(node: Path) -> str:
 
 
 def _format_back(change: Change, destroy: str | None) -> Ended:
-    """Format a namespace back, past the guard as any write."""
+    """Format a namespace back; the guard checks this as any write."""
     if destroy is None:
         raise _Stays(
             f"restoring it formats the drive and erases all data: to consent, add --destroy {change.drive}"

@@ -1,10 +1,11 @@
-"""Variants: settings in which one drive is compared with itself, with the same names on any drive.
+"""Variants: settings under which a drive is compared with itself, with the same names on any drive.
 
-A simulated drive is made as its text says. A real one is set before the first step, or the run is refused;
-less usable capacity leaves the end of its LBA range unused, trimmed if the run may write.
+A simulated drive is created as its text says. A real drive is set before the first step, or the run is
+refused. Less usable capacity leaves the end of its LBA range unused; this part is trimmed if the run may
+write.
 
-Spare is (raw - usable) / raw everywhere. The raw capacity comes from the drive record or the profile. If it
-is unknown, a share refers to the user capacity, which is a departure.
+Spare is always (raw - usable) / raw. The raw capacity comes from the drive record or the profile. If it is
+unknown, a share refers to the user capacity, and the run has a departure.
 """
 
 from __future__ import annotations
@@ -71,12 +72,12 @@ class Variant(NamedOptions):
 
     @property
     def destroys(self) -> bool:
-        """Whether setting it may lose the drive's data."""
+        """Whether setting the variant may lose the drive's data."""
         return self.lba_format_bytes is not None
 
     @property
     def demands(self) -> dict[str, str]:
-        """Settings on a real drive, for `lab.conditions`."""
+        """Wanted settings of a real drive by name, for `lab.conditions`."""
         asked = {
             "lba_format": None if self.lba_format_bytes is None else str(self.lba_format_bytes),
             "power_state": None if self.power_limit_w is None else f"{self.power_limit_w:g}W",
@@ -86,11 +87,11 @@ class Variant(NamedOptions):
 
     @property
     def limits_span(self) -> bool:
-        """Whether less than the whole drive is used."""
+        """Whether the variant uses less than the whole drive."""
         return self.usable_bytes is not None or self.spare is not None
 
     def words(self) -> tuple[str, ...]:
-        """Return the words of an entry after the drive's name."""
+        """Return the words that follow the drive's name in a list of drives."""
         usable, block = self.usable_bytes, self.lba_format_bytes
         return tuple(
             word
@@ -112,13 +113,13 @@ class Variant(NamedOptions):
 
 
 AS_IT_IS = Variant()
-"""No variant."""
+"""The drive as it is: no variant."""
 
 
 def parted(text: str) -> tuple[str, dict[str, str]]:
-    """Split a drive's name from its variant options.
+    """Split a drive's text from its variant options.
 
-    The text of a simulated drive keeps the options it already has.
+    The text of a simulated drive keeps the options that belong to it.
 
     >>> parted("/dev/nvme0n1,spare=25%")
     ('/dev/nvme0n1', {'spare': '25%'})
@@ -126,7 +127,7 @@ def parted(text: str) -> tuple[str, dict[str, str]]:
     ('sim:tiny-test,spare=25%', {'usable': '8GB'})
     """
     simulated = text.startswith(SIMULATED_PREFIX)
-    if not simulated and Path(text).exists():  # whatever its name says
+    if not simulated and Path(text).exists():  # a file or device whose name contains options
         return text, {}
     options = {field.alias or name for name, field in Variant.model_fields.items()}
     known = {"usable"} if simulated else options
@@ -143,12 +144,12 @@ def parted(text: str) -> tuple[str, dict[str, str]]:
 
 
 def with_own(variant: Variant | None, asked: Mapping[str, str], drive: str) -> Variant:
-    """Combine options for all drives with the options of one drive's text.
+    """Combine the variant for all drives with the options in one drive's text.
 
     Raises
     ------
     UsageError
-        Both set the same, or a value does not fit.
+        Both set the same option, or a value does not fit.
     """
     of_all = {} if variant is None else variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     if twice := next((name for name in asked if name in of_all), None):
@@ -160,21 +161,19 @@ def with_own(variant: Variant | None, asked: Mapping[str, str], drive: str) -> V
 
 
 def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, writing: bool) -> Usable | None:
-    """Return the usable part of a real drive under a variant; None if all.
+    """Return the usable part of a real drive under a variant; None if all is usable.
 
     Parameters
     ----------
-    variant, identity
-        The variant, and the drive's identity.
     raw_bytes
-        Its raw capacity, if known.
+        Raw capacity of the drive; None if unknown.
     writing
         Whether the run may write, and so trim the unused part.
 
     Raises
     ------
     UsageError
-        It has less capacity, or more spare.
+        The drive has less capacity, or more spare.
     """
     if not variant.limits_span:
         return None
@@ -186,7 +185,7 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
     unit = span_unit_bytes(capacity, max(identity.logical_block_bytes, 4096))
     length = asked // unit * unit
     if not unit <= length <= capacity:
-        # Rounded up: what is advised must not be refused in turn.
+        # Rounded up, so that the advised spare is not refused, too.
         min_spare = float(units.significant(100 * (whole - capacity) / whole, rounding=ROUND_CEILING)) / 100
         raise UsageError(
             f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has only "
@@ -208,8 +207,8 @@ def on_text(text: str, variant: Variant) -> str:
 
     Raises
     ------
-    UsageError
-        The text already sets it, or the profile cannot have it.
+    UsageError, Refused
+        The text already sets an option of the variant, or the profile cannot have it.
     """
     if variant == AS_IT_IS or not text.startswith(SIMULATED_PREFIX):
         return text
@@ -241,7 +240,7 @@ def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
     from ssdlab.drives.simulated.profiles import check_profile
 
     made = check_profile(own.profile, **own.settings())
-    # Of the drive in its full size, as it is named: a scaled one has as much less.
+    # Capacities refer to the drive at full size; a scaled drive has proportionally less.
     raw, capacity = (int(made[name]) * own.scale for name in ("raw_bytes", "capacity_bytes"))
     usable = variant.usable_bytes
     if usable > capacity:
@@ -263,14 +262,15 @@ def check_able(variant: Variant, setting: Callable[[str], Setting], *, made_to_o
     variant
         The wanted variant.
     setting
-        Returns a setting of it: its own for an open drive, else `ssdlab.drives.settings.settings_of`.
+        Returns a setting by name: `Drive.setting` of an open drive, or from
+        `ssdlab.drives.settings.settings_of`.
     made_to_order
-        The drive's capability of that name.
+        The drive's capability of that name; if True, nothing is checked.
 
     Raises
     ------
     Unsupported, UsageError, DriveError
-        What it cannot, and why.
+        What the drive cannot do, and why.
     """
     if not made_to_order:
         for name, wanted in variant.demands.items():
@@ -278,12 +278,12 @@ def check_able(variant: Variant, setting: Callable[[str], Setting], *, made_to_o
 
 
 def check_fits(variant: Variant, identity: Identity, *, writing: bool) -> None:
-    """Refuse a variant that a drive inspected but not opened cannot be.
+    """Refuse a variant that a drive cannot be; the drive was inspected but not opened.
 
     Raises
     ------
     Unsupported, UsageError, DriveError
-        As of `check_able` and `variant_info`.
+        See `check_able` and `variant_info`.
     """
     if variant.demands:
         from ssdlab.drives.settings import settings_of
@@ -302,7 +302,7 @@ def misfit(variant: Variant, identity: Identity, *, writing: bool) -> LabError |
 
 
 def varied(method: Method, stored: VariantInfo | None) -> Method:
-    """Return a method that first makes the drive the variant, and sees only the used part."""
+    """Return a method that first makes the drive the variant, and then sees only the usable part."""
     if stored is None or stored.made:
         return method
     usable = stored.usable
@@ -346,7 +346,7 @@ def _raw_bytes(identity: Identity) -> int | None:
 
 
 def with_variant(manifest: Manifest, stored: VariantInfo | None) -> Manifest:
-    """Return a manifest whose drive is the variant, including its name."""
+    """Return a manifest with the variant as its drive, also in the drive's name."""
     if stored is None:
         return manifest
     name = manifest.drive.name if stored.made else ", ".join((manifest.drive.name, *stored.words))

@@ -1,1 +1,1 @@
-"""Suites at work: in order on real drives, in parallel on simulated ones, and their outcome."""
+"""Execution of suites: sequential on real drives, parallel on simulated ones, with a combined outcome."""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Child, Manifest
 
 _OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member", "begun_on", "meter"})
-"""What each run has for itself, and the meter, which is kept as text where there is one."""
+"""Fields of `Order` that each run has for itself, and the meter, which the manifest stores as text."""
 _STOPS_WITHIN_S = 10.0
-"""A run whose suite was killed stops by itself; a resume waits so long for it."""
+"""If a suite was killed, its run stops by itself; a resume waits this long for it."""
 _LOOK_S = 0.1
 
 
@@ -47,7 +47,7 @@ class Before:
     written_by
         Run that wrote the whole span; since then there were only reads.
     bytes_written
-        Written by all of them.
+        Bytes written by all earlier runs.
     """
 
     written_by: str | None = None
@@ -55,7 +55,7 @@ class Before:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether a run is finished, with its tables written and its logs gone."""
+    """Whether a run is finished and its tables are written."""
     if not (folder / MANIFEST).exists():
         return False
     manifest = read_manifest(folder)
@@ -78,22 +78,22 @@ def work_on(
     Parameters
     ----------
     suite, library, child, observers, environment
-        Which run, where, and its observers.
+        The suite, its library, the run in it, and the run's observers and environment.
     before
         What the runs before it have done to the drive.
     begun_on
-        The drive that the suite's consent was given for.
+        The suite's consent, with its drive.
     renewal
-        Consent given anew for all of them.
+        Renewed consent for all runs.
 
     Raises
     ------
     LabError
-        As of `start` and `resume` of `runs.session`.
+        See `start` and `resume` of `runs.session`.
     """
     folder = library / child.run_id
     if not (folder / MANIFEST).exists():
-        # Killed before its first manifest: nothing was done, and nobody knows of it.
+        # Killed before the run had a manifest: nothing was done on the drive.
         with HeldFolder(library, follow=True) as place:
             place.remove_tree(child.run_id)
         order = replace(_order(suite, child, before or Before()), begun_on=begun_on)
@@ -105,7 +105,7 @@ def work_on(
 
 
 def last_given(before: Given | None, folder: Path) -> Given | None:
-    """Return the newer of two consents: `before`, or that of a run that was done since, with its drive."""
+    """Return the newer of two consents, each with its drive: `before`, or that of a run finished since."""
     with HeldFolder(folder) as held:
         given = standing_consent(held, RunFolder(folder).manifest).given
     newer = given is not None and (before is None or given.at > before.at)
@@ -113,16 +113,14 @@ def last_given(before: Given | None, folder: Path) -> Given | None:
 
 
 def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str | None:
-    """Return which run has written the whole span, since when there were only reads; None if none has.
+    """Return the run that has written the whole span, with only reads since; None if there is none.
 
     Parameters
     ----------
-    steps
-        Those of the run that was just finished.
-    run_id
-        Its id.
+    steps, run_id
+        Steps and id of the run that has just finished.
     before
-        The answer before it.
+        The answer before that run.
     """
     writer = before
     for step in steps:
@@ -135,7 +133,7 @@ def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str |
 
 
 def after(folder: Path, before: Before) -> Before:
-    """Return what is known after the run of a folder, which is finished."""
+    """Return what is known about the drive after a finished run."""
     run = RunFolder(folder)
     writer = span_writer(run.steps(), run.manifest.run_id, before.written_by)
     return Before(writer, before.bytes_written + written_by_run(folder))
@@ -147,12 +145,12 @@ def _writes(step: Step) -> bool:
 
 
 def check_version(suite: Manifest, child: Child) -> Method:
-    """Return the method of a part, in the version that its suite was begun with.
+    """Return the method of a part, if its version is still that of the suite.
 
     Raises
     ------
     Refused
-        This ssdlab has another.
+        This ssdlab has another version.
     """
     method = find_method(child.method)
     if method.version != child.version:
@@ -189,7 +187,7 @@ def _order(suite: Manifest, child: Child, before: Before) -> Order:
 
 
 def kept_options(like: Order) -> dict[str, JsonValue]:
-    """Return what holds for all runs of a suite, as its manifest keeps it: consent, sizes, limits."""
+    """Return the options of all runs of a suite, as its manifest stores them: consent, sizes, limits."""
     kept = {each.name: getattr(like, each.name) for each in fields(Order) if each.name not in _OWN}
     variant = like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     rig = None if like.rig is None else str(like.rig)

@@ -1,4 +1,4 @@
-"""Runs of a suite that begin in a state that one makes for all: which they are, and how they fork."""
+"""Runs of a suite that share an initial state, which is prepared once: their groups, and how they fork."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Child, Manifest
 
 
-# Forking a run of a suite: another run begins with the steps that the first has done, and with its drive.
+# To fork a run of a suite, another run begins with the steps that the first has done, and with its drive
+# state.
 #
-# Only a simulated drive can be forked. The new run gets the records of the shared steps, their logs and the
-# snapshot of the drive, so it tells everything that it rests on; from there on it is resumed as any run
-# that was interrupted, which checks the drive's state against the journal.
+# Only a simulated drive can be forked. The new run gets the records and logs of the shared steps and the
+# snapshot of the drive, so it includes everything that its figures depend on. It is then resumed like any
+# interrupted run, which checks the drive's state against the journal.
 
 
 def can_fork(leader: Path, steps: int) -> bool:
-    """Whether a run stands just behind its first steps, with the state of its drive kept."""
+    """Whether a run has stopped right after its first steps, with the drive's state saved."""
     if steps == 0 or not (leader / MANIFEST).exists():
         return False
     done = RunFolder(leader).steps()
@@ -41,12 +42,12 @@ def can_fork(leader: Path, steps: int) -> bool:
 
 
 def fork_run(leader: Path, child: Child, steps: int) -> Path:
-    """Make the folder of a run that begins with the first steps of another, whole or not at all.
+    """Create the folder of a run that begins with the first steps of another, whole or not at all.
 
     Raises
     ------
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     folder = leader.parent / child.run_id
     part = f".{child.run_id}.part"
@@ -81,7 +82,7 @@ def _belongs(record: AnyRecord, steps: int) -> bool:
 
 
 def _marked(record: AnyRecord, leader: str) -> AnyRecord:
-    """Say of a finished step which run did it."""
+    """Return a record in which a finished step says which run executed it."""
     if not isinstance(record, EndRecord):
         return record
     result = record.result.model_copy(update={"facts": {**record.result.facts, "done_in": leader}})
@@ -89,7 +90,7 @@ def _marked(record: AnyRecord, leader: str) -> AnyRecord:
 
 
 def _manifest(leader: Manifest, child: Child, steps: int) -> Manifest:
-    """Return the manifest of a run that has those steps behind it and was stopped there."""
+    """Return the manifest of a run that was interrupted after its shared first steps."""
     method = find_method(child.method)
     params = method.params.model_validate(child.params)
     moment = now()
@@ -120,17 +121,17 @@ def _manifest(leader: Manifest, child: Child, steps: int) -> Manifest:
 
 
 class Forks:
-    """The groups of a suite on simulated drives.
+    """The groups of runs of a suite on simulated drives that share an initial state.
 
-    A group shares what its plans have in common, and only if that ends with preconditioning: what the suite
-    declares and what the procedures do must agree.
+    A group shares the first steps that its plans have in common, if these end with preconditioning. So what
+    the suite declares and what the procedures do must agree.
 
     Parameters
     ----------
     suite
-        Its manifest.
+        Manifest of the suite.
     library
-        Where its runs are.
+        Library of its runs.
     """
 
     def __init__(self, suite: Manifest, library: Path) -> None:
@@ -150,24 +151,24 @@ class Forks:
                 self._leaders |= {child.part: leader for child in followers}
 
     def leader_of(self, child: Child) -> Child | None:
-        """Return the run that a run is still to be forked from; None where it can begin."""
+        """Return the run that this run must be forked from; None if it can begin."""
         leader = self._leaders.get(child.part)
         return leader if leader is not None and not self._begun(child) else None
 
     def pause_of(self, child: Child) -> int | None:
-        """Return the step after which a run stops to be forked; None where it needs not."""
+        """Return the ordinal of the step after which a run stops to be forked; None if it need not stop."""
         steps = self._steps.get(child.part)
         if steps is None or all(self._begun(each) for each in self._followers[child.part]):
             return None
         return steps - 1
 
     def fork(self, leader: Child) -> None:
-        """Fork all that begin where a run has stopped, if it has and any do.
+        """Fork all runs that begin where `leader` has stopped; do nothing if it has not.
 
         Raises
         ------
         HostError
-            When the library cannot be written.
+            The library cannot be written.
         """
         folder, steps = self._library / leader.run_id, self._steps.get(leader.part, 0)
         if can_fork(folder, steps):
@@ -180,7 +181,6 @@ class Forks:
 
 
 def _planned(child: Child) -> PlannedChild:
-    """Plan a run again from what the suite's manifest says of it."""
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
     from ssdlab.runs.order import plan_on
 

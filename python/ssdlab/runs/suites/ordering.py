@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from ssdlab.runs.plan import Plan, PlannedStep
 
 
-# The drive state that a part of a suite begins in: what its planned steps bring about before they measure.
+# The initial drive state of a part of a suite: the state that its planned steps produce before they measure.
 #
-# A declaration only says what its author means; the steps are what happens.
+# A declaration only says what its author intends; the steps decide.
 
 
 def states_before(steps: Sequence[PlannedStep]) -> tuple[State, ...]:
-    """Return the states of a plan before its first measurement, in order.
+    """Return the states that a plan produces before its first measurement, in order.
 
-    A purge undoes earlier ones. Preconditioning reaches steady state only if its rule ends it.
+    A purge undoes earlier states. Preconditioning produces a steady state only if a rule ends it.
     """
     found: list[State] = []
     for step in steps:
@@ -61,7 +61,7 @@ def states_before(steps: Sequence[PlannedStep]) -> tuple[State, ...]:
 
 
 def begins_in(declared: State, steps: Sequence[PlannedStep]) -> State:
-    """Return the state that a part begins in: what is declared where it is brought about, else what is."""
+    """Return a part's initial state: the declared state if the steps produce it, else their last state."""
     found = states_before(steps)
     if declared == "any" or declared in found:
         return declared
@@ -69,7 +69,7 @@ def begins_in(declared: State, steps: Sequence[PlannedStep]) -> State:
 
 
 def scale_of(drive: str) -> int:
-    """Return how many times smaller than the drive it stands for a simulated one is; 1 of any other."""
+    """Return the scale of a simulated drive (how many times smaller it is); 1 for any other drive."""
     if not drive.startswith(SIMULATED_PREFIX):
         return 1
     from ssdlab.drives.simulated.text import SimulatedText
@@ -78,12 +78,12 @@ def scale_of(drive: str) -> int:
 
 
 def has_whole(part: Part, *, quick: bool) -> bool:
-    """Say whether a part has a simulated drive in its full size: quick presets are small enough for any."""
+    """Whether a part needs a simulated drive in full size; quick presets fit any size."""
     return part.absolute and not quick
 
 
 def in_full_size(drive: str) -> str:
-    """Return a simulated drive in its full size; one that a file keeps has the size that it was made with."""
+    """Return a simulated drive in full size; a drive with a state file keeps its size."""
     if not drive.startswith(SIMULATED_PREFIX):
         return drive
     from ssdlab.drives.simulated.text import SimulatedText
@@ -93,7 +93,7 @@ def in_full_size(drive: str) -> str:
 
 
 def with_write_cache(drive: str, asked: str | None) -> str:
-    """Return a simulated drive with its write cache so, unless its text says how, or a file keeps it."""
+    """Return a simulated drive with this write cache setting, unless its text or state file sets it."""
     if asked is None or not drive.startswith(SIMULATED_PREFIX):
         return drive
     from ssdlab.drives.simulated.profiles import check_profile
@@ -107,7 +107,7 @@ def with_write_cache(drive: str, asked: str | None) -> str:
 
 
 def drive_of_part(text: str, part: Part, *, quick: bool) -> str:
-    """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
+    """Return the drive for a part: with its variant, and in full size if the part's sizes are absolute."""
     if not text.startswith(SIMULATED_PREFIX) or not (part.absolute or part.variant):
         return text
     from ssdlab.drives.simulated.text import SimulatedText
@@ -125,7 +125,7 @@ def drive_of_part(text: str, part: Part, *, quick: bool) -> str:
 
 
 def check_span(asked: Variant, span_bytes: int | None) -> None:
-    """Refuse a variant that leaves more of a drive than is used of it anyway: it would be the same drive."""
+    """Refuse a variant with more usable capacity than the suite uses: it would make no difference."""
     if span_bytes is not None and (asked.usable_bytes or 0) > span_bytes:
         raise UsageError(
             f"only the first {capacity_text(span_bytes)} of the drive is used, less than the variant leaves",
@@ -138,30 +138,28 @@ MAX_REPEATS = 99
 
 @dataclass(frozen=True)
 class SuiteOrder:
-    """What is to be run on what.
+    """What a suite is to run on one drive.
 
     Attributes
     ----------
-    suite
-        The methods.
     params
-        Of each part, by its label.
+        Parameters of each part, by its label.
     like
-        Order of a single run with everything that holds for all of them: drive, consent, presets, seed.
+        Order of a single run with everything that holds for all runs: drive, consent, presets, seed.
     repeat
-        How often everything is done.
+        Number of repeats of the whole suite.
     position
-        From 1, of the drive: the first is the one under review.
+        Number of the drive, from 1: the first is the one under review.
     called
-        What the command calls it, beside its text.
+        Other names of the drive in the command, besides its text.
     member
-        Where it is one drive of a comparison: of which.
+        If the drive is one of a comparison: its place in the comparison.
     standing
-        Finished runs of the library that are taken as they stand, by the parts that they are.
+        Finished runs of the library to use instead of new ones, by part label.
     known
-        A drive that is not attached, as those runs have it; None: it is looked at.
+        The drive according to those runs, if it is not attached; None: the drive is inspected.
     only
-        Labels of the parts that are done; empty: all are.
+        Labels of the parts to run; empty: all parts.
     """
 
     suite: Suite
@@ -177,12 +175,11 @@ class SuiteOrder:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What is done on this drive."""
         return self.suite.parts_of(self.position, self.names)
 
     @property
     def names(self) -> frozenset[str]:
-        """What a declaration may call the drive: by its profile, or as the command does."""
+        """Names that a declaration may use for the drive: its text, its profile, or those of the command."""
         from ssdlab.drives.simulated.text import SimulatedText
 
         text = self.like.drive
@@ -191,12 +188,11 @@ class SuiteOrder:
 
     @property
     def quick(self) -> bool:
-        """Whether quick presets are taken."""
         return self.like.quick or self.suite.quick
 
     @cached_property
     def drive(self) -> str:
-        """As the user named it; a simulated one with what all parts ask for, so that the suite says it."""
+        """The drive's text; for a simulated drive, with what all parts have in common."""
         text = self.like.drive
         if all(has_whole(part, quick=self.quick) for part in self.suite.parts):
             text = in_full_size(text)
@@ -207,12 +203,12 @@ class SuiteOrder:
 
     @property
     def used_bytes(self) -> int | None:
-        """How much of the drive is used at most; None: all of it."""
+        """Maximum part of the drive to use, in bytes; None: the whole drive."""
         return self.suite.used_bytes(quick=self.quick)
 
     @property
     def writes(self) -> bool:
-        """Whether any part that is still to be done writes to the drive."""
+        """Whether any part that is still to be run writes to the drive."""
         return any(
             self.suite.method(part).writes(self.params_of(part))
             for part in self.parts
@@ -220,17 +216,17 @@ class SuiteOrder:
         )
 
     def asks_for(self, part: Part) -> bool:
-        """Whether a part is to be done at all."""
+        """Whether the user asked for a part."""
         return not self.only or part.label in self.only
 
     def params_of(self, part: Part) -> Params:
-        """Return the parameters of a part; those of a variant are its part's."""
+        """Return the parameters of a part; a part that varies another has that part's parameters."""
         return self.params[part.like or part.label]
 
 
 @dataclass(frozen=True)
 class PlannedChild:
-    """A run of a suite with what it will do; without a plan where the drive does not fit it."""
+    """A run of a suite with its plan; without a plan if the run is left out or already finished."""
 
     child: Child
     plan: Plan | None
@@ -239,28 +235,26 @@ class PlannedChild:
 def suite_params(
     suite: Suite, settings: Mapping[str, str], *, quick: bool, drive: str = ""
 ) -> dict[str, Params]:
-    """Return the parameters of each part: its defaults, what the suite sets, what the user sets.
+    """Return the parameters of each part: its defaults, then the suite's settings, then the user's.
 
     Parameters
     ----------
-    suite
-        The suite.
     settings
-        Of `--set`: `name` for every part that has it, or `part.name` for one.
+        Settings of `--set`: `name` for every part that has it, or `part.name` for one part.
     quick
-        Take the quick presets.
+        Whether to use the quick presets.
     drive
-        What it is to run on, for times that go with the scale of a simulated drive.
+        The drive; times shrink with the scale of a simulated drive.
 
     Raises
     ------
     UsageError
-        No part has such a name, a value does not fit, or a variant is one that no drive can be.
+        No part has a parameter of that name, a value does not fit, or a variant is not valid for any drive.
     """
     _check_names(suite, settings)
     _check_variants(suite)
     short = quick or suite.quick
-    # In seconds nothing is written to steady state.
+    # Quick runs last seconds, in which no steady state can be written.
     placeable = short and _is_placeable(drive, suite.used_bytes(quick=short))
     made = {}
     for part in suite.parts:
@@ -281,7 +275,7 @@ def suite_params(
 
 
 def _is_placeable(drive: str, used_bytes: int | None) -> bool:
-    """Whether the steady state of a drive can be placed: theory knows it, and all of it is used."""
+    """Whether a drive's steady state can be computed: theory covers the drive, and all of it is used."""
     if not drive.startswith(SIMULATED_PREFIX):
         return False
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
@@ -294,7 +288,7 @@ def _is_placeable(drive: str, used_bytes: int | None) -> bool:
 
 
 def _times(method: Method, scale: int) -> dict[str, str]:
-    """Return the times of a method, so many times shorter; nothing where they stay as they are."""
+    """Return the default times of a method, shortened by the scale; empty if nothing changes."""
     params = method.params
     times = (
         info for info in params.table() if info.unit == "s" and scale > 1 and info.name not in params.absolute
@@ -322,7 +316,7 @@ def _check_variants(suite: Suite) -> None:
 
 
 def repeated(method: Method, params: Params, repeat: int) -> tuple[Suite, dict[str, Params]]:
-    """Return a suite of one method, to be run several times."""
+    """Return a suite of one method with its parameters, to be run `repeat` times."""
     part = Part(method.name)
     suite = Suite(
         name=method.name if repeat == 1 else f"{method.name}-x{repeat}",
@@ -335,7 +329,7 @@ def repeated(method: Method, params: Params, repeat: int) -> tuple[Suite, dict[s
 
 
 def check_repeat(repeat: int) -> None:
-    """Refuse a number of runs that is none, or more than anybody means.
+    """Refuse a number of repeats below 1 or above `MAX_REPEATS`.
 
     Raises
     ------
@@ -350,7 +344,7 @@ def check_repeat(repeat: int) -> None:
 
 
 def derived(seed: int, *path: object) -> int:
-    """Derive a seed of 63 bits from another and names: the same for the same."""
+    """Derive a seed of 63 bits from another seed and names, always the same for the same arguments."""
     text = ":".join(str(part) for part in (seed, *path))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
@@ -358,15 +352,15 @@ def derived(seed: int, *path: object) -> int:
 def planned_children(
     order: SuiteOrder, seed: int, look: Look | None, library: Path | None = None
 ) -> tuple[PlannedChild, ...]:
-    """Name and plan every run of a suite on a drive that was looked at, and touch nothing.
+    """Name and plan every run of a suite; touches nothing.
 
-    Earlier runs in a library say how fast the drive is. Without a look the drive is not attached: what does
-    not stand in the library is left out.
+    `look` is the inspected drive. None: the drive is not attached, so parts without a finished run in the
+    library are left out. Earlier runs in `library` show the drive's speed.
 
     Raises
     ------
     UsageError, Refused
-        A declaration asks for what the drive cannot be, or it cannot be prepared as it was asked for.
+        A declaration asks for what the drive cannot be, or the drive cannot be prepared as asked.
     """
     from ssdlab.runs.pace import pace_of
 
@@ -387,7 +381,7 @@ def planned_children(
 
 
 def _refuse_variants(order: SuiteOrder, children: Sequence[PlannedChild]) -> None:
-    """Refuse variants of a user's own declaration that this drive cannot be, all of them at once."""
+    """Refuse all variants of a user's own declaration that this drive cannot be, in one error."""
     left_out = {each.child.part.partition(" #")[0]: each.child.left_out for each in children}
     reasons = {
         f"{part.label}: {reason}": None
@@ -403,7 +397,6 @@ def _refuse_variants(order: SuiteOrder, children: Sequence[PlannedChild]) -> Non
 
 
 def _stands(order: SuiteOrder, part: Part, run: RunFolder) -> PlannedChild:
-    """Return a part that was done before."""
     manifest = run.manifest
     child = Child(
         part=part.label,
@@ -424,7 +417,6 @@ def _stands(order: SuiteOrder, part: Part, run: RunFolder) -> PlannedChild:
 
 
 def _not_asked_for(order: SuiteOrder, seed: int, part: Part, at: int) -> PlannedChild:
-    """Return a part that is left out because others were asked for."""
     return PlannedChild(
         _child(order, seed, part, at).model_copy(update={"left_out": NOT_ASKED_FOR}),
         None,
@@ -432,7 +424,7 @@ def _not_asked_for(order: SuiteOrder, seed: int, part: Part, at: int) -> Planned
 
 
 def _child(order: SuiteOrder, seed: int, part: Part, at: int) -> Child:
-    """Return a run of a suite before its drive was looked at."""
+    """Return the record of a run of a suite, without what depends on the drive's inspection."""
     method, params = order.suite.method(part), order.params_of(part)
     name = part.label if order.repeat == 1 else f"{part.label} #{at}"
     return Child(
@@ -444,7 +436,7 @@ def _child(order: SuiteOrder, seed: int, part: Part, at: int) -> Child:
         params=params.model_dump(mode="json"),
         quick=order.like.quick,
         seed=derived(seed, name),
-        # Parts that begin in a state that is made once prepare with the same draws.
+        # Parts that share an initial state prepare it with the same random numbers.
         preparation_seed=derived(seed, at, "to", part.state),
         drive=order.drive,
         state=part.state,
@@ -479,7 +471,7 @@ def _planned(
         )
     except (UsageError, Refused) as error:
         if error.facts.get("reason") in UNPREPARED:
-            # The user asked for it: hours of the other parts would not be what was asked for.
+            # The user asked for this preparation; running only the other parts for hours would not help.
             error.what = f"{part.label} on {child.drive}: {error.what}"
             raise
         return PlannedChild(child.model_copy(update={"left_out": error.what}), None)
@@ -487,7 +479,7 @@ def _planned(
 
 
 def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Look) -> None:
-    """Refuse a user's own declaration of a state that a method, set as declared, does not bring about."""
+    """Refuse a user's declaration of an initial state that the method, as declared, does not produce."""
     plans = {each.child.part.partition(" #")[0]: each for each in children}
     for part in order.parts:
         planned = plans[part.label]
@@ -507,16 +499,16 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
 
 
 def _variant(part: Part, order: SuiteOrder) -> Variant:
-    """Return what the drive is to be for a part: what was asked of all of them, and what is its own."""
+    """Return the variant for a part: the order's, plus the part's own options."""
     asked = order.like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     return Variant.model_validate({**asked, **part.variant})
 
 
 def identity_at(text: str, order: SuiteOrder, look: Look) -> Identity:
-    """Return who the drive of a part is: what was looked at, unless it has another scale."""
+    """Return the identity of a part's drive: the inspected drive, or a simulated one of another size."""
     if text == order.like.drive:
         if look.identity is None:
-            assert look.reading is not None  # what has no identity is refused
+            assert look.reading is not None  # a drive without identity is always refused
             raise look.reading.error(text)
         return look.identity
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
@@ -525,7 +517,7 @@ def identity_at(text: str, order: SuiteOrder, look: Look) -> Identity:
 
 
 def groups(children: tuple[PlannedChild, ...], shared: frozenset[str]) -> Iterator[tuple[PlannedChild, ...]]:
-    """Yield the runs that begin in one state, made with the same draws on the same drive."""
+    """Yield groups of runs that begin in the same state, prepared with the same seed on the same drive."""
     found: dict[tuple[str, int, str], list[PlannedChild]] = {}
     for each in children:
         if each.plan is not None and each.child.state in shared:
@@ -535,7 +527,7 @@ def groups(children: tuple[PlannedChild, ...], shared: frozenset[str]) -> Iterat
 
 
 def shared_steps(group: tuple[PlannedChild, ...]) -> int:
-    """Return how many first steps the plans of a group have in common, up to the end of preconditioning."""
+    """Return how many first steps the plans of a group share, up to the end of preconditioning."""
     if len(group) < 2:
         return 0
     hashes = [[step.hash for step in each.plan.steps] for each in group if each.plan is not None]

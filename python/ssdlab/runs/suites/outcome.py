@@ -1,4 +1,4 @@
-"""The combined outcome of the runs of a suite. Pure but for reading their manifests."""
+"""The combined outcome of the runs of a suite; only reads their folders."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolder]:
-    """Return the runs of a suite that were done, in its order."""
+    """Return the runs of a suite that were not left out, in its order."""
     return [RunFolder(library / child.run_id) for child in children if child.left_out is None]
 
 
 def conclude(library: Path, suite: Manifest) -> SuiteResult:
-    """Put together what the finished runs of a suite say."""
+    """Return the combined result of the finished runs of a suite."""
     folders = {run.manifest.run_id: run for run in finished_children(library, suite.children)}
     runs = {run_id: run.manifest for run_id, run in folders.items()}
     outcomes = []
@@ -61,7 +61,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
 
 
 def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Departure]:
-    """Say of how much of the drive nothing is known, where the suite kept to its first bytes."""
+    """Report if the suite used only the first bytes of the drive: nothing is known about the others."""
     used = {
         span_within(child.span_bytes, runs[child.run_id].drive.capacity_bytes)
         for child in children
@@ -72,7 +72,7 @@ def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
 
 
 def not_asked_for(children: Sequence[Child]) -> Iterator[Departure]:
-    """Say in one line which parts were left out because others were asked for."""
+    """Report, in one departure, the parts that were left out because the user asked for others."""
     parts = dict.fromkeys(child.label for child in children if child.left_out == NOT_ASKED_FOR)
     if parts:
         yield Departure(code="not-asked-for", what=f"parts left out: {', '.join(parts)}", why=NOT_ASKED_FOR)
@@ -82,7 +82,7 @@ _LOSSES = ("lost_samples", "gone")
 
 
 def environment(runs: Sequence[RunFolder]) -> Mapping[str, JsonValue]:
-    """Return the environment of the first run, with energy and losses of all where one meter saw all."""
+    """Return the first run's environment, with energy and losses of all runs if they share one meter."""
     first = runs[0].manifest.environment
     meters = [found for run in runs if isinstance(found := run.manifest.environment.get("meter"), Mapping)]
     if not meters:
@@ -98,7 +98,7 @@ def environment(runs: Sequence[RunFolder]) -> Mapping[str, JsonValue]:
 
 
 def departures(library: Path, suite: Manifest) -> tuple[Departure, ...]:
-    """Return where a suite as a whole departs from what it is: parts left out, and of unlike drives."""
+    """Return the departures of a suite as a whole: parts left out, part of the drive, unequal drive sizes."""
     runs = {run.manifest.run_id: run.manifest for run in finished_children(library, suite.children)}
     return (
         *not_asked_for(suite.children),
@@ -113,7 +113,7 @@ def departures(library: Path, suite: Manifest) -> tuple[Departure, ...]:
 
 
 def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Departure]:
-    """Say which parts had a simulated drive in which size, where that is not the same for all."""
+    """Report which parts used which size of a simulated drive, if the sizes differ."""
     sizes: dict[int, dict[str, None]] = {}
     for child in children:
         run = runs.get(child.run_id)
@@ -132,7 +132,7 @@ def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
 
 
 def base_name(part: str) -> str:
-    """Return the name of a part without the number of its repetition."""
+    """Return the name of a part without the number of its repeat."""
     return part.partition(" #")[0]
 
 
@@ -153,7 +153,6 @@ def _repeated(children: Sequence[Child], runs: dict[str, RunFolder]) -> Iterator
 
 
 def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure]:
-    """Yield the headline figures of repeats, each with the median of its values, where these are one set."""
     found: dict[str, list[tuple[Metric, Mapping[str, Any]]]] = {}
     for run in repeats:
         result = read_result(run)
@@ -171,14 +170,14 @@ def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure
 
 
 def _chosen_apart(figures: Sequence[tuple[Metric, object]]) -> str:
-    """Say that runs chose unlike depths, where the figure is the depth itself: none lies between them."""
+    """Return the reason against a median if the figure is a chosen depth, and runs chose different ones."""
     if any(each.unit != CHOSEN_UNIT for each, _ in figures):
         return ""
     return taken_apart(f"depth {each.value:.0f}" for each, _ in figures)
 
 
 def _figure(part: str, scalars: Sequence[Metric], unlike: str) -> RepeatedFigure:
-    """Return one figure of repeats; `unlike` says in what they are no set that has a median."""
+    """Return one figure of repeats; `unlike` says why its values are not comparable and have no median."""
     first = scalars[0]
     values = [each.value for each in scalars if each.value is not None]
     loads = {each.load for each in scalars if each.value is not None}
@@ -203,14 +202,13 @@ def _figure(part: str, scalars: Sequence[Metric], unlike: str) -> RepeatedFigure
 
 
 def _bound_of(figures: Sequence[Metric]) -> Literal["at least"] | None:
-    """Return whether the median may be more: where the run that it is of may, or one below that."""
+    """Return "at least" if the median run's figure, or a lower one, is a lower bound; else None."""
     valued = [(each.value, each.bound) for each in figures if each.value is not None]
     middle = median_high([value for value, _ in valued])
     return next((bound for value, bound in valued if bound is not None and value <= middle), None)
 
 
 def _qualified(figures: Sequence[Metric]) -> dict[str, int]:
-    """Return in how many of the runs each qualifier of a figure stands."""
     return dict(
         Counter(code for figure in figures for code in dict.fromkeys(q.code for q in figure.qualifiers))
     )
@@ -221,7 +219,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class MedianInterval:
-    """A median with the interval that holds that of all runs, and the chance that it does, 0 to 1."""
+    """The median of runs, an interval for the true median, and the interval's confidence, 0 to 1."""
 
     median: float
     low: float
@@ -232,11 +230,12 @@ class MedianInterval:
 def median_interval(values: Sequence[float], wanted: float = CONFIDENCE) -> MedianInterval:
     """Return the median of runs and its distribution-free confidence interval.
 
-    The chance that exactly k of n independent runs lie below the median is binomial with probability one
-    half, whatever the distribution is. So the interval from the k-th smallest to the k-th largest value holds
-    the median with the chance that at least k, and at most n - k, lie below it. The narrowest interval that
-    reaches the wanted confidence is given; where too few runs are there for any, the interval is from least
-    to greatest, and the confidence is what that has: 50 % for two runs, 75 % for three, 93.75 % for five.
+    Whatever the distribution, the number of n independent runs below the true median is binomial with
+    probability one half. The interval from the k-th smallest to the k-th largest value holds the median if at
+    least k and at most n - k runs lie below it. This gives the interval's confidence. The result is the
+    narrowest interval that reaches the wanted confidence. If there are too few runs for that, it is the
+    interval from minimum to maximum, with its own confidence: 50 % for two runs, 75 % for three, 93.75 % for
+    five.
 
     Source: H. A. David and H. N. Nagaraja, "Order Statistics", 3rd edition (2003), section 7.1; J.-Y. Le
     Boudec, "Performance Evaluation of Computer and Communication Systems" (2010), theorem 2.1.
@@ -251,7 +250,7 @@ def median_interval(values: Sequence[float], wanted: float = CONFIDENCE) -> Medi
     Raises
     ------
     ValueError
-        No values, or a confidence out of bounds.
+            There are no values, or the confidence is out of bounds.
 
     >>> median_interval([3.0, 1.0, 2.0, 6.0, 5.0, 4.0])
     MedianInterval(median=3.5, low=1.0, high=6.0, confidence=0.96875)
@@ -262,7 +261,7 @@ def median_interval(values: Sequence[float], wanted: float = CONFIDENCE) -> Medi
         raise ValueError(f"a confidence of {wanted} is not between 0 and 1")
     ordered = sorted(values)
     n = len(ordered)
-    # Of every other width the interval from least to greatest is the widest, so it is the fallback.
+    # The interval from minimum to maximum is the widest, so it is the fallback.
     best, confidence = 1, _confidence(n, 1)
     for k in range(2, n // 2 + 1):
         if _confidence(n, k) >= wanted:

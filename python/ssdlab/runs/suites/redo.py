@@ -1,8 +1,9 @@
 """Repeats parts of a finished suite: new runs replace the old ones, and both are kept.
 
-The suite's manifest first lists the parts (`redoing`); its result stays until all are finished, so the suite
-is complete at any moment and a kill loses nothing. A comparison with the suite lists it too, since its seal
-covers the suite's manifest: that seal is not checked meanwhile, and renewed afterwards.
+The suite's manifest first lists the parts to repeat (`redoing`). Its result stays until all are finished, so
+the suite is complete at any moment and a kill loses nothing. A comparison that includes the suite lists it in
+`redoing`, too, as the comparison's seal covers the suite's manifest. The seal is not checked meanwhile, and
+is renewed afterwards.
 """
 
 from __future__ import annotations
@@ -58,29 +59,29 @@ def ask_again(
     renewal: Renewal | None = None,
     on_wait: Callable[[str], object] | None = None,
 ) -> None:
-    """Record which parts of a finished suite to repeat; `go_on` does so.
+    """Record which parts of a finished suite to repeat; `go_on` repeats them.
 
-    In a comparison this applies to each drive's suite that has them. The drive is checked as for a new run:
-    earlier consent does not count.
+    In a comparison this applies to the suite of each drive that has these parts. The drive is checked as for
+    a new run: earlier consent does not count.
 
     Parameters
     ----------
     folder, parts
-        The suite or comparison, and names of its parts; of repeats one, or all by the name before the number.
+        The suite or comparison, and names of its parts. A name without a repeat number means all repeats.
     environment
-        As of `start_suite`.
+        See `start_suite`.
     renewal
-        Consent, where a part writes.
+        Consent, if a part writes.
     on_wait
-        Told what is waited for, where a process on another host may still be at work on it.
+        Called with the reason for waiting, if a process on another host may still hold the suite.
 
     Raises
     ------
     UsageError
         There is no such part.
     Refused
-        It is not finished, a part was left out or has another version by now, its drive is another one, or
-        the guard objects. Nothing is recorded then.
+        The suite is not finished, a part was left out or now has another version, the drive is another one,
+        or the guard refuses it. Nothing is recorded then.
     """
     library, manifest = folder.parent, RunFolder(folder).manifest
     if not manifest.children:
@@ -118,7 +119,7 @@ def ask_again(
 
 
 def is_asked_again(folder: Path) -> bool:
-    """Whether parts of a suite or comparison are to be repeated, or the comparison renewed."""
+    """Whether parts of a suite or comparison are still to be repeated, or the comparison's seal renewed."""
     manifest = read_manifest(folder)
     if manifest.redoing or not manifest.children:
         return bool(manifest.redoing)
@@ -139,16 +140,16 @@ def go_on(
     Parameters
     ----------
     folder, observer, environment
-        As of `start_suite`.
+        See `start_suite`.
     renewal
         Renewed consent, if the earlier one is no longer valid.
     on_wait
-        Told what is waited for, where a process on another host may still be at work on it.
+        Called with the reason for waiting, if a process on another host may still hold the suite.
 
     Raises
     ------
     LabError
-        From the run that stopped. The earlier result stays, and this can be called again.
+        The error of the run that stopped. The earlier result stays, and `go_on` can be called again.
     """
     manifest = RunFolder(folder).manifest
     above = _above(folder, manifest)
@@ -175,7 +176,6 @@ def _do_again(
     renewal: Renewal | None,
     on_wait: Callable[[str], object] | None,
 ) -> Path:
-    """Do what is to be done again of one suite."""
     lock = RunLock(folder, on_wait=on_wait)
     try:
         lock.folder.check_plain()
@@ -198,7 +198,7 @@ def _do_again(
 
 
 class _FinishedRecord(SessionRecord):
-    """The manifest of a suite that stays finished, with its result, until what is done again is done."""
+    """The manifest of a suite that stays finished, with its old result, until all repeats are done."""
 
     def _end(self, status: Status, changes: dict[str, object]) -> None:
         self.note(ended=now(), status=status)
@@ -208,7 +208,7 @@ class _FinishedRecord(SessionRecord):
 
 
 class _Redo(SessionOfRuns):
-    """The work of a session: the parts that are done again and are left."""
+    """A session that runs the remaining parts to repeat."""
 
     record_type = _FinishedRecord
 
@@ -238,16 +238,16 @@ class _Redo(SessionOfRuns):
         return {**kept, **concluded(library, made), "sealed": None}
 
     def seal(self) -> None:
-        """Enter the replaced runs and their replacements: rankings count only the new ones."""
+        """Enter replaced runs and their replacements in the catalogue; rankings count only the new runs."""
         super().seal()
         for each in self._record.manifest.replaced:
             for run_id in (each.old.run_id, each.run_id):
-                with suppress(Refused):  # a damaged one is none that counts
+                with suppress(Refused):  # a damaged run does not count in any case
                     enter(self._library / run_id)
 
 
 def _tell_old(library: Path, suite: Manifest, replaced: Replaced) -> None:
-    """Put a note beside a run that was replaced; once, however often a resume comes here."""
+    """Add a note to a replaced run; only once, even if `resume` repeats this."""
     old = library / replaced.old.run_id
     text = f"replaced as {replaced.old.part} of {suite.run_id}"
     if not any((note.text, note.run) == (text, replaced.run_id) for note in RunFolder(old).notes()):
@@ -262,7 +262,7 @@ def _marked(
     *,
     several_drives: bool,
 ) -> Manifest | None:
-    """Return the manifest of a suite that says what is to be done again; None where it has nothing of it."""
+    """Return the suite's manifest with the parts to repeat; None if the suite has none of them."""
     folder = lock.folder.path
     manifest = RunFolder(folder).manifest
     chosen = [child for child in manifest.children if {child.part, child.label} & set(parts)]
@@ -308,7 +308,7 @@ def _check_finished(folder: Path, manifest: Manifest) -> None:
 
 
 def _check_simulator(run: Manifest) -> None:
-    """Refuse to put beside the runs of a suite one of another simulator, or of a profile that was edited."""
+    """Refuse to mix runs of a suite with those of another simulator version or a changed profile."""
     before, after = simulator_of(run), tool_of(run.drive).get("simulator", "")
     if before and before != after:
         raise Refused(
@@ -319,7 +319,7 @@ def _check_simulator(run: Manifest) -> None:
 
 
 def _again(library: Path, suite: Manifest, child: Child) -> Child:
-    """Return a part as it is to be done again, under a name of its own."""
+    """Return a part to repeat, with a new run id."""
     if child.left_out is not None:
         raise Refused(
             f"{child.part} of {suite.run_id} was left out: {child.left_out}",
@@ -344,11 +344,11 @@ def _names(suite: Path) -> Iterator[str]:
         yield from (child.label, child.part)
 
 
-# --- the comparison that a suite is a drive of ---
+# --- the comparison to which a suite belongs ---
 
 
 def _above(folder: Path, manifest: Manifest) -> Path | None:
-    """Return the comparison whose seal covers a suite: itself, or the finished one that it is a drive of."""
+    """Return the comparison whose seal covers a suite: itself, or the finished one to which it belongs."""
     if manifest.several_drives:
         return folder
     above = None if manifest.member is None else folder.parent / manifest.member.suite
@@ -362,7 +362,7 @@ def _named_in(comparison: Manifest) -> list[str]:
 
 
 def _name_in(top: RunLock, suites: Sequence[str]) -> None:
-    """Have a comparison say which of its suites are being done again in part."""
+    """Record in a comparison which of its suites are being repeated in part."""
     manifest = RunFolder(top.folder.path).manifest
     if missing := set(suites) - set(_named_in(manifest)):
         more = tuple(child for child in manifest.children if child.run_id in missing)
@@ -371,7 +371,7 @@ def _name_in(top: RunLock, suites: Sequence[str]) -> None:
 
 
 def _renew(top: RunLock, suite: str) -> None:
-    """Conclude a comparison anew, with a suite that was done again in part, and seal it anew."""
+    """Conclude and seal a comparison again, after one of its suites was repeated in part."""
     manifest = RunFolder(top.folder.path).manifest
     left = tuple(child for child in manifest.redoing if child.run_id != suite)
     changes = {"redoing": left, "sealed": None, **several.concluded(top.folder.path.parent, manifest)}

@@ -1,8 +1,8 @@
-"""A suite from the command to its end: start, resume, plan.
+"""Plans, starts or resumes a suite, and carries it through to its end.
 
-A suite's run folder has only its manifest, which names every run before the first starts. So it can be killed
-at any moment: finished runs are recognised, interrupted ones resumed, and the others started under their
-planned names.
+A suite's run folder contains only its manifest, which names every run before the first starts. So the suite
+can be killed at any moment. When resumed, finished runs are recognised, interrupted runs resumed, and the
+others started with their planned ids.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def one_after_another(
     environment: RunEnvironment | None = None,
     renewal: Renewal | None = None,
 ) -> None:
-    """Do each unfinished run in order, with the knowledge whether the span was written before it.
+    """Execute each unfinished run in order, and pass on whether earlier runs wrote the whole span.
 
     Raises
     ------
     LabError
-        From the run that stopped; later ones are not started.
+        The error of the run that stopped. Later runs are not started.
     """
     library, before = folder.path.parent, Before()
     begun_on = standing_consent(folder, suite).given
@@ -86,27 +86,25 @@ def one_after_another(
             )
         observer.ended(child, number, len(children), already_finished=found)
         if child.standing:
-            continue  # done at another time: nothing of it is known of the drive as it is now
+            continue  # done at another time, so it says nothing about the drive as it is now
         before = after(run, before)
         if child.variant:
-            before = replace(before, written_by=None)  # perhaps of less than the whole drive
+            before = replace(before, written_by=None)  # a variant may have written less than the whole drive
         begun_on = last_given(begun_on, run)
 
 
 def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:
-    """Plan a suite; inspects the drive and touches nothing.
+    """Plan a suite: inspect the drive without changing it.
 
     Parameters
     ----------
-    order
-        What is to be run on what.
     library
-        Whose earlier runs of the drive say how fast it is.
+        Library whose earlier runs show the drive's speed.
 
     Raises
     ------
     UsageError, Refused
-        As of `order.plan_order`.
+        See `order.plan_order`.
     """
     found = _look(order)
     children = planned_children(order, order.like.seed or 1, found, library)
@@ -136,7 +134,7 @@ def start_suite(
     UsageError, Refused
         Before anything was touched.
     Interrupted, DriveError, HostError
-        In mid-run; the suite can be resumed. `run` and `folder` are facts of the error.
+        During the run. The suite can be resumed. `run` and `folder` are facts of the error.
     """
     manifest = ready(order, environment)
     folder = begin_suite(manifest, library)
@@ -148,12 +146,12 @@ def start_suite(
 
 
 def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manifest:
-    """Return the first manifest of a suite, if there are no objections; touches nothing.
+    """Return the first manifest of a suite, if nothing speaks against it; touches nothing.
 
     Raises
     ------
     UsageError, Refused
-        The objections.
+        Why the suite cannot run.
     """
     found = _look(order, environment)
     if found is not None and (refused := _guarded(order, found)) is not None:
@@ -180,7 +178,7 @@ def begin_suite(manifest: Manifest, library: Path) -> Path:
     Raises
     ------
     HostError
-        When the library cannot be written.
+        The library cannot be written.
     """
     return begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
 
@@ -198,16 +196,16 @@ def resume_suite(
     Parameters
     ----------
     folder, observer, environment
-        As of `start_suite`.
+        See `start_suite`.
     renewal
-        Renewed consent to all runs of the suite, if the earlier one is no longer valid.
+        Renewed consent for all runs of the suite, if the earlier one is no longer valid.
     on_wait
-        Told what is waited for, where a process on another host may still be at work on it.
+        Called with the reason for waiting, if a process on another host may still hold the suite.
 
     Raises
     ------
     Refused
-        It is finished, running, or one of its runs cannot be resumed.
+        The suite is finished or running, or one of its runs cannot be resumed.
     """
     lock = RunLock(folder, on_wait=on_wait)
     try:
@@ -227,7 +225,7 @@ def resume_suite(
 
 
 class _Suite(SessionOfRuns):
-    """The work of a session of a suite: the runs that are left."""
+    """A session of a suite, which executes the remaining runs."""
 
     def do(self) -> dict[str, object]:
         suite, library, observer = self._record.manifest, self._library, self._observer
@@ -240,7 +238,7 @@ class _Suite(SessionOfRuns):
 
 
 def concluded(library: Path, suite: Manifest) -> dict[str, object]:
-    """Return the manifest's conclusion of a suite whose runs are all finished."""
+    """Return the changes of a suite's manifest when all its runs are finished."""
     runs = outcome.finished_children(library, suite.children)
     return {
         "environment": outcome.environment(runs),
@@ -250,20 +248,18 @@ def concluded(library: Path, suite: Manifest) -> dict[str, object]:
 
 
 def _guarded(order: SuiteOrder, found: Look) -> Refused | None:
-    """Return what the guard has against a suite."""
     refusal = found.writing if order.writes or order.like.variant.destroys else found.reading
     return None if refusal is None else refusal.error(order.drive)
 
 
 def _objection(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> LabError | None:
-    """Return what else speaks against a suite: what the drive cannot be made, or may not be written."""
-    assert found.identity is not None  # `_look` has seen to it
+    """Return another reason against a suite: an impossible variant, an unsuitable meter, too many writes."""
+    assert found.identity is not None  # `_look` has checked it
     misfits = misfit(order.like.variant, found.identity, writing=order.writes)
     return misfits or _no_meter(order, found.identity) or _too_much(order, children, found)
 
 
 def _no_meter(order: SuiteOrder, identity: Identity) -> LabError | None:
-    """Return why the meter that is named cannot be that of a suite."""
     simulated = identity.capabilities.virtual_time
     try:
         chosen_meter(order.like.meter, order.like.rig, simulated=simulated, in_suite=True)
@@ -273,7 +269,7 @@ def _no_meter(order: SuiteOrder, identity: Identity) -> LabError | None:
 
 
 def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
-    """Return why a suite would write more than may be: all its runs together are checked against the cap."""
+    """Return a refusal if all runs of a suite together would exceed the endurance cap."""
     rating = _rating(order, found)
     if rating is None:
         return None
@@ -293,14 +289,13 @@ def _rating(order: SuiteOrder, found: Look) -> Rating | None:
 
 
 def runs_side_by_side(text: str) -> bool:
-    """Whether runs cannot disturb each other, as each has its own simulated drive."""
+    """Whether runs can go in parallel: each has its own temporary simulated drive."""
     from ssdlab.drives.simulated.text import SimulatedText
 
     return text.startswith(SIMULATED_PREFIX) and SimulatedText.parse(text).state is None
 
 
 def writes(child: Child) -> bool:
-    """Whether the method of a part writes with its parameters."""
     method = find_method(child.method)
     return method.writes(method.params.model_validate(child.params))
 
@@ -308,17 +303,17 @@ def writes(child: Child) -> bool:
 def check_drive(
     suite: Manifest, given: Given | None, folder: HeldFolder, environment: RunEnvironment | None
 ) -> None:
-    """Check that a suite continues on its own drive, and record renewed consent.
+    """Refuse to continue a suite on another drive, and record renewed consent.
 
     Raises
     ------
     Refused
-        Another drive has taken its name, or the guard objects to this one.
+        Another drive now has its name, or the guard refuses the drive.
     """
     text, found = suite.drive.text, _look_again(suite, environment)
     refusal = found.reading if suite.open_options.get("destroy") is None else found.writing
     if found.identity is None or (given is None and refusal is not None):
-        assert refusal is not None  # what has no identity is refused
+        assert refusal is not None  # a drive without identity is always refused
         raise refusal.error(text)
     info = identity_info(text, found.identity)
     if given is None:
@@ -335,13 +330,13 @@ def judged_anew(
     Raises
     ------
     Refused
-        It is another drive, or the guard objects to it.
+        It is another drive, or the guard refuses it.
     """
     text, found = suite.drive.text, _look_again(suite, environment)
     refusal = (found.writing if writing else None) or found.reading
     if refusal is not None:
         raise refusal.error(text)
-    assert found.identity is not None  # what has none is refused
+    assert found.identity is not None  # a drive without identity is always refused
     if suite.drive.capabilities.on_file_system and not found.exists:
         raise Refused(f"{text}, the file of {suite.run_id}, is missing", "restore it", path=text)
     info = identity_info(text, found.identity)
@@ -356,7 +351,6 @@ def judged_anew(
 
 
 def _look_again(suite: Manifest, environment: RunEnvironment | None) -> Look:
-    """Look at the drive of a suite with what its manifest allows."""
     options = suite.open_options
     return (look if environment is None else environment.look)(
         lasting_text(suite.drive.text, suite.drive),
@@ -367,7 +361,7 @@ def _look_again(suite: Manifest, environment: RunEnvironment | None) -> Look:
 
 
 def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look | None:
-    """Look at the drive of a suite; None where it is known from its runs alone."""
+    """Inspect the drive of a suite; None if the drive is known only from its runs."""
     if order.known is not None:
         return None
     looked = look if environment is None else environment.look
@@ -380,7 +374,7 @@ def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look 
         formats=like.variant.destroys,
     )
     if found.identity is None or not found.identity.capacity_bytes:
-        assert found.reading is not None  # what has no identity or no size is refused
+        assert found.reading is not None  # a drive without identity or size is always refused
         raise found.reading.error(order.drive)
     return found
 

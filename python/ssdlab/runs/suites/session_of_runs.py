@@ -1,7 +1,7 @@
-"""A session whose work are runs of their own: those of a suite, or the suites of a comparison.
+"""A session that starts other runs: the runs of a suite, or the suites of a comparison.
 
-Each run takes its own signals, keeps its own journal, and puts back what it has set; the session only says
-in its manifest how far it came.
+Each run handles its own signals, keeps its own journal, and restores its settings. The session only records
+its progress in its manifest.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _READ_ONLY = 0o444
 
 
 class SessionOfRuns(ABC):
-    """The work of a session: the runs that are left.
+    """The work of a session: the remaining runs.
 
     Parameters
     ----------
     lock
-        The session's, of the folder whose manifest names the runs.
+        The session's lock of the folder whose manifest names the runs.
     manifest
-        Says "running".
+        Has the status "running".
     environment, observer
-        As of `start_suite`.
+        See `start_suite`.
     renewal
-        Consent given anew.
+        Renewed consent.
     """
 
     record_type: type[SessionRecord] = SessionRecord
@@ -62,12 +62,12 @@ class SessionOfRuns(ABC):
         self._observer = observer
 
     def run(self) -> Path:
-        """Do what is left, and return the folder.
+        """Execute the remaining runs, and return the folder.
 
         Raises
         ------
         Interrupted
-            With the words that continue the whole, where its run said how that goes on.
+            With advice to resume the whole session, not only the run that stopped.
         """
         try:
             self._record.carry_out(self)
@@ -77,34 +77,34 @@ class SessionOfRuns(ABC):
         return self._folder
 
     def attended(self) -> AbstractContextManager[None]:
-        """Hold nothing: each run takes its own signals, and keeps its own journal."""
+        """Return an empty context: each run handles signals and its journal itself."""
         return nullcontext()
 
     @abstractmethod
     def do(self) -> dict[str, object]:
-        """Do the runs, and return what the manifest says of them beside its end."""
+        """Execute the runs, and return changes for the manifest."""
 
     def leave(self, error: BaseException) -> dict[str, object]:
-        """Leave nothing: its run has put back what it set."""
+        """Return no changes: each run has already restored its settings."""
         del error
         return {}
 
     def ended(self, status: Status) -> None:
-        """Tell nobody: watchers are told of each run."""
+        """Do nothing: observers are notified of each run."""
         del status
 
     def seal(self) -> None:
-        """Make the manifest lasting, and enter it into the catalogue."""
+        """Make the manifest read-only, and add the session to the catalogue."""
         entered(self._held)
 
 
 def entered(folder: HeldFolder) -> None:
-    """Make the manifest of what is finished lasting, and enter it into the catalogue.
+    """Make the manifest of finished work read-only, and add it to the catalogue.
 
     Raises
     ------
     Refused
-        It is damaged.
+        The manifest is damaged.
     HostError
         The library cannot be written.
     """
@@ -117,13 +117,13 @@ def entered(folder: HeldFolder) -> None:
 
 
 class SuiteObserver(Protocol):
-    """Observes the runs of a suite; it must not fail them."""
+    """Observes the runs of a suite; it must not raise."""
 
     def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
-        """Take note that a run starts or is resumed; return its observer if the run is in this process."""
+        """Report that a run starts or is resumed; return its observers if the run is in this process."""
 
     def look(self, running: Mapping[str, Progress]) -> None:
-        """Take a look at the runs that go on in other processes, by their parts."""
+        """Show the progress of runs in other processes, by part name."""
 
     def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
-        """Take note that a run is finished, or was found to be."""
+        """Report that a run has finished, or was already finished."""

@@ -1,7 +1,7 @@
 """A comparison: one suite on several drives, one after the other, with one report.
 
-Its folder has only its manifest, which names the suite of each drive. Each suite has its own folder from the
-start, with the consent for its drive. A comparison grants nothing itself: to resume it is to resume its
+Its folder contains only a manifest, which names the suite of each drive. Each suite has its own folder from
+the start, with the consent for its drive. The comparison itself holds no consent; resuming it resumes its
 suites.
 """
 
@@ -45,9 +45,9 @@ def start_several(
     Raises
     ------
     UsageError, Refused
-        Before anything was touched, on whichever drive.
+        Before anything was touched on any drive.
     Interrupted, DriveError, HostError
-        In mid-run; the comparison can be resumed. `run` and `folder` are facts of the error.
+        During the run. The comparison can be resumed. `run` and `folder` are facts of the error.
     """
     run_id = new_run_id(orders[0].suite.name)
     members = [
@@ -82,14 +82,14 @@ def resume_several(
     Parameters
     ----------
     folder, observer, environment
-        As of `start_several`.
+        See `start_several`.
     renewal
-        Consent given anew, to the suite of the drive that it names.
+        Renewed consent, for the suite of the drive that it names.
 
     Raises
     ------
     Refused
-        It is finished, is being run, or one of its suites cannot be resumed.
+        The comparison is finished or running, or one of its suites cannot be resumed.
     """
     lock = RunLock(folder)
     try:
@@ -103,12 +103,12 @@ def resume_several(
 
 
 def check_apart(suites: Sequence[Manifest]) -> None:
-    """Refuse one drive twice in one variant, and more drives than a page can tell apart.
+    """Refuse a drive that is named twice with the same variant, and more than `MAX_DRIVES` drives.
 
     Raises
     ------
     UsageError
-        With the drive.
+        With the drive or the number.
     """
     if len(suites) > MAX_DRIVES:
         raise UsageError(f"{len(suites)} drives are more than {MAX_DRIVES}", "compare fewer at a time")
@@ -118,7 +118,7 @@ def check_apart(suites: Sequence[Manifest]) -> None:
 
 
 class _Comparison(SessionOfRuns):
-    """The work of a session: the suites that are left."""
+    """A session that runs the remaining suites."""
 
     def do(self) -> dict[str, object]:
         manifest = self._record.manifest
@@ -143,14 +143,14 @@ class _Comparison(SessionOfRuns):
 
 
 def renewal_of(folder: Path, renewal: Renewal | None) -> Renewal | None:
-    """Return consent given anew, where it names the drive of a suite."""
+    """Return renewed consent if it names the drive of a suite; else None."""
     drive = read_manifest(folder).drive
     names = (drive.id, str(drive.identity.get("consent_id")))
     return renewal if renewal is not None and renewal.destroy in names else None
 
 
 def concluded(library: Path, comparison: Manifest) -> dict[str, object]:
-    """Return what the manifest of a comparison says of its suites, all of which are finished."""
+    """Return the changes of a comparison's manifest when all its suites are finished."""
     runs = outcome.finished_children(library, comparison.children)
     left_out = (
         part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
@@ -165,7 +165,7 @@ def concluded(library: Path, comparison: Manifest) -> dict[str, object]:
 
 
 def _manifest(run_id: str, orders: Sequence[SuiteOrder], suites: Sequence[Manifest]) -> Manifest:
-    """Return the manifest of a comparison; what it says of a drive is that of the first."""
+    """Return the manifest of a comparison; its drive is that of the first suite."""
     first, started = suites[0], now()
     children = tuple(
         Child(
@@ -204,7 +204,7 @@ def _manifest(run_id: str, orders: Sequence[SuiteOrder], suites: Sequence[Manife
 
 
 def _waiting(suite: Manifest) -> Manifest:
-    """Return the manifest of a suite that waits for its turn: nothing of it is begun."""
+    """Return the manifest of a suite that waits for its turn, with the status "interrupted"."""
     (session,) = suite.sessions
     waiting = session.model_copy(update={"ended": session.started, "status": "interrupted"})
     return suite.model_copy(update={"status": "interrupted", "sessions": (waiting,)})

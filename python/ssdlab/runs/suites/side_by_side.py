@@ -1,7 +1,7 @@
 """The runs of a suite on simulated drives: a few at a time, each in its own process.
 
-A shared initial state is prepared once: the first run stops when it is reached, the others are forked from
-it, and then all continue.
+A shared initial state is prepared once. The first run stops when it reaches that state, the other runs are
+forked from it, and then all continue.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from ssdlab.runs.suites.session_of_runs import SuiteObserver
 
 AT_ONCE = 2
-"""Each holds a drive in memory and keeps one CPU busy."""
+"""Maximum simultaneous runs; each holds a drive in memory and keeps one CPU busy."""
 _LOOK_S = 0.1
 _SHOW_EVERY = 5
-"""Looks."""
+"""Number of checks of the processes between two progress reports."""
 
 
 @dataclass
 class _Task:
-    """A process at work on a run; with `pause_after` it only brings the drive to where others fork."""
+    """A process that executes a run; with `pause_after` it stops where other runs are forked."""
 
     child: Child
     process: subprocess.Popen[str]
@@ -51,25 +51,25 @@ def side_by_side(
     observer: SuiteObserver,
     at_once: int | None = None,
 ) -> None:
-    """Do each run that is not finished, a few at a time.
+    """Execute each unfinished run, a few at a time.
 
     Parameters
     ----------
     folder
         The suite's run folder.
     children
-        Its runs, in the order in which they are begun.
+        The runs, in the order in which they start.
     forks
-        Which of them begin in a state that is made once.
+        Groups of runs that share an initial state.
     observer
         Observes the runs.
     at_once
-        Processes; by default two, or as many CPUs as this process may use if those are fewer.
+        Number of processes; by default two, or the number of available CPUs if that is less.
 
     Raises
     ------
     LabError
-        Of the first run that stopped: those that went on beside it are finished first, no other is begun.
+        The error of the first run that failed. Runs beside it are finished first, and no other run starts.
     Interrupted
         A signal came; all runs were stopped and can be resumed.
     """
@@ -77,7 +77,6 @@ def side_by_side(
 
 
 def processes() -> int:
-    """Return how many runs go on at a time."""
     return min(AT_ONCE, len(os.sched_getaffinity(0)))
 
 
@@ -133,11 +132,11 @@ class _Pool:
             if len(self._tasks) >= self._max_processes:
                 return
             if child.part not in self._begun and not self._waits(child):
-                self._forks.fork(child)  # a suite that was killed may have left one that waits for it
+                self._forks.fork(child)  # a killed suite may have left followers that wait for this run
                 self._begin(child, self._forks.pause_of(child))
 
     def _waits(self, child: Child) -> bool:
-        """Whether a run begins in a state that another is about to reach."""
+        """Whether a run needs a state that another run is still preparing."""
         leader = self._forks.leader_of(child)
         return leader is not None and any(
             task.child.part == leader.part and task.pause_after is not None for task in self._tasks
@@ -154,7 +153,7 @@ class _Pool:
             text=True,
             env=fixed_environment(),
             cwd=WORKING_FOLDER,
-            start_new_session=True,  # a Ctrl-C reaches the suite alone, which stops its runs in order
+            start_new_session=True,  # a Ctrl-C reaches only the suite, which stops its runs in order
         )
         if child.part not in self._begun:
             self._observer.began(child, self._number(child), len(self._children))
@@ -174,7 +173,7 @@ class _Pool:
                 self._tell_end(task.child, found=False)
 
     def _stop_all(self) -> None:
-        """Close the pipes that the runs live by, and wait until each has put its state away."""
+        """Close the standard input of all runs, and wait until each has saved its state."""
         for task in self._tasks:
             if task.process.stdin is not None:
                 task.process.stdin.close()
@@ -200,7 +199,6 @@ class _Pool:
 
 
 def _error_of(task: _Task, out: str, stderr: str) -> LabError:
-    """Return the error that a run ended with."""
     try:
         error = error_of(json.loads(out.splitlines()[-1]))
     except (ValueError, LookupError):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def drive_in_library(library: Path, name: str) -> DriveInfo | None:
-    """Return the drive with that identifier, from its newest finished run; None if there is none."""
+    """Return the drive with this identifier, from its newest finished run; None if there is none."""
     for run in _runs_of(library, name, None):
         if run.manifest.drive.variant is None:
             return run.manifest.drive
@@ -39,10 +39,11 @@ def standing_parts(
     quick: bool,
     variant: Variant = AS_IT_IS,
 ) -> dict[str, RunFolder]:
-    """Return for each part of a suite the newest matching run of a drive, if any.
+    """Return the newest matching finished run of a drive for each part of a suite, if there is one.
 
-    It is finished, has the current method version, the same parameters and presets, and the same variant and
-    part of the drive. A run with more points than needed serves if none has exactly those (`more_points`).
+    A run matches if method version, simulator, parameters, presets, variant and used part of the drive are
+    the same. A run with more points than needed is used if no run has exactly the needed points
+    (`more_points`).
     """
     found: dict[str, RunFolder] = {}
     used_bytes = suite.used_bytes(quick=quick)
@@ -70,10 +71,10 @@ def standing_parts(
 
 
 def more_points(manifest: Manifest, wanted: Params) -> tuple[ParameterInfo, ...] | None:
-    """Return the points of which a run has more than needed; None: its parameters do not match.
+    """Return the parameters in which a run has more points than needed; None: its parameters do not match.
 
-    A parameter that its ssdlab lacked counts as today's preset, as changes that affect figures raise a
-    method's version.
+    A parameter that the run's ssdlab lacked counts as today's preset: a change that affects figures always
+    raises the method's version.
     """
     more = []
     for info in wanted.table():
@@ -93,7 +94,7 @@ def _asked(manifest: Manifest) -> dict[str, object]:
 
 
 def _runs_of(library: Path, drive_id: str, method: str | None) -> Iterator[RunFolder]:
-    """Yield the finished runs of a drive, newest first, and behind them those begun later than now."""
+    """Yield the finished runs of a drive, newest first; runs dated in the future come last."""
     if not library.is_dir():
         return
     more = "" if method is None else " AND method = ?"

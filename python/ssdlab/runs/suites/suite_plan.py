@@ -22,15 +22,15 @@ class SuitePlan:
     Attributes
     ----------
     children
-        Its runs, in order.
+        The planned runs, in order.
     objection
-        Why it would be refused.
+        Why the suite would be refused; None: it would run.
     endurance_bytes, cap_bytes
-        As of `Plan`, of all runs together.
+        Rated endurance and limit of bytes written, as in `Plan`, for all runs together.
     at_once
-        How many runs go on at the same time: on simulated drives more than one.
+        Number of simultaneous runs; more than one only on simulated drives.
     preparation, preparation_bytes
-        Seconds of laying out a file that does not exist yet, and its size.
+        Seconds to create a missing file, and its size.
     """
 
     children: tuple[PlannedChild, ...]
@@ -43,31 +43,30 @@ class SuitePlan:
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """Those of the runs that fit the drive."""
+        """Plans of the runs that fit the drive."""
         return tuple(each.plan for each in self.children if each.plan is not None)
 
     @property
     def by_part(self) -> list[tuple[str, Plan]]:
-        """The same, each with the part that it is of."""
+        """Plans of the runs that fit the drive, each with the name of its part."""
         return [(each.child.part, each.plan) for each in self.children if each.plan is not None]
 
     @property
     def keeps_time(self) -> bool:
-        """The drives keep time of their own."""
         return any(plan.keeps_time for plan in self.plans)
 
     @property
     def seconds(self) -> Bounds:
-        """Seconds of all runs one after another; of drives that keep time of their own, of that time."""
+        """Seconds of all runs in sequence; virtual seconds for simulated drives."""
         return sum((plan.seconds for plan in self.plans), self.preparation)
 
     @property
     def real_seconds(self) -> Bounds:
-        """Seconds of the host's clock.
+        """Seconds by the host's clock.
 
-        Several at a time take no less than the longest of them and than an even share of all work, in which a
-        state that is made once counts once; and as nobody waits while there is work, no more than an even
-        share and what the longest adds to it.
+        Simultaneous runs take at least as long as the longest run, and at least an even share of all work.
+        Shared preparation counts once in this work. No worker is idle while there is work, so they take at
+        most an even share plus what the longest run adds to it.
 
         Source of the upper bound: R. L. Graham, "Bounds for certain multiprocessing anomalies" (1966).
         """
@@ -81,7 +80,7 @@ class SuitePlan:
         return Bounds(max(longest.lower, even), upper)
 
     def _made_once_s(self) -> float:
-        """Return the seconds that runs are planned with at least, and that another run spends for them."""
+        """Return the minimum seconds of planned steps that runs take over from another run of their group."""
         found = 0.0
         for group in groups(self.children, SHARED_BY_FORK):
             first = group[0].plan
@@ -92,11 +91,11 @@ class SuitePlan:
 
     @property
     def bytes_written(self) -> Bounds:
-        """Bytes written, all runs together; what simulated drives share is written on each."""
+        """Bytes written by all runs; steps that simulated drives share count for each drive."""
         laid = float(self.preparation_bytes)
         return sum((plan.bytes_written for plan in self.plans), Bounds(laid, laid))
 
     @property
     def known_by(self) -> tuple[str, ...]:
-        """What the bounds come from, of any run."""
+        """Sources of the bounds of all runs, such as ratings and earlier runs."""
         return tuple(dict.fromkeys(each for plan in self.plans for each in plan.planning.pace.sources))

@@ -1,7 +1,7 @@
-"""A run of a suite in a process of its own: `python -m ssdlab.runs.suites.worker SUITE PART [PAUSE_AFTER]`.
+"""A run of a suite in its own process: `python -m ssdlab.runs.suites.worker SUITE PART [PAUSE_AFTER]`.
 
-It ends with the process that started it: its standard input is a pipe that nobody writes to, and when that is
-closed the run is stopped as by a signal. What went wrong is printed as one JSON object.
+It ends with the process that started it: its standard input is a pipe to which nobody writes. When the pipe
+is closed, the run stops as if by a signal. An error is printed as one JSON object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from ssdlab.runs.suites.children import work_on
 
 
 def main(words: list[str]) -> int:
-    """Do the run and return the exit status."""
     threading.Thread(target=_stop_with_the_suite, daemon=True).start()
     folder, part = Path(words[0]), words[1]
     suite = read_manifest(folder)

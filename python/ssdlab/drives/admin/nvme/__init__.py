@@ -1,4 +1,4 @@
-"""NVMe admin pages and commands, and how they are decoded."""
+"""NVMe admin commands, and decoders of the pages that they return."""
 
 from __future__ import annotations
 

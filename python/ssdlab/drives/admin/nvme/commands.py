@@ -1,6 +1,6 @@
-"""Opcodes, identifiers and status codes of NVMe admin commands, and the words of those that erase.
+"""Opcodes, identifiers and status codes of NVMe admin commands, and dwords of the commands that erase.
 
-Source: NVM Express Base Specification 2.0c, figures named at each.
+Source: NVM Express Base Specification 2.0c; each table names its figures.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STATUS = {
 
 
 def status_text(status: int) -> str:
-    """Return a status field in words: bits 10:8 its type, 7:0 its code (Base 3.3.3.2).
+    """Return a status field in words: bits 10:8 are its type, bits 7:0 its code (Base 3.3.3.2).
 
     >>> status_text(0x4001)
     'invalid opcode'
@@ -47,7 +47,7 @@ def status_text(status: int) -> str:
     return _STATUS.get((status >> 8 & 7, status & 0xFF), f"status {status & 0x7FF:x}h")
 
 
-# The words of the commands that erase: Format NVM and Sanitize.
+# Dwords of the commands that erase: Format NVM and Sanitize.
 #
 # Source: NVM Express Base Specification 2.0c, 5.14 (Format NVM, figure 189) and 5.24 (Sanitize, figures 303
 # and 304); NVM Command Set 1.0c figure 97 (Identify Namespace).
@@ -63,9 +63,8 @@ _ONE_PASS = 1 << 4
 def sanitize_words(action: int) -> tuple[int, ...]:
     """Return dwords 10 and 11 of Sanitize.
 
-    Blocks are deallocated afterwards, as a fresh drive's are. Should it fail, the drive may be let out of
-    that state without another sanitize: else it would take no I/O any more. Overwriting is done once, with
-    zeroes.
+    The drive deallocates its blocks afterwards, as in a fresh drive. Unrestricted exit is allowed: if the
+    sanitize fails, the drive can take I/O again without another sanitize. An overwrite is one pass of zeroes.
     """
     if action == EXIT_FAILURE:
         return (EXIT_FAILURE,)
@@ -73,12 +72,12 @@ def sanitize_words(action: int) -> tuple[int, ...]:
 
 
 def format_words(identify_namespace: bytes, erase: int) -> tuple[int, ...]:
-    """Return dword 10 of a format that erases and leaves LBA format, metadata and protection as they are.
+    """Return dword 10 of a format that erases, but keeps LBA format, metadata and protection.
 
     Raises
     ------
     Malformed
-        The page is too short, or empty.
+        The page is too short or empty.
     """
     page = Page(identify_namespace, "Identify Namespace", PAGE_BYTES)
     flbas, protection = page.number(26, 1), page.number(29, 1)
@@ -86,14 +85,14 @@ def format_words(identify_namespace: bytes, erase: int) -> tuple[int, ...]:
         flbas & 0xF  # LBA format, lower bits
         | (flbas >> 4 & 1) << 4  # metadata within the data
         | (protection & 7) << 5  # type of protection information
-        | (protection >> 3 & 1) << 8  # and where it lies
+        | (protection >> 3 & 1) << 8  # its place in the metadata
         | erase << 9
         | (flbas >> 5 & 3) << 12,  # LBA format, upper bits
     )
 
 
 def format_share(identify_namespace: bytes) -> float | None:
-    """Return how far a format is, 0 to 1 (FPI); None where the drive does not tell."""
+    """Return the progress of a format, 0 to 1 (FPI); None if the drive does not report it."""
     page = Page(identify_namespace, "Identify Namespace", PAGE_BYTES)
     left = page.number(32, 1)
     return 1 - (left & 0x7F) / 100 if left & 0x80 else None

@@ -1,7 +1,7 @@
-"""Identify Controller and Identify Namespace, and the lists beside them.
+"""Decoders of Identify Controller, Identify Namespace, and the lists of Identify.
 
-Sources: NVM Express Base Specification 2.0c (figures and sections named at each decoder) and NVM Command Set
-Specification 1.0c. Offsets are bytes, bits count from the least.
+Sources: NVM Express Base Specification 2.0c (each decoder names its figures and sections) and NVM Command Set
+Specification 1.0c. Offsets are in bytes; bits count from the least significant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ssdlab.drives.admin.nvme.commands import PAGE_BYTES
 
 @dataclass(frozen=True, slots=True)
 class PowerState:
-    """A power state descriptor: watts, and microseconds to enter and leave it; None is "not reported"."""
+    """A power state: power in watts, latency to enter and leave it in microseconds; None if not reported."""
 
     index: int
     max_w: float | None
@@ -27,7 +27,7 @@ class PowerState:
 
 @dataclass(frozen=True, slots=True)
 class Sanitizing:
-    """What SANICAP says the controller can erase with."""
+    """Sanitize operations that the controller supports (SANICAP)."""
 
     block: bool
     crypto: bool
@@ -35,24 +35,23 @@ class Sanitizing:
 
     @property
     def any(self) -> bool:
-        """Whether there is any way."""
         return self.block or self.crypto or self.overwrite
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Identify Controller, Base figure 275; None is "not told", or what cannot be (`PLAUSIBLE`).
+    """Identify Controller, Base figure 275; None if not reported or implausible (`PLAUSIBLE`).
 
     Attributes
     ----------
     total_bytes, unallocated_bytes
-        NVM capacity of the drive and what of it is in no namespace.
+        NVM capacity of the drive, and the part of it that is in no namespace.
     format_all, erase_all
-        Whether a format, or one with secure erase, hits every namespace whatever is asked (FNA).
+        Whether a format, or a format with secure erase, always affects every namespace (FNA).
     erase_crypto
-        Whether a format can erase by changing the key.
+        Whether a format can erase by changing the encryption key.
     apst
-        Whether it goes into states of less power by itself, if it is let (APSTA).
+        Whether the drive can enter low-power states by itself (APSTA).
     warning_c, critical_c
         Composite temperatures at which the drive warns and shuts down.
     """
@@ -93,7 +92,7 @@ def controller(content: bytes) -> Controller:
     Raises
     ------
     Malformed
-        It is too short or empty.
+        The page is too short or empty.
     """
     page = Page(content, "Identify Controller", PAGE_BYTES)
     total = page.plausible("capacity_bytes", 280, 16)
@@ -130,7 +129,7 @@ def controller(content: bytes) -> Controller:
 
 
 def _version(value: int) -> str | None:
-    """Return VER, Base 3.1.3.2: major, minor, tertiary; None before 1.2, which left it empty."""
+    """Return VER (Base 3.1.3.2) as major, minor, tertiary; None before 1.2, which left it empty."""
     major, minor, tertiary = value >> 16, value >> 8 & 0xFF, value & 0xFF
     parts = [major, minor, *([tertiary] if tertiary else [])]
     stated = major and all(plausible("version", part) is not None for part in parts)
@@ -138,7 +137,7 @@ def _version(value: int) -> str | None:
 
 
 def _power_states(page: Page) -> tuple[PowerState, ...]:
-    """Decode all descriptors; without a number of them those that have a power."""
+    """Decode all descriptors; if their number is implausible, only those that report a power, and state 0."""
     last = page.plausible("power_states", 263, 1)
     states = (_power_state(page, index) for index in range((31 if last is None else last) + 1))
     return tuple(each for each in states if last is not None or each.max_w is not None or not each.index)
@@ -164,7 +163,7 @@ def _scaled_w(value: int, scale: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LbaFormat:
-    """One LBA format: bytes of data and of metadata per block; `performance` 0 is the best of 4."""
+    """An LBA format: bytes of data and of metadata per block; `performance` is 0 (best) to 3."""
 
     index: int
     data_bytes: int
@@ -179,14 +178,14 @@ class Namespace:
     Attributes
     ----------
     size_blocks, capacity_blocks, used_blocks
-        Blocks that can be addressed, that can hold data at once, and that hold data now; of the latter two
-        None where they are more than can be.
+        Blocks that can be addressed, that can hold data at once, and that hold data now. The last two are
+        None if they are too large to be true.
     format
         Index of the LBA format in use.
     formats
-        Those that can be had, without what no block can be.
+        Available LBA formats, without implausible ones.
     deallocated_reads
-        What a deallocated block reads as: `zeroes`, `ones`, or None where the drive does not say.
+        What a deallocated block reads as: `zeroes`, `ones`, or None if not reported.
     """
 
     size_blocks: int
@@ -207,7 +206,7 @@ def namespace(content: bytes) -> Namespace:
     Raises
     ------
     Malformed
-        It is too short, or empty (the answer for a namespace that is not active).
+        The page is too short or empty (the reply for an inactive namespace).
     """
     page = Page(content, "Identify Namespace", PAGE_BYTES)
     flbas, size = page.number(26, 1), page.number(0, 8)
@@ -237,7 +236,7 @@ def _lba_format(page: Page, index: int) -> LbaFormat | None:
         plausible("block_bytes", 1 << page.number(at + 2, 1)),
         page.plausible("metadata_bytes", at, 2),
     )
-    if block is None or metadata is None:  # 0 is a format that is not in use
+    if block is None or metadata is None:  # exponent 0 is an unused format
         return None
     return LbaFormat(index, block, metadata, page.number(at + 3, 1) & 3)
 
@@ -256,7 +255,7 @@ def active_namespaces(content: bytes) -> tuple[int, ...]:
 def command_set(content: bytes) -> str | None:
     """Return the command set of a namespace from its descriptor list (CNS 03h, Base figure 277).
 
-    `nvm`, `key-value` or `zoned`; None where the list has no such entry, as before version 2.0.
+    It is `nvm`, `key-value` or `zoned`; None if the list has no such entry, as before version 2.0.
     """
     at = 0
     while at + 4 <= len(content) and content[at + 1]:

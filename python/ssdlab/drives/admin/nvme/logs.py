@@ -1,8 +1,8 @@
-"""Log pages: health, power, sanitize status, and the data-centre pages of the Open Compute Project.
+"""Decoders of log pages: health, power, sanitize status, and those of the Open Compute Project.
 
-Source: NVM Express Base Specification 2.0c, figures named at each decoder; what it has had of power since 2.3
-(bytes 232 to 243 of the health log, log 25h) as libnvme 3 lays it out. Offsets are bytes, bits count from the
-least.
+Source: NVM Express Base Specification 2.0c; each decoder names its figures. Power fields exist since 2.3
+(bytes 232 to 243 of the health log, log 25h), here in the layout of libnvme 3. Offsets are in bytes; bits
+count from the least significant.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from ssdlab.drives.admin.fields import Malformed, Page, kelvin, plausible
 from ssdlab.drives.admin.nvme.commands import LOG_BYTES
 
 POWER_BYTES = 64
-"""Of log 25h, without its histogram."""
+"""Length of log 25h without its histogram."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """SMART / Health Information, log 02h, Base figure 207; None: not told, or what cannot be (`PLAUSIBLE`).
+    """SMART / Health Information (log 02h, Base figure 207); None if not reported or not `PLAUSIBLE`.
 
     Attributes
     ----------
     warnings
         Critical warnings in words.
     temperature_c, sensors_c
-        Composite temperature, and the sensors that are there, in degrees Celsius.
+        Composite temperature, and the sensors that exist, in degrees Celsius.
     spare_pct, spare_threshold_pct, used_pct
-        Spare left, below what the drive warns, and share of rated endurance used (it may exceed 100).
+        Spare left, the threshold below which the drive warns, and used share of rated endurance (it may
+        exceed 100).
     read_bytes, written_bytes
-        By the host, as multiples of 512,000 bytes, rounded up by the drive.
+        Bytes read and written by the host, in multiples of 512,000, rounded up by the drive.
     throttled_light, throttled_heavy, throttled_light_s, throttled_heavy_s
-        How often heat began to slow the drive a little and by much, and the seconds of each (thermal
+        How often heat began to slow the drive lightly and heavily, and the seconds of each (thermal
         management temperatures 1 and 2).
     interval_w
-        Mean power of the whole drive over the last second; None where it does not say, or says it of a part.
+        Mean power of the whole drive over the last second; None if not reported, or of a part of the drive.
     lifetime_wh
         Energy over its life in Wh, rounded up by the drive.
     """
@@ -81,7 +82,7 @@ def health(content: bytes) -> Health:
     Raises
     ------
     Malformed
-        It is too short or empty.
+        The page is too short or empty.
     """
     page = Page(content, "SMART / Health log", LOG_BYTES)
     warned = page.plausible("warnings", 0, 1) or 0
@@ -115,11 +116,11 @@ def health(content: bytes) -> Health:
 
 
 _SCALES_W = {1: 1e-4, 2: 1e-2}
-"""Of a power in bits 15:0, by its bits 17:16; 0 is not reported, 3 reserved."""
+"""Unit of a power in bits 15:0, by its bits 17:16; 0 means not reported, 3 is reserved."""
 
 
 def scaled_watts(number: int) -> float | None:
-    """Return a power with its scale, as the newer fields have it; None where none is reported.
+    """Return a power in watts from a field that has its own scale; None if not reported.
 
     >>> scaled_watts(2 << 16 | 812)
     8.12
@@ -129,7 +130,7 @@ def scaled_watts(number: int) -> float | None:
 
 
 def _of_the_drive(measurement_type: int) -> bool:
-    """Say whether a power is the NVM subsystem's in all: type 0; others are reserved or the maker's own."""
+    """Return whether a power covers the whole NVM subsystem: type 0. Other types are reserved or custom."""
     return measurement_type & 0x3F == 0
 
 
@@ -140,15 +141,15 @@ class PowerMeasurement:
     Attributes
     ----------
     running
-        Whether the drive is collecting; Set Features 25h starts it, which ssdlab never does.
+        Whether the drive is collecting. Set Features 25h starts it; ssdlab never does.
     estimated
-        Whether its powers are computed, not measured.
+        Whether the powers are computed, not measured.
     count
         Intervals of one second so far.
     mean_w, max_w
-        Over these intervals; None where none is reported, or of a part of the drive.
+        Power over these intervals; None if not reported, or of a part of the drive.
     error
-        Most that a power may be off, as a share; None is not said.
+        Maximum error of a power, as a share; None if not reported.
     """
 
     running: bool
@@ -165,7 +166,7 @@ def power_measurement(content: bytes) -> PowerMeasurement:
     Raises
     ------
     Malformed
-        It is too short or empty.
+        The page is too short or empty.
     """
     page = Page(content, "Power Measurement log", POWER_BYTES)
     whole = page.number(2, 2) >> 12 == 0
@@ -189,11 +190,11 @@ class SanitizeStatus:
     state
         `never`, `done`, `running`, `failed`, `done-deallocated`, or `unknown (n)`.
     share
-        Progress, 0 to 1; 1 when none is running.
+        Progress, 0 to 1; 1 if none is running.
     erased
         Whether nothing was written since the drive left the factory or since the last sanitize.
     action
-        SCDW10: dword 10 of the sanitize command that this is about.
+        SCDW10: dword 10 of the latest sanitize command.
     overwrite_s, block_s, crypto_s
         The drive's estimates in seconds; None if not reported.
     """
@@ -216,7 +217,7 @@ def sanitize_status(content: bytes) -> SanitizeStatus:
     Raises
     ------
     Malformed
-        It is too short, or empty: even a drive never sanitized says 100 %.
+        The page is too short or empty: even a drive that was never sanitized reports 100 %.
     """
     page = Page(content, "Sanitize Status log", LOG_BYTES)
     state = page.number(2, 2) & 7
@@ -231,10 +232,10 @@ def sanitize_status(content: bytes) -> SanitizeStatus:
     )
 
 
-# Log pages of the Open Compute Project: what drives for data centres tell beyond NVMe's own.
+# Log pages of the Open Compute Project, which data-centre drives have besides those of NVMe.
 #
 # Source: OCP Datacenter NVMe SSD Specification 2.5: C0h, SMART / Health Information Extended; C3h, Latency
-# Monitor. A page is known by its GUID: the same numbers mean other logs to other makers.
+# Monitor. A page is recognised by its GUID, because other makers use the same numbers for other logs.
 
 LOG_EXTENDED, LOG_LATENCY = 0xC0, 0xC3
 _GUID_AT = 496
@@ -242,21 +243,19 @@ _EXTENDED_GUID = bytes.fromhex("c5af1028eabff2a49c4f6f7cc914d5af")
 _LATENCY_GUID = bytes.fromhex("927ac08cd0846c9c7043e6d4585ed485")
 _BUCKETS = 4
 _THRESHOLD_MS = 5
-"""Unit of the thresholds: 0 is 5 ms."""
+"""Unit of the thresholds, which count from 0: 0 is 5 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """SMART / Health Information Extended; None is what cannot be (`PLAUSIBLE`).
+    """SMART / Health Information Extended (OCP log C0h); None if implausible (`PLAUSIBLE`).
 
     Attributes
     ----------
     written_bytes, read_bytes
-        Physical media units: what was programmed into the medium, and read from it.
+        Bytes programmed into the medium, and read from it (physical media units).
     throttle_events
-        In eight bits: it begins at 0 again after 255.
-    throttled_now
-        Whether the drive is throttling now.
+        Count in eight bits: after 255 it continues at 0.
     """
 
     written_bytes: int | None
@@ -276,7 +275,7 @@ def extended(content: bytes) -> Extended:
     Raises
     ------
     Malformed
-        It is too short or empty, or another maker's log under that number.
+        The page is too short or empty, or another maker's log of that number.
     """
     page = _known(content, "OCP SMART extended log", _EXTENDED_GUID)
     return Extended(
@@ -294,7 +293,7 @@ def extended(content: bytes) -> Extended:
 
 @dataclass(frozen=True, slots=True)
 class SlowCommands:
-    """Commands of one bucket of the latency monitor: above its threshold, below that of the next."""
+    """Commands in one bucket of the latency monitor, between its threshold and that of the next bucket."""
 
     above_ms: int
     reads: int
@@ -304,14 +303,14 @@ class SlowCommands:
 
 @dataclass(frozen=True, slots=True)
 class LatencyMonitor:
-    """Latency Monitor: the drive's own count of slow commands, in the window that is open now."""
+    """The drive's own count of slow commands in the current window (OCP log C3h)."""
 
     enabled: bool
     buckets: tuple[SlowCommands, ...]
 
     @property
     def slow(self) -> int:
-        """All that it counted."""
+        """Slow commands in all buckets."""
         return sum(each.reads + each.writes + each.trims for each in self.buckets)
 
 
@@ -321,7 +320,7 @@ def latency_monitor(content: bytes) -> LatencyMonitor:
     Raises
     ------
     Malformed
-        As of `extended`.
+        As for `extended`.
     """
     page = _known(content, "OCP latency monitor log", _LATENCY_GUID)
 
