@@ -30,7 +30,7 @@ from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import SUITES, find_method
 from ssdlab.lab.suites import all_suites
 from ssdlab.model.warning_texts import CATALOGUE
-from ssdlab.results import qualifiers
+from ssdlab.results import qualifiers, tables
 
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method, Params
@@ -63,6 +63,10 @@ PLUGIN = (
     ("Units", "model"),
 )
 """Headings of the plug-in interface, and the modules whose names stand under each; the first that fits."""
+PLUGIN_PAGES = {
+    "plugin": ("The plug-in interface", PLUGIN[:6]),
+    "plugin-page": ("The plug-in interface: findings, pages and meters", PLUGIN[6:]),
+}
 UNITS = (
     ("*_kiops_per_w", "kIOPS/W", "higher"),
     ("*_mb_s_per_w", "MB/s/W", "higher"),
@@ -98,7 +102,8 @@ def pages() -> dict[str, str]:
     made["commands/README.md"] = _commands_list()
     made |= {f"commands/{word}.md": _command_page(word) for word in _words()}
     made |= {"warnings.md": _warnings_page(), "qualifiers.md": _qualifiers_page()}
-    made |= {"fio-options.md": _fio_options_page(), "plugin.md": _plugin_page()}
+    made |= {"fio-options.md": _fio_options_page(), "tables.md": _tables_page()}
+    made |= {f"{page}.md": _plugin_page(page) for page in PLUGIN_PAGES}
     return {path: MARK + text for path, text in made.items()}
 
 
@@ -389,7 +394,22 @@ def _fio_option(entry: str) -> str:
     return f"`{name}`" + (f" ({harmless})" if harmless else "")
 
 
-def _plugin_page() -> str:
+def _tables_page() -> str:
+    lines = [
+        "# Tables of a run",
+        "",
+        "A finished run has these Parquet files in its [folder](../runs.md#the-run-folder). A file is absent",
+        "if the run has no such rows. Times are in ns. `NaN` or `NULL`: not known.",
+    ]
+    for table, (file, columns, order) in tables.TABLES.items():
+        lines += ["", f"## `{file}`", "", f"A row is {tables.ROW_IS[table]}; sorted by {order}.", ""]
+        lines += ["| column | type | meaning |", "|---|---|---|"]
+        lines += [_row(f"`{name}`", kind, tables.MEANING[name]) for name, kind in columns.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _plugin_page(page: str) -> str:
+    title, here = PLUGIN_PAGES[page]
     groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading, _ in PLUGIN}
     listed = Path(plugin.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     for module, own, name in re.findall(r"^from (\S+) import (\w+) as (\w+)$", listed, re.MULTILINE):
@@ -401,12 +421,14 @@ def _plugin_page() -> str:
         )
         groups[heading].append((name, _headline(module, own)))
     lines = [
-        "# The plug-in interface",
+        f"# {title}",
         "",
-        "Every name of `ssdlab.plugin`. `help(ssdlab.plugin.NAME)` prints arguments, units and errors.",
+        "Names of `ssdlab.plugin`. `help(ssdlab.plugin.NAME)` prints arguments, units and errors.",
         "[Writing a method](../writing-a-method.md) shows the usual ones at work.",
+        *(f"[{other}]({name}.md)." for name, (other, _) in PLUGIN_PAGES.items() if name != page),
     ]
-    for heading, names in groups.items():
+    for heading, _ in here:
+        names = groups[heading]
         lines += ["", f"## {heading}", "", "| name | meaning |", "|---|---|"]
         lines += [_row(f"`{name}`", meaning.replace("``", "`")) for name, meaning in sorted(names)]
     return "\n".join(lines) + "\n"

@@ -91,20 +91,15 @@ def rows_of(name: str, heading: str) -> list[str]:
 
 
 def test_the_limits_of_the_document_are_those_that_hold() -> None:
-    page = (DOCS / "measure.md").read_text(encoding="utf-8")
-    said = page.split("\n### Limits\n")[1].split("\n## ")[0]
+    page = " ".join((DOCS / "measure.md").read_text(encoding="utf-8").split())
     for value in (
-        f"{limits.DOCUMENT_BYTES >> 20} MiB; tables and lists {limits.NESTING} deep",
-        f"| the steps of a job | {limits.STEPS:,} |",
-        f"{limits.LINE_CHARACTERS:,} characters a line, {limits.DEVICES:,} devices",
-        f"| {limits.NUMBER_CHARACTERS} characters |",
-        f"| {limits.SIZE_BYTES >> 60} EiB |",
-        f"| {limits.DURATION_NS // 10**9:,} s (90 days) |",
-        f"| {limits.RATE_A_SECOND:,} a second;",
-        f" {limits.RATE_TERM:,} each |",
-        f"| {limits.PATH_BYTES:,} bytes |",
+        f"more than {limits.STEPS:,} steps",
+        f"over {limits.DOCUMENT_BYTES >> 20} MiB",
+        f"over {limits.SIZE_BYTES >> 60} EiB",
+        f"over {limits.DURATION_NS // 10**9 // 86400} days",
+        f"over {limits.RATE_A_SECOND:,} a second",
     ):
-        assert value in said
+        assert value in page
 
 
 def test_the_errors_of_the_document_are_those_of_the_package() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, range_text
-from ssdlab.lab.verbs.drive_state import Stretch
+from ssdlab.lab.verbs.drive_state import StepGroup
 from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.model import units
 from ssdlab.model.units import and_listed
@@ -143,8 +143,8 @@ class PlanLine:
 
 def lines_of(steps: Sequence[PlannedStep]) -> list[PlanLine]:
     """Return a line for each step or search, and in rounds a line for each kind of step."""
-    first = next((at for at, step in enumerate(steps) if step.verb == Stretch.verb), len(steps))
-    rounds = (line for stretch in _stretches(steps[first:]) for line in _round(stretch))
+    first = next((at for at, step in enumerate(steps) if step.verb == StepGroup.verb), len(steps))
+    rounds = (line for group in _groups(steps[first:]) for line in _round(group))
     return [*_searched(steps[:first]), *rounds]
 
 
@@ -193,11 +193,11 @@ def _like(step: PlannedStep) -> str:
     return _FIGURE.sub("#", step.label)
 
 
-def _stretches(steps: Sequence[PlannedStep]) -> Iterator[Sequence[PlannedStep]]:
-    """Yield the steps after each `Stretch` mark, up to the next mark."""
-    begun = [at for at, step in enumerate(steps) if step.verb == Stretch.verb]
+def _groups(steps: Sequence[PlannedStep]) -> Iterator[Sequence[PlannedStep]]:
+    """Yield the steps after each `StepGroup` mark, up to the next mark."""
+    begun = [at for at, step in enumerate(steps) if step.verb == StepGroup.verb]
     for at, after in pairwise([*begun, len(steps)]):
-        yield [step for step in steps[at:after] if step.verb != Stretch.verb]
+        yield [step for step in steps[at:after] if step.verb != StepGroup.verb]
 
 
 def _line(steps: Sequence[PlannedStep], label: str) -> PlanLine:

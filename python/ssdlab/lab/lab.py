@@ -17,7 +17,7 @@ Interruption policies of a step:
     The attempt is voided and started again.
 `re-precondition`
     The measurement depends on the drive's state, which a pause changes. The last `precondition` step is
-    repeated first, with every trim after it, and then the interrupted step. Within a `stretch`, all its
+    repeated first, with every trim after it, and then the interrupted step. Within a `group`, all its
     steps are repeated. Other finished steps are kept.
 `from-purge`
     The drive's state depends on all steps since it was fresh. The last purge and every step after it are
@@ -37,7 +37,7 @@ from ssdlab.lab.verbs.drive_state import (
     Fork,
     Purge,
     SettingsFacts,
-    Stretch,
+    StepGroup,
     Trim,
     Variant,
 )
@@ -324,15 +324,15 @@ class Lab(LabBase):
         """
         return self.do(Health())
 
-    def stretch(self, *, label: str) -> Step:
+    def group(self, *, label: str) -> Step:
         """Start a group of steps that an interruption voids together; the next group ends it.
 
         An interruption voids the finished steps of its group, so no group spans an interruption. Between
-        groups, a run on a real drive can be continued in a later session. ``sitting`` in the step's facts
-        (`StretchFacts`) numbers the epochs between interruptions that let the drive's state change. It does
+        groups, a run on a real drive can be continued in a later session. ``epoch`` in the step's facts
+        (`StepGroupFacts`) numbers the epochs between interruptions that let the drive's state change. It does
         not change on a simulated drive, whose state is kept.
         """
-        return self.do(Stretch(), label=label, policy="re-precondition")
+        return self.do(StepGroup(), label=label, policy="re-precondition")
 
     @contextmanager
     def fork(self) -> Iterator[Callable[[], Step]]:

@@ -118,7 +118,7 @@ def _plain(value: Any) -> JsonValue:  # noqa: ANN401 - of the field's own type
     return list(value) if isinstance(value, tuple) else value
 
 
-INTERFACE = 2
+INTERFACE = 3
 """Version of `ssdlab.plugin`. It increases with each change that packages must follow."""
 
 

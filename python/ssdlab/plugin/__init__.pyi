@@ -70,8 +70,8 @@ from ssdlab.lab.traces.source import replay_of as replay_of
 from ssdlab.lab.verbs.drive_state import Back as Back
 from ssdlab.lab.verbs.drive_state import PurgeFacts as PurgeFacts
 from ssdlab.lab.verbs.drive_state import SettingsFacts as SettingsFacts
-from ssdlab.lab.verbs.drive_state import Stretch as Stretch
-from ssdlab.lab.verbs.drive_state import StretchFacts as StretchFacts
+from ssdlab.lab.verbs.drive_state import StepGroup as StepGroup
+from ssdlab.lab.verbs.drive_state import StepGroupFacts as StepGroupFacts
 from ssdlab.lab.verbs.drive_state import TrimFacts as TrimFacts
 from ssdlab.lab.verbs.drive_state import not_fresh as not_fresh
 from ssdlab.lab.verbs.drive_state import share_of_user_capacity as share_of_user_capacity

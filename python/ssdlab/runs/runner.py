@@ -133,7 +133,7 @@ class Runner:
             stopped=stopped,
             keeper=keeper,
             written_by=written_by,
-            sitting=journal.sessions if self._state_lost else 1,
+            epoch=journal.sessions if self._state_lost else 1,
             metering=metering or Metering(),
             heartbeat=heartbeat,
         )
@@ -144,7 +144,7 @@ class Runner:
         # The last preparation and the trims after it: together they make the drive state that is measured.
         self._prepared: list[int] = []
         # Finished steps of the current group, including its first step.
-        self._stretch: list[int] = []
+        self._group: list[int] = []
         # The last purge and all steps after it: the drive's history since it was fresh.
         self._since_purge: list[int] = []
         # Whether a rest, trim or purge has prepared the drive for the next measurement.
@@ -164,7 +164,7 @@ class Runner:
         """Forget the visited steps, before the procedure runs again from its first line."""
         self.steps.clear()
         self._prepared.clear()
-        self._stretch.clear()
+        self._group.clear()
         self._since_purge.clear()
         self._led_up_to = False
         self._untold.clear()
@@ -212,11 +212,11 @@ class Runner:
         elif role == "amends" and self._prepared:
             self._prepared.append(request.ordinal)
         if role == "begins":
-            self._stretch = [request.ordinal]
+            self._group = [request.ordinal]
         elif role in ("prepares", "freshens"):
-            self._stretch = []
-        elif self._stretch:
-            self._stretch.append(request.ordinal)
+            self._group = []
+        elif self._group:
+            self._group.append(request.ordinal)
         if role == "freshens":
             self._since_purge = [request.ordinal]
         elif self._since_purge:
@@ -281,7 +281,7 @@ class Runner:
             return {}
         makers = {"re-precondition": self._prepared, "from-purge": self._since_purge}.get(request.policy, [])
         belongs = request.policy == "re-precondition" and request.asked.state != "begins"
-        groups = ((self._stretch if belongs else [], _BROKEN), (makers, _RESTED))
+        groups = ((self._group if belongs else [], _BROKEN), (makers, _RESTED))
         return {
             ordinal: why
             for group, why in groups

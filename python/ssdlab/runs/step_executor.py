@@ -82,7 +82,7 @@ class StepExecutor:
         stopped: Callable[[], bool],
         keeper: StateKeeper | None,
         written_by: str | None,
-        sitting: int,
+        epoch: int,
         metering: Metering,
         heartbeat: Heartbeat | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class StepExecutor:
         self._stopped = stopped
         self.keeper = keeper
         self.written_by = written_by
-        self.sitting = sitting
+        self.epoch = epoch
         self._next_space_look = 0.0
         self.conditions = ConditionKeeper(drive, Ledger(folder))
         self._witness = Witness(drive)
@@ -297,8 +297,8 @@ class _StepAtWork:
         return self.executor.written_by
 
     @property
-    def sitting(self) -> int:
-        return self.executor.sitting
+    def epoch(self) -> int:
+        return self.executor.epoch
 
     @property
     def settings(self) -> ConditionKeeper:

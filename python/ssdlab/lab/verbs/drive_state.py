@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Facts, Outcome, Planned, Planning, StateRole, Verb
 from ssdlab.model.errors import DriveError
@@ -69,21 +69,21 @@ class Back(Verb):
         return StepResult(seconds=0.0, facts={"forked": True})
 
 
-class StretchFacts(Facts):
+class StepGroupFacts(Facts):
     """Facts of a group of steps: the epoch in which it started."""
 
-    sitting: int | None = None
-    """Number of the epoch, as in `StepContext.sitting`; None in a plan."""
+    epoch: int | None = Field(default=None, alias="sitting")  # the name in journals, which stay readable
+    """Number of the epoch, as in `StepContext.epoch`; None in a plan."""
 
 
-class Stretch(Verb):
+class StepGroup(Verb):
     """Starts a group of steps that an interruption voids together."""
 
-    verb: ClassVar[str] = "stretch"
+    verb: ClassVar[str] = "stretch"  # the name in journals
     state: ClassVar[StateRole] = "begins"
 
     def do(self, at: StepContext) -> StepResult:
-        return StepResult(seconds=0.0, facts={"sitting": at.sitting})
+        return StepResult(seconds=0.0, facts={"sitting": at.epoch})
 
 
 FLUSH_MAX_S = 60.0

@@ -189,7 +189,7 @@ class StepContext(Protocol):
         """Id of the earlier run that wrote the whole span; a device cannot report that itself."""
 
     @property
-    def sitting(self) -> int:
+    def epoch(self) -> int:
         """Number of the epoch: 1, plus the interruptions that let the drive's state change.
 
         Always 1 if the drive's state is kept with the run.
@@ -348,7 +348,7 @@ VERBS = {
     "note": "ssdlab.lab.verbs.record:Note",
     "find": "ssdlab.lab.verbs.record:Find",
     "trace": "ssdlab.lab.verbs.trace:Trace",
-    "stretch": "ssdlab.lab.verbs.drive_state:Stretch",
+    "stretch": "ssdlab.lab.verbs.drive_state:StepGroup",
     "fork": "ssdlab.lab.verbs.drive_state:Fork",
     "marks": "ssdlab.lab.verbs.resting:PowerMarks",
     "back": "ssdlab.lab.verbs.drive_state:Back",

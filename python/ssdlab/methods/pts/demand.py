@@ -44,7 +44,7 @@ from .result import (
     PtsSamples,
     Stimulus,
 )
-from .rounds import Cell, Tracked, iops, mean_ns, run_rounds, sittings_of, stretch_label
+from .rounds import Cell, Tracked, epochs_of, group_label, iops, mean_ns, run_rounds
 from .series import (
     Load,
     Shape,
@@ -244,7 +244,7 @@ def vary_demand(lab: Lab, p: DemandParams, load: Load) -> None:
     done = RunData(tuple(steps), lab.capacity_bytes, lab.logical_block_bytes)
     with lab.on_interruption("re-precondition"):
         for name, shape in _shapes(p, done, load):
-            lab.stretch(label=point_label(name, begins=True))
+            lab.group(label=point_label(name, begins=True))
             certain = name == "MinIOPS"  # MaxIOPS and MidIOPS need a cell below the limit
             before = load.workload(shape, p.settle_seconds, writes=True)
             lab.run(before, label=point_label(name, writes=True), certain=certain)
@@ -282,14 +282,14 @@ def cell_name(shape: Shape) -> str:
 
 
 def point_label(name: PointName, *, writes: bool = False, begins: bool = False) -> str:
-    """Return the label of a point's pre-writes, of its histogram, or of the stretch that begins both."""
+    """Return the label of a point's pre-writes, of its histogram, or of the group that holds both."""
     return f"before {name}" if begins else f"{name}, {PRE_WRITE if writes else 'histogram'}"
 
 
 def points_after_a_cut(data: RunData, rounds: int) -> tuple[PointName, ...]:
     """Return the points that were measured after an interruption that followed the last round."""
-    begun = sittings_of(data)
-    of_window = begun.get(stretch_label("", rounds))
+    begun = epochs_of(data)
+    of_window = begun.get(group_label("", rounds))
     return tuple(name for name in POINTS if begun.get(point_label(name, begins=True), of_window) != of_window)
 
 

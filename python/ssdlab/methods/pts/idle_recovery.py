@@ -38,7 +38,7 @@ from ssdlab.plugin import NS_PER_S, Method, Pulses, Seconds, Until, param, remar
 
 from . import PTS_IDLE_RECOVERY
 from .result import PtsIdleRecoveryResult, PtsWait, Stimulus, unproven
-from .rounds import sittings_of
+from .rounds import epochs_of
 from .series import (
     common,
     headline,
@@ -137,7 +137,7 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
     with lab.on_interruption("re-precondition"):
         for rest in p.rests:
             # One step for all bursts: a step for each burst would lengthen every rest by the step's overhead.
-            lab.stretch(label=_stretch_label(p, rest))
+            lab.group(label=_group_label(p, rest))
             trains_s = p.bursts * (1 + rest) * p.burst_seconds
             trains = load(p, 0, BLOCK_BYTES, trains_s, record_s=p.burst_seconds, arrival=p.pulses(rest))
             lab.run(trains, label=_bursts_label(p, rest))
@@ -177,7 +177,7 @@ def _bursts_label(p: PtsIdleRecoveryParams, rest: int) -> str:
     return f"bursts, {span_text(rest * p.burst_seconds)} apart"
 
 
-def _stretch_label(p: PtsIdleRecoveryParams, rest: int) -> str:
+def _group_label(p: PtsIdleRecoveryParams, rest: int) -> str:
     return f"before {_bursts_label(p, rest)}"
 
 
@@ -186,14 +186,14 @@ def _back_label(p: PtsIdleRecoveryParams, rest: int) -> str:
 
 
 def _waits(data: RunData, p: PtsIdleRecoveryParams, baseline: float) -> Iterator[PtsWait]:
-    begun = sittings_of(data)
-    sittings = [begun.get(_stretch_label(p, rest)) for rest in p.rests]
-    for rest, before, sitting in zip(p.rests, [sittings[0], *sittings], sittings, strict=False):
+    begun = epochs_of(data)
+    epochs = [begun.get(_group_label(p, rest)) for rest in p.rests]
+    for rest, before, epoch in zip(p.rests, [epochs[0], *epochs], epochs, strict=False):
         resting, back = data.step(_bursts_label(p, rest)), data.step(_back_label(p, rest))
         assert resting is not None  # a finished run has both
         assert back is not None
         found = rested(records_of(data, resting), records_of(data, back), rest, p.burst_seconds, baseline)
-        yield found.model_copy(update={"cut": True if sitting != before else None})
+        yield found.model_copy(update={"cut": True if epoch != before else None})
 
 
 def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:

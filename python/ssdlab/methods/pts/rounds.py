@@ -4,7 +4,7 @@ A round is one pass over all cells in the specification's order. From the fifth 
 the last five rounds. All tracked variables must be steady in the same window.
 
 If an interruption lets the drive's state change, the interrupted round is repeated, and counting starts
-again. So no window has rounds from before and after an interruption (see `lab.stretch`). The module `window`
+again. So no window has rounds from before and after an interruption (see `lab.group`). The module `window`
 computes the results.
 
 Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (steady state).
@@ -23,10 +23,10 @@ from ssdlab.plugin import (
     Block,
     Mix,
     Sequential,
+    StepGroup,
+    StepGroupFacts,
     Stop,
     Stream,
-    Stretch,
-    StretchFacts,
     Summary,
     Uniform,
     Workload,
@@ -51,12 +51,12 @@ def run_rounds(
     series: list[list[float]] = [[] for _ in tracked]
     cursors: dict[str, int] = {}
     number = cut = 0
-    sitting: int | None = None
+    epoch: int | None = None
     with lab.on_interruption("re-precondition"):
         while True:
-            done.append(lab.stretch(label=stretch_label(group, number)))
-            before, sitting = sitting, sitting_of(done[-1])
-            if number and sitting != before:
+            done.append(lab.group(label=group_label(group, number)))
+            before, epoch = epoch, epoch_of(done[-1])
+            if number and epoch != before:
                 series, cut = [[] for _ in tracked], number
             steady = not p.fixed_rounds and first_steady([each[-WINDOW:] for each in series]) is not None
             if steady or number - cut == p.most_rounds:
@@ -98,26 +98,26 @@ def round_label(group: str, number: int, cell: str) -> str:
     return f"{group}{', ' if group else ''}round {number}, {cell}"
 
 
-def stretch_label(group: str, number: int) -> str:
-    """Return the label of the step between rounds, where one stretch ends and the next can begin."""
+def group_label(group: str, number: int) -> str:
+    """Return the label of the step between rounds, which ends a group and begins the next."""
     return f"{group}{', ' if group else ''}{f'after round {number}' if number else 'before round 1'}"
 
 
-def sitting_of(step: Step) -> int | None:
-    """Return the sitting in which a stretch begins; None in a plan."""
-    return step.found(StretchFacts).sitting
+def epoch_of(step: Step) -> int | None:
+    """Return the epoch in which a group of steps begins; None in a plan."""
+    return step.found(StepGroupFacts).epoch
 
 
-def sittings_of(data: RunData) -> dict[str, int | None]:
-    """Return the sitting in which each stretch of a run begins, by the stretch's label."""
-    return {step.label: sitting_of(step) for step in data.steps if step.verb == Stretch.verb}
+def epochs_of(data: RunData) -> dict[str, int | None]:
+    """Return the epoch in which each group of steps begins, by the group's label."""
+    return {step.label: epoch_of(step) for step in data.steps if step.verb == StepGroup.verb}
 
 
 def cuts_of(data: RunData, group: str, rounds: int) -> tuple[int, ...]:
     """Return the first round after each interruption that let the drive's state change."""
-    begun = sittings_of(data)
-    sittings = [begun.get(stretch_label(group, number)) for number in range(rounds)]
-    return tuple(at + 2 for at, (before, after) in enumerate(pairwise(sittings)) if before != after)
+    begun = epochs_of(data)
+    epochs = [begun.get(group_label(group, number)) for number in range(rounds)]
+    return tuple(at + 2 for at, (before, after) in enumerate(pairwise(epochs)) if before != after)
 
 
 def tracked_value(step: Step, variable: Tracked) -> list[float]:

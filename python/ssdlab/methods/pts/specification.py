@@ -48,9 +48,9 @@ from ssdlab.plugin import (
     Remarks,
     Seconds,
     Sequential,
+    StepGroup,
     Stop,
     Stream,
-    Stretch,
     UsageError,
     Warned,
     Workload,
@@ -422,7 +422,7 @@ def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
     times = len(facts.manifest.sessions) - 1
     if times < 1 or facts.manifest.drive.capabilities.forks:
         return
-    marks = {step.ordinal for step in facts.data.steps if step.verb == Stretch.verb}
+    marks = {step.ordinal for step in facts.data.steps if step.verb == StepGroup.verb}
     # A round is repeated as a whole, so name the round instead of each cell.
     again = dict.fromkeys(
         label if (round_of := _ROUND.match(label)) is None else round_of[1]
