@@ -18,6 +18,7 @@ from methods.foreign import install
 from ssdlab.cli import main
 from ssdlab.lab.found import find_method, methods_of_others
 from ssdlab.model.errors import Unsupported
+from ssdlab.plugin import INTERFACE
 from ssdlab.report.view import section_fault
 
 TEMPLATE = '''"""A method that a test makes.
@@ -267,8 +268,8 @@ UNUSABLE = {
         "R: shows was removed in interface 2",
     ),
     "a later interface": (
-        "REMARKS = {'interface': 3}",
-        "it is for version 3 of ssdlab.plugin",
+        f"REMARKS = {{'interface': {INTERFACE + 1}}}",
+        f"it is for version {INTERFACE + 1} of ssdlab.plugin",
     ),
 }
 

@@ -1,5 +1,5 @@
-//! The floor that the engine is compared with: the leanest loops that issue 4 KiB random reads and keep a latency
-//! histogram, written straight down, with nothing that could be asked for and nothing that could go wrong handled.
+//! Baseline for the engine: the leanest loops that issue 4 KiB random reads and keep a latency histogram. They have no
+//! options and handle no failures.
 //!
 //! `bare sync|uring FILE IOS [DEPTH [BATCH]]` prints one JSON object.
 #![allow(unsafe_code, clippy::print_stdout)]
@@ -15,7 +15,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 const BLOCK_BYTES: usize = 4096;
 
-/// Log-linear buckets, 64 to the octave.
+/// Log-linear buckets, 64 per octave.
 struct Buckets(Box<[u64; 4096]>);
 
 impl Buckets {
@@ -28,7 +28,7 @@ impl Buckets {
     }
 }
 
-/// A multiplicative generator: one block number per draw.
+/// A linear congruential generator; each draw returns the byte offset of one block.
 struct Offsets {
     state: u64,
     blocks: u64,

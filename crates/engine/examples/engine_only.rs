@@ -1,7 +1,7 @@
-//! The engine and nothing else, for counting instructions and for comparing with other tools.
+//! The engine alone, for counting instructions and for comparing with other tools.
 //!
-//! `engine_only TARGET WORKLOAD.json [IOS]` runs the workload, with `IOS` in place of its own number of I/Os, and prints one
-//! JSON object: rates, latencies and CPU time per I/O.
+//! `engine_only TARGET WORKLOAD.json [IOS]` runs the workload and prints one JSON object: rates, latencies and CPU time
+//! per I/O. `IOS` replaces the workload's own number of I/Os.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;

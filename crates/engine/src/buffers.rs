@@ -1,9 +1,10 @@
-//! The memory that I/O goes to and comes from: one bounded, page-aligned arena per stream, cut into a region per worker.
+//! I/O buffers: one bounded, page-aligned arena per stream, divided into one region per worker.
 //!
-//! A region has a slot for each I/O in flight, and a second set for writes where a stream also reads, because what a
-//! read brings in would otherwise be written out again (zeroes of a trimmed range compress very well). Written data is
-//! drawn once from the seed; a number stamped into each 4 KiB makes every block written unlike all others, so that a
-//! drive that looks for equal blocks finds none, for the price of one store.
+//! A region has a slot for each I/O in flight. A stream that both reads and writes has a second set of slots for
+//! writes. Otherwise it would write out again what it has read, and the zeroes of a trimmed range compress very well.
+//!
+//! The data to write is drawn once from the seed. Each write stamps a number into each 4 KiB, which costs one store. So
+//! every written block differs from all others, and a drive that looks for equal blocks finds none.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -19,16 +20,16 @@ use workload::units::HUGE_PAGE_BYTES;
 
 use crate::error::EngineError;
 
-/// Slots begin on multiples of this, the page size that direct I/O and registered buffers want.
+/// Alignment of slots: the page size, which direct I/O and registered buffers need.
 const PAGE_BYTES: usize = 4096;
-/// The kernel registers buffers of at most this length with a ring.
+/// Length of the largest buffer that the kernel registers with a ring.
 const REGISTERED_BYTES: usize = 1 << 30;
-/// Each stretch of this length in a written block carries its own number.
+/// Distance between the stamps in a written block.
 const STAMP_EVERY_BYTES: usize = 4096;
-/// The compressible share is kept within each stretch of this length, so it holds for every block size.
+/// Unit in which the compressible share holds, so that it holds for every block size.
 const COMPRESSIBLE_UNIT_BYTES: usize = 512;
 
-/// A private mapping, given back when the last region is dropped.
+/// A private mapping, unmapped when the last region is dropped.
 #[derive(Debug)]
 struct Mapping {
     base: NonNull<u8>,
@@ -42,20 +43,20 @@ unsafe impl Sync for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of our own mapping, and no region is left that could reach it.
+        // SAFETY: base and length are those of our own mapping, and no region is left that could reach the memory.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
 
-/// How the slots of one worker lie.
+/// Layout of one worker's slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     slots: usize,
     slot_bytes: usize,
-    /// Index of the first write slot; equal to `slots` if reads have slots of their own, else 0.
+    /// Index of the first write slot: `slots` if reads have slots of their own, else 0.
     first_write: usize,
     total_slots: usize,
-    /// Some slots are for reads.
+    /// Whether some slots are for reads.
     reads: bool,
 }
 
@@ -63,11 +64,10 @@ struct Shape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) address: *mut u8,
-    /// Index of the piece that it lies in.
+    /// Index of the registered piece that contains the slot.
     pub(crate) buffer: u16,
-    /// Its number among the slots of its operation.
+    /// Number of the slot among the slots of its operation.
     pub(crate) slot: usize,
-    /// What it is for.
     pub(crate) op: Op,
 }
 
@@ -94,15 +94,16 @@ impl Shape {
     }
 }
 
-/// Bytes of buffers that a stream needs.
 pub(crate) fn bytes_needed(stream: &Stream) -> u64 {
     Shape::of(stream).bytes() as u64 * u64::from(stream.workers)
 }
 
-/// Maps the buffers of a stream, a region for each worker. Pages are touched by [`Region::fill`], on the worker's CPU.
+/// Maps the buffers of a stream, one region for each worker. [`Region::fill`] later touches the pages on the worker's
+/// CPU.
 ///
 /// # Errors
-/// [`EngineError::Setup`] if there is no memory; with `huge_pages`, [`EngineError::Unsupported`] if the pool has none.
+/// [`EngineError::Setup`] if there is no memory; with `huge_pages`, [`EngineError::Unsupported`] if the pool has too
+/// few pages.
 pub(crate) fn regions(stream: &Stream, huge_pages: bool) -> Result<Vec<Region>, EngineError> {
     let shape = Shape::of(stream);
     let workers = stream.workers as usize;
@@ -115,7 +116,7 @@ pub(crate) fn regions(stream: &Stream, huge_pages: bool) -> Result<Vec<Region>, 
     let mapping = Arc::new(map(length, huge_pages)?);
     Ok((0..workers)
         .map(|worker| Region {
-            // SAFETY: `worker * bytes` lies inside the mapping, which is `workers * bytes` long at least.
+            // SAFETY: `worker * bytes` lies inside the mapping, which is at least `workers * bytes` long.
             base: unsafe { mapping.base.add(worker * shape.bytes()) },
             shape,
             stamp: 0,
@@ -164,7 +165,7 @@ pub(crate) struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Draws the data to be written from `seed` and touches all pages; stamps then count up from `first_stamp`.
+    /// Fills the region with data drawn from `seed`, which touches all pages. Stamps then count up from `first_stamp`.
     pub(crate) fn fill(&mut self, seed: u64, compressible_pct: u8, first_stamp: u64) {
         self.stamp = first_stamp;
         let bytes = self.shape.bytes();
@@ -173,19 +174,19 @@ impl Region {
         fill(all, seed, compressible_pct);
     }
 
-    /// The slot that a read of `length` bytes goes to.
+    /// Returns the first `length` bytes of a read slot.
     pub(crate) fn read_slot(&mut self, slot: usize, length: usize) -> &mut [u8] {
         let range = self.range(slot, length);
         self.slice(range)
     }
 
-    /// Stamps the first `length` bytes of a slot that is to be written.
+    /// Stamps the first `length` bytes of a write slot.
     #[inline]
     pub(crate) fn stamp(&mut self, slot: usize, length: usize) {
         let range = self.range(self.shape.first_write + slot, length);
         let mut stamp = self.stamp;
         for stretch in self.slice(range).chunks_mut(STAMP_EVERY_BYTES) {
-            // A rest of a few bytes, as only buffered I/O has them, goes without.
+            // A tail of less than 8 bytes, which only buffered I/O can have, gets no stamp.
             if let Some(first) = stretch.first_chunk_mut() {
                 *first = stamp.to_le_bytes();
             }
@@ -194,14 +195,15 @@ impl Region {
         self.stamp = stamp;
     }
 
-    /// The first `length` bytes of a slot that is written.
+    /// Returns the first `length` bytes of a write slot.
     #[inline]
     pub(crate) fn written(&mut self, slot: usize, length: usize) -> &[u8] {
         let range = self.range(self.shape.first_write + slot, length);
         self.slice(range)
     }
 
-    /// The region in pieces of at most [`REGISTERED_BYTES`] that each hold whole slots: address and length.
+    /// Returns address and length of the pieces that make up the region. Each piece holds whole slots and at most
+    /// [`REGISTERED_BYTES`].
     pub(crate) fn pieces(&self) -> Vec<(*mut u8, usize)> {
         let per_piece = self.slots_per_piece() * self.shape.slot_bytes;
         let all = self.shape.bytes();
@@ -214,10 +216,10 @@ impl Region {
             .collect()
     }
 
-    /// All slots; those for reads first, then those for writes.
+    /// Returns all slots: first those for reads, then those for writes.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
         let (base, shape, per_piece) = (self.base, self.shape, self.slots_per_piece());
-        // A trim has no memory, but a slot all the same.
+        // A trim needs no memory, but it needs a slot.
         (0..shape.total_slots.max(shape.slots)).map(move |index| Place {
             address: base.as_ptr().wrapping_add(index * shape.slot_bytes),
             buffer: (index / per_piece) as u16,
@@ -230,12 +232,12 @@ impl Region {
         })
     }
 
-    /// Index among [`Region::places`] of the first slot for writes.
+    /// Returns the index of the first write slot among [`Region::places`].
     pub(crate) fn first_write(&self) -> usize {
         self.shape.first_write
     }
 
-    /// Gives up the memory for good, because something may still be written into it.
+    /// Leaks the memory, because the kernel may still write into it.
     pub(crate) fn abandon(&self) {
         std::mem::forget(Arc::clone(&self.mapping));
     }
@@ -251,12 +253,12 @@ impl Region {
     }
 
     fn slice(&mut self, range: Range<usize>) -> &mut [u8] {
-        // SAFETY: `range` was checked to lie inside the region, which nobody else reaches.
+        // SAFETY: `range` was checked to lie inside the region, which nobody else can reach.
         unsafe { slice::from_raw_parts_mut(self.base.as_ptr().add(range.start), range.len()) }
     }
 }
 
-/// Fills `data` with draws from `seed`; the last `compressible_pct` percent of each 512 bytes are zeroes.
+/// Fills `data` with words drawn from `seed`; the last `compressible_pct` percent of each 512 bytes are zeroes.
 fn fill(data: &mut [u8], seed: u64, compressible_pct: u8) {
     let zeroes = COMPRESSIBLE_UNIT_BYTES * usize::from(compressible_pct) / 100;
     let drawn = (COMPRESSIBLE_UNIT_BYTES - zeroes) & !7;

@@ -1,4 +1,4 @@
-//! Control of one run: from another thread its caller stops it, observes it, and judges its rows.
+//! Control of one run from another thread: stops it, observes it, and judges its rows.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -9,66 +9,66 @@ use metrics::{LiveCounts, Row};
 use crate::deadline::Deadline;
 use crate::sys::{Clock, monotonic_ns, wake_all};
 
-/// What the workers sleep on and look at: 0 until the run is told to stop.
+/// Values of the word on which workers sleep: `RUNNING` until the run is told to stop.
 const RUNNING: u32 = 0;
 const STOPPING: u32 = 1;
 
-/// Where a run is.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Buffers are filled and threads made; nothing is issued.
+    /// Buffers are being filled and threads created; nothing is issued.
     #[default]
     Starting,
-    /// I/O is issued that does not count.
+    /// I/O is issued but does not count.
     Ramp,
     /// I/O is issued and counts.
     Measuring,
-    /// Nothing new is issued; what is in flight completes.
+    /// Nothing new is issued; I/O in flight completes.
     Draining,
 }
 
-/// What the judge of the rows has said.
+/// Verdict on the rows shown so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// Nothing yet: no more rows may be closed.
+    /// There is no verdict yet: no more rows may be closed.
     Open,
-    /// The rows shown stand.
+    /// The rows count, and the run goes on.
     GoOn,
-    /// This row is the last of the result.
+    /// The row with this number is the last of the result.
     LastRow(u64),
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Where it is.
+    /// Stage of the run.
     pub phase: Phase,
-    /// Time since the first I/Os.
+    /// Time since the first I/Os, in ns.
     pub elapsed_ns: u64,
     /// Counts of all streams, at most a second old.
     pub counts: LiveCounts,
-    /// The row closed last.
+    /// The row that closed last.
     pub last_row: Option<Row>,
 }
 
-/// The reins of one run. Make a new one for each run.
+/// Controls one run. Make a new `Control` for each run.
 #[derive(Debug, Default)]
 pub struct Control {
     word: AtomicU32,
-    /// On the run's clock, when nothing more is issued. The one thing that a worker compares after each I/O: a stop sets it
-    /// to 0, and the driver takes it from the deadline with every tick.
+    /// Time on the run's clock from which nothing more is issued. Workers compare only this value after each I/O: a
+    /// stop sets it to 0, and the driver updates it from the deadline at every tick.
     ends_ns: Ends,
     deadline: Option<Arc<Deadline>>,
-    /// The deadline passed before the run was told to stop.
+    /// Whether the deadline passed before the run was told to stop.
     overdue: AtomicBool,
-    /// When [`Control::stop`] was first called, on the monotonic clock.
+    /// When the run was first told to stop, on `CLOCK_MONOTONIC`; 0 before that.
     stopped_at_ns: AtomicU64,
     judging: bool,
     board: Mutex<Board>,
     judged: Condvar,
 }
 
-/// A time that begins as never.
+/// A time whose initial value means "never".
 #[derive(Debug)]
 struct Ends(AtomicU64);
 
@@ -88,14 +88,14 @@ struct Board {
 }
 
 impl Control {
-    /// Reins of a run that ends as its workload says, or when told to stop.
+    /// Returns the control of a run that ends as its workload says, or when told to stop.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reins of a run whose closed rows are judged: no row becomes final before [`Control::verdict`] was given on it, so
-    /// the caller must go on taking rows until the run returns, or stop it.
+    /// Returns the control of a run whose closed rows are judged. No row becomes final before [`Control::verdict`] is
+    /// given on it. So the caller must keep taking rows until the run returns, or stop the run.
     #[must_use]
     pub fn judging() -> Self {
         Self {
@@ -104,14 +104,15 @@ impl Control {
         }
     }
 
-    /// Reins that issue nothing once `deadline` has passed, also when no thread but the workers could run since.
+    /// Adds a deadline after which nothing is issued, even if no threads but the workers could run since.
     #[must_use]
     pub fn until(self, deadline: Option<Arc<Deadline>>) -> Self {
         Self { deadline, ..self }
     }
 
-    /// Ends the run: nothing new is issued, what is in flight completes. I/Os of an open loop that were due before this
-    /// moment are still issued for up to a second, then counted as dropped. Rows not judged yet are taken as they are.
+    /// Stops the run: nothing new is issued, and I/O in flight completes. I/Os of an open loop that were due before
+    /// this moment are still issued for up to a second, then counted as dropped. Rows not judged yet are accepted as
+    /// they are.
     pub fn stop(&self) {
         {
             let mut board = self.board();
@@ -121,7 +122,7 @@ impl Control {
         self.halt();
     }
 
-    /// Ends the run as [`Control::stop`] does, but goes on waiting for verdicts on rows shown.
+    /// Stops the run as [`Control::stop`] does, but still waits for verdicts on rows already shown.
     pub(crate) fn halt(&self) {
         self.halt_at(monotonic_ns());
     }
@@ -136,20 +137,20 @@ impl Control {
         self.judged.notify_all();
     }
 
-    /// Whether the run was told to stop.
+    /// Returns whether the run was told to stop.
     #[inline]
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.word.load(Relaxed) != RUNNING
     }
 
-    /// Whether nothing more is to be issued at `at_ns` of the run's clock. Called for each I/O.
+    /// Returns whether nothing more may be issued at `at_ns` on the run's clock. Called for each I/O.
     #[inline]
     pub(crate) fn is_past(&self, at_ns: u64) -> bool {
         at_ns >= self.ends_ns.0.load(Relaxed) && self.is_past_deadline()
     }
 
-    /// Told to stop, or late: then this is the stop.
+    /// Returns whether the run was told to stop. If its deadline has passed, stops it first.
     #[cold]
     fn is_past_deadline(&self) -> bool {
         if !self.is_stopping() {
@@ -167,13 +168,13 @@ impl Control {
         }
     }
 
-    /// Takes the deadline as it is now for the workers to see; stops the run if it has passed.
+    /// Shows the current deadline to the workers; stops the run if it has passed.
     pub(crate) fn follow_deadline(&self, clock: Clock) {
         let Some(deadline) = &self.deadline else {
             return;
         };
         let ends_ns = deadline.at_ns().saturating_sub(clock.zero_ns()).max(1);
-        // Not over the 0 of a stop that comes meanwhile.
+        // Must not overwrite the 0 of a stop that comes meanwhile.
         let _ = self
             .ends_ns
             .0
@@ -181,26 +182,26 @@ impl Control {
         self.heed_deadline();
     }
 
-    /// Whether the deadline passed before the run ended.
+    /// Returns whether the deadline passed before the run ended.
     pub(crate) fn is_overdue(&self) -> bool {
         self.heed_deadline();
         self.overdue.load(Acquire)
     }
 
-    /// How far the run is.
+    /// Returns how far the run is.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.board().progress.clone()
     }
 
-    /// Rows that have closed since the last call, in order; always empty unless the run is judged.
+    /// Returns the rows that have closed since the last call, in order; always empty unless the run is judged.
     #[must_use]
     pub fn take_rows(&self) -> Vec<Row> {
         std::mem::take(&mut self.board().rows)
     }
 
-    /// Judges all rows taken so far: `None` lets the run go on, `Some(row)` makes that row the last of the result. What is
-    /// done after it is overshoot.
+    /// Judges all rows taken so far: `None` lets the run go on, `Some(row)` makes that row the last of the result. I/O
+    /// done after that row is overshoot.
     pub fn verdict(&self, last_row: Option<u64>) {
         {
             let mut board = self.board();
@@ -213,7 +214,7 @@ impl Control {
         self.judged.notify_all();
     }
 
-    /// When the run was told to stop, on the run's clock; `u64::MAX` if it was not.
+    /// Returns when the run was told to stop, on the run's clock; `u64::MAX` if it was not.
     pub(crate) fn stopped_at(&self, clock: Clock) -> u64 {
         match self.word.load(Acquire) {
             RUNNING => u64::MAX,
@@ -224,17 +225,17 @@ impl Control {
         }
     }
 
-    /// What a sleeper waits on, and the value it has while the run goes on.
+    /// Returns the word that sleepers wait on, and its value while the run goes on.
     pub(crate) fn word(&self) -> (&AtomicU32, u32) {
         (&self.word, RUNNING)
     }
 
-    /// What the rows shown so far are judged to mean.
+    /// Returns the verdict on the rows shown so far.
     pub fn ruling(&self) -> Ruling {
         Self::ruling_of(&self.board())
     }
 
-    /// Waits until the rows shown have been judged, or judging is given up.
+    /// Waits for the verdict on the rows shown, or until [`Control::stop`] gives up judging. Returns the verdict.
     pub fn await_ruling(&self) -> Ruling {
         let board = self.board();
         let judged = self.judged.wait_while(board, |b| b.verdict_open);
@@ -249,7 +250,7 @@ impl Control {
         }
     }
 
-    /// Shows rows and progress to observers.
+    /// Shows progress and newly closed rows to observers.
     pub fn show(&self, progress: Progress, rows: Vec<Row>) {
         let mut board = self.board();
         board.progress = progress;

@@ -1,7 +1,7 @@
-//! A moment until which I/O may be issued, moved on by whoever may still do so.
+//! A deadline after which no I/O may be issued; the holder of a lease moves it forward.
 //!
-//! A lease that is not renewed in time has to fence its holder, even one whose whole process stood still meanwhile: then
-//! no thread of ours runs that could stop the run, so the workers themselves hold the time against it.
+//! A lease that is not renewed in time must fence its holder, even if the holder's whole process was stopped meanwhile.
+//! In that case no other thread of the process could stop the run in time, so each worker checks the deadline itself.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use crate::sys::monotonic_ns;
 
-/// Until when I/O may be issued, on the monotonic clock.
+/// Time until which I/O may be issued, on `CLOCK_MONOTONIC`.
 #[derive(Debug)]
 pub struct Deadline(AtomicU64);
 
 impl Deadline {
-    /// A deadline that is so far away.
+    /// Returns a deadline that lies `time` from now.
     #[must_use]
     pub fn after(time: Duration) -> Self {
         Self(AtomicU64::new(from_now(time)))
     }
 
-    /// Moves it to so far from now, unless it has passed: what has passed stays so.
+    /// Moves the deadline to `time` from now. A deadline that has passed stays passed.
     pub fn push(&self, time: Duration) {
         let later = from_now(time);
         let _ = self.0.fetch_update(Release, Relaxed, |at_ns| {
@@ -28,12 +28,12 @@ impl Deadline {
         });
     }
 
-    /// Lets it pass at once, and for good.
+    /// Makes the deadline pass at once and for good.
     pub fn end(&self) {
         self.0.store(0, Release);
     }
 
-    /// Whether it has passed.
+    /// Returns whether the deadline has passed.
     #[must_use]
     pub fn has_passed(&self) -> bool {
         monotonic_ns() >= self.at_ns()

@@ -1,4 +1,4 @@
-//! The thread that makes the workers, lets them go together, closes rows while they work, and brings them home.
+//! The thread that creates the workers, starts them together, closes rows while they work, and joins them.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use crate::uring::{Ring, Trims};
 use crate::worker::{Shared, Spent, Worker};
 use crate::{features, placement, ring_loop};
 
-/// The loops need little; what is not touched costs nothing.
+/// Stack of a worker's thread. The loops need little, and untouched pages cost nothing.
 const STACK_BYTES: usize = 256 << 10;
 /// How often rows are closed and progress is shown.
 const TICK_NS: u64 = 50_000_000;
 /// How often the log is made durable.
 const SYNC_LOG_EVERY_NS: u64 = 10 * SECOND_NS;
-/// From the opening of the gate to time zero, so that every worker is awake by then.
+/// Time from opening the gate to time zero, so that every worker is awake by then.
 const LEAD_NS: u64 = 1_000_000;
 const LEAD_PER_WORKER_NS: u64 = 30_000;
 
-/// What one worker is made of.
+/// Everything that one worker consists of.
 pub(crate) struct Seat<'a> {
     pub(crate) stream: &'a Stream,
     pub(crate) source: &'a Source,
@@ -43,7 +43,7 @@ pub(crate) struct Seat<'a> {
     pub(crate) recorder: Recorder,
 }
 
-/// Looks after the workers of one run.
+/// Supervises the workers of one run.
 pub(crate) struct Driver<'a> {
     shared: &'a Shared<'a>,
     collector: &'a Arc<Collector>,
@@ -68,10 +68,10 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Runs all seats to their end; gives why the log could not be written, if so.
+    /// Runs all workers to their end. Returns why the log could not be written, if that failed.
     ///
     /// # Errors
-    /// What kept a worker from starting, or its panic. No thread is left then, and nothing in flight.
+    /// What kept a worker from starting, or a worker's panic. No thread is left then, and nothing is in flight.
     pub(crate) fn run(mut self, seats: Vec<Seat<'a>>) -> Result<Option<LogError>, EngineError> {
         let at_work = std::mem::take(&mut self.at_work);
         let count = seats.len() as u32;
@@ -88,7 +88,7 @@ impl<'a> Driver<'a> {
                 Some(_) => self.shared.gate.abandon(),
                 None => self.look_after(&at_work),
             }
-            // All of them, before anything is looked at: nobody may be left behind.
+            // Joins all threads before it looks at any result, so that none is left behind.
             let ended: Vec<_> = spawned
                 .threads
                 .into_iter()
@@ -155,13 +155,13 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Closes rows, unless those shown before are still to be judged.
+    /// Closes rows, unless rows shown earlier still await their verdict.
     fn close_rows(&mut self, ruling: Ruling) -> Vec<metrics::Row> {
         match ruling {
             Ruling::Open => return Vec::new(),
             Ruling::LastRow(row) if !self.truncated => {
                 self.truncated = true;
-                // Cannot fail: rows are not settled while their judgement is open.
+                // Cannot fail: rows are not settled while their verdict is open.
                 let _ = self.collector.truncate_after(row);
             }
             _ => {}
@@ -175,7 +175,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The rows that closed last are judged like all others, so that a result does not depend on when the driver ticked.
+    /// Has the last rows judged like all others, so that a result does not depend on when the driver ticked.
     fn judge_the_rest(&mut self) {
         loop {
             let ruling = self.shared.control.await_ruling();
@@ -194,7 +194,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Keeps the first failure of the log, and ends the run: what is measured from here on would be lost.
+    /// Keeps the first error of the log and ends the run, because later measurements would be lost.
     fn keep(&mut self, outcome: Result<(), LogError>) {
         if let Err(error) = outcome {
             self.log_error.get_or_insert(error);
@@ -234,7 +234,7 @@ fn spawn_all<'scope, 'a: 'scope>(
     }
 }
 
-/// Tells the others when a worker's thread ends, be it by a panic.
+/// Tells the other threads when a worker's thread ends, even by a panic.
 struct Leaving<'a> {
     shared: &'a Shared<'a>,
     at_work: &'a AtomicU32,
@@ -265,7 +265,7 @@ enum BackEnd {
     Uring(Box<Ring>),
 }
 
-/// A worker's life.
+/// Runs one worker from set-up to finish.
 fn work<'a>(seat: Seat<'a>, shared: &'a Shared<'a>, at_work: &'a AtomicU32) {
     let mut leaving = Leaving {
         shared,
@@ -295,13 +295,13 @@ fn work<'a>(seat: Seat<'a>, shared: &'a Shared<'a>, at_work: &'a AtomicU32) {
         BackEnd::Uring(ring) => ring_loop::run(&mut worker, *ring),
     }
     if source.lock().is_past_stop() {
-        // No arrival is left, but the rate is one of the time asked for, which has its rows to the end.
+        // No arrival is left, but the rate refers to the whole time asked for, so rows continue until the stop.
         worker.wait_until(worker.stop_ns());
     }
     worker.finish();
 }
 
-/// Everything that takes time, before the start, on the worker's own thread and CPU.
+/// Does everything that takes time before the start, on the worker's own thread and CPU.
 fn prepare(
     shared: &Shared,
     stream: &Stream,
@@ -314,10 +314,11 @@ fn prepare(
     }
     sharpen_timers();
     if stream.engine == Engine::Sync && !stream.log_ios && !stream.is_recorded() {
-        // Before anything is opened. Logs and recordings are open files of another thread, and used by this one.
+        // Before anything is opened. Not with logs or recordings: another thread opened their files, and this one uses
+        // them.
         own_files();
     }
-    // Stamps count on from the clock, so that a later run with the same seed writes other blocks.
+    // Stamps start at the current time, so that a later run with the same seed writes different blocks.
     region.fill(data_seed, stream.compressible_pct, monotonic_ns());
     let (file, kind) = (shared.target.reopen(stream)?, shared.target.kind());
     Ok(match stream.engine {

@@ -1,4 +1,4 @@
-//! What can go wrong, with the facts as fields and what to do in words.
+//! Errors of the engine: facts as fields, advice in words.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use workload::SpecError;
 
 use crate::outcome::Outcome;
 
-/// Why a target could not be opened or a run could not be made or finished.
+/// Why a target could not be opened, or why a run could not start or finish.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
     /// The workload contradicts itself.
     #[error("{0}")]
     Spec(#[from] SpecError),
-    /// The target could not be opened or asked about.
+    /// The target could not be opened, queried, flushed or trimmed.
     #[error("cannot open {}: {}", path.display(), io::Error::from_raw_os_error(*errno))]
     Open {
-        /// What was to be opened.
+        /// Path of the target.
         path: PathBuf,
         /// The kernel's error number.
         errno: i32,
@@ -26,42 +26,42 @@ pub enum EngineError {
     /// The target is neither a block device nor a regular file.
     #[error("{} is {found}, not a block device or a file", path.display())]
     NotADrive {
-        /// What was to be opened.
+        /// Path that was to be opened.
         path: PathBuf,
-        /// What it is.
+        /// Kind of file found there, such as `a directory`.
         found: &'static str,
     },
-    /// The open target could not be opened a second time by its descriptor.
+    /// The open target could not be opened a second time through its descriptor.
     #[error("cannot open {} again: /proc/self/fd does not lead to it", path.display())]
     Reopen {
         /// The target.
         path: PathBuf,
     },
-    /// A size or offset is not a multiple of what the target needs.
+    /// An offset or a length is not a multiple of the target's logical block.
     #[error(
         "stream {stream:?}: {field} of {value} bytes is not a multiple of {multiple_of}, the logical block"
     )]
     Unaligned {
         /// Name of the stream.
         stream: String,
-        /// The field of the workload.
+        /// Field of the workload.
         field: &'static str,
-        /// Its value in bytes.
+        /// Value of the field, in bytes.
         value: u64,
-        /// The logical block in bytes.
+        /// Logical block, in bytes.
         multiple_of: u64,
     },
-    /// The span does not lie inside the target.
+    /// The span of a stream ends beyond the end of the target.
     #[error("stream {stream:?}: the span ends at byte {end}, but the target has {size_bytes}")]
     BeyondEnd {
         /// Name of the stream.
         stream: String,
         /// First byte after the span.
         end: u64,
-        /// Size of the target in bytes.
+        /// Size of the target, in bytes.
         size_bytes: u64,
     },
-    /// A stream writes or trims, but the target was opened for reading.
+    /// A stream writes or trims, but the target was opened for reading only.
     #[error("stream {stream:?} changes data, but {} was opened for reading", path.display())]
     ReadOnly {
         /// Name of the stream.
@@ -69,63 +69,63 @@ pub enum EngineError {
         /// The target.
         path: PathBuf,
     },
-    /// This kernel, device or file system cannot do what was asked.
+    /// The kernel, device or file system does not support a feature that was asked for.
     #[error("{feature} is not available here")]
     Unsupported {
-        /// What was asked.
+        /// The feature.
         feature: &'static str,
-        /// What to do about it.
+        /// What the user can do.
         advice: &'static str,
     },
-    /// A CPU that does not exist or is not allowed to this process.
+    /// A CPU is offline or not allowed to this process.
     #[error("CPU {cpu} is offline or not allowed to this process")]
     Cpu {
         /// Number of the CPU.
         cpu: u32,
     },
-    /// The I/O buffers would be larger than the bound of [`Options`](crate::Options).
+    /// The I/O buffers would exceed [`Options::buffer_bytes_max`](crate::Options::buffer_bytes_max).
     #[error("the I/O buffers need {needed_bytes} bytes, more than the bound of {limit_bytes}")]
     Buffers {
-        /// What all workers' I/Os in flight need.
+        /// Buffer bytes that the I/Os in flight of all workers need.
         needed_bytes: u64,
-        /// The bound.
+        /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// The host refused a resource that a run needs: memory, a thread, a ring.
+    /// The host refused a resource that a run needs: memory, a thread, or a ring.
     #[error("{what} failed: {}", io::Error::from_raw_os_error(*errno))]
     Setup {
-        /// The call that failed.
+        /// Operation that failed.
         what: &'static str,
         /// The kernel's error number.
         errno: i32,
     },
-    /// The append log could not be written; the run was stopped.
+    /// The append log could not be written, so the run was stopped.
     #[error("{source}")]
     Log {
-        /// Why.
+        /// Why the log could not be written.
         source: LogError,
         /// What was measured until then.
         measured: Option<Box<Outcome>>,
     },
-    /// The deadline of the run passed before its end.
+    /// The run's deadline passed before the run ended.
     #[error("the lease on the run was not renewed in time, and nothing more was issued")]
     Overdue {
         /// What was measured until then.
         measured: Option<Box<Outcome>>,
     },
-    /// The drive failed I/Os in a way that ends a run.
+    /// I/Os failed in a way that ends a run.
     #[error("{}", .0)]
     Io(Box<IoFailure>),
-    /// What was asked cannot be recorded.
+    /// The collector cannot record the workload as asked.
     #[error("{message}")]
     Recording {
-        /// Why.
+        /// Reason that the collector gave.
         message: String,
     },
-    /// A worker panicked, which is a fault of this program.
+    /// A worker panicked, which is a bug in this program.
     #[error("a worker panicked: {message}")]
     Panicked {
-        /// What it said.
+        /// Message of the panic.
         message: String,
     },
 }
@@ -139,15 +139,15 @@ pub enum EngineError {
     describe(*errno)
 )]
 pub struct IoFailure {
-    /// The kernel's error number; 0 is a short transfer.
+    /// The kernel's error number; 0 for a short transfer.
     pub errno: i32,
-    /// `read`, `write`, `trim` or `flush`.
+    /// `read`, `write`, `trim`, `flush`, or `io_uring_enter` if the ring itself failed.
     pub operation: &'static str,
     /// The target.
     pub device: PathBuf,
     /// Byte offset of the I/O.
     pub offset: u64,
-    /// Its length in bytes; 0 of a flush, which has no place.
+    /// Length of the I/O in bytes; 0 for a flush or a failed ring, which have no offset.
     pub length: u32,
     /// What was measured, the failed I/Os included.
     pub measured: Option<Box<Outcome>>,
@@ -184,7 +184,7 @@ impl EngineError {
         }
     }
 
-    /// The kernel's error number, where there is one.
+    /// Returns the kernel's error number, if there is one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -195,7 +195,7 @@ impl EngineError {
         }
     }
 
-    /// What was measured before the error, if anything was.
+    /// Returns what was measured before the error, if anything was.
     #[must_use]
     pub fn into_measured(self) -> Option<Outcome> {
         match self {
@@ -205,7 +205,7 @@ impl EngineError {
         }
     }
 
-    /// What the reader can do, in one line.
+    /// Returns advice for the user, in one line.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {

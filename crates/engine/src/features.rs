@@ -1,4 +1,4 @@
-//! Whether this device or file can do what a workload asks for, told before anything is issued where that can be known.
+//! Checks whether the device or file supports what a workload asks for, before the first I/O where that can be known.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -9,19 +9,17 @@ use workload::spec::{Stream, Workload};
 use crate::error::EngineError;
 use crate::target::{Kind, Target};
 
-/// A feature that is missing, and what to do.
+/// A missing feature, and advice for the user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Missing {
     feature: &'static str,
     advice: &'static str,
 }
 
-/// Trims that this device, file system or kernel refuses.
 pub(crate) const NO_TRIM: Missing = Missing {
     feature: "trim",
     advice: "the device or file system has no discard; with io_uring a device needs Linux 6.12, so try the sync engine",
 };
-/// Completions that cannot be polled for.
 pub(crate) const NO_POLLING: Missing = Missing {
     feature: "polling for completions",
     advice: "give the driver poll queues (nvme.poll_queues=N at boot), or leave polling off",
@@ -40,7 +38,7 @@ impl From<Missing> for EngineError {
     }
 }
 
-/// Checks each stream.
+/// Checks that the target supports every stream.
 ///
 /// # Errors
 /// [`EngineError::Unsupported`] with the first feature that is missing.
@@ -66,14 +64,14 @@ fn check_stream(target: &Target, stream: &Stream) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Whether a device's driver has hardware queues. One without, such as zram, may refuse a discard that must not block, which
-/// is how `io_uring` tries it first.
+/// Returns whether the device's driver has hardware queues. A driver without them, such as zram, may refuse a discard
+/// that must not block, and `io_uring` first tries a discard that way.
 pub(crate) fn has_queues(target: &Target) -> bool {
     device_folders(target).is_some_and(|folders| folders.iter().any(|f| f.join("mq").exists()))
 }
 
-/// A number among the settings of the queue of the target's device, or of the device under its file system; `None` where
-/// there is none, as under tmpfs or btrfs.
+/// Returns a numeric queue setting of the target's device, or of the device under its file system. `None` if there is
+/// no such setting, as under tmpfs or btrfs.
 fn queue_attribute(target: &Target, name: &str) -> Option<u64> {
     let text = device_folders(target)?
         .iter()
@@ -81,7 +79,8 @@ fn queue_attribute(target: &Target, name: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Where the kernel describes the device; a partition has no queue of its own, its disk is the folder above.
+/// Returns the sysfs folders of the device and of its parent. A partition has no queue; its parent is the disk, which
+/// has one.
 fn device_folders(target: &Target) -> Option<[PathBuf; 2]> {
     let facts = target.metadata()?;
     let device = if facts.file_type().is_block_device() {

@@ -1,9 +1,11 @@
-//! A thread that does nothing but wake up, and notes what it counted where it woke late.
+//! A thread that only sleeps and wakes, and records every late wake-up with counts that explain it.
 //!
-//! A process that is stopped as a whole (a signal, a frozen cgroup, a debugger, a suspended host, a paused virtual machine)
-//! has no thread that could see it: its I/Os take as long as the stop, and nothing else tells. A thread that sleeps to a given
-//! time sees it afterwards. One that could not run for want of a CPU wakes late too, but then the scheduler has counted it as
-//! ready and waiting, or the hypervisor has counted the CPU as stolen. Here all of that is counted; Python judges it.
+//! When a whole process is stopped (a signal, a frozen cgroup, a debugger, a suspended host, a paused virtual machine),
+//! none of its threads can see it. Its I/Os take as long as the stop, and nothing else shows why. A thread that sleeps
+//! until a given time sees afterwards that it woke late.
+//!
+//! A thread that lacked a CPU also wakes late. But then the scheduler has counted it as ready and waiting, or the
+//! hypervisor has counted the CPU as stolen. This module records these counts; Python judges them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -18,33 +20,33 @@ use workload::units::SECOND_NS;
 use crate::error::EngineError;
 use crate::sys::{boottime_ns, monotonic_ns, sleep_until, wait_while, wake_all};
 
-/// Most that may pass while one reading is taken, else it is taken again: its parts must be of one moment.
+/// Longest time for one reading. A slower reading is repeated, because its parts must belong to one moment.
 const READING_NS: u64 = 1_000_000;
-/// How often; a host on which every one of them takes longer gets the last.
+/// Most readings taken in a row; if all of them are too slow, the last is used.
 const READINGS: u32 = 100;
-/// Room for the lines of `/proc/stat` that are of processors, which come first.
+/// Room for the lines of `/proc/stat` about processors, which come first.
 const STAT_BYTES: usize = 64 << 10;
-/// The place of stolen time in such a line, its name being the first.
+/// Column of stolen time in such a line; column 0 is the processor's name.
 const STOLEN_COLUMN: usize = 8;
 
-/// One sleep of the thread that lasted longer than it was to. Times are of [`monotonic_ns`], and its length.
+/// A sleep of the thread that lasted too long, or that contained a suspend. Times are those of [`monotonic_ns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// When the sleep began.
     pub began_ns: u64,
-    /// When it was to end.
+    /// When the sleep was to end.
     pub due_ns: u64,
-    /// When it ended.
+    /// When the sleep ended.
     pub ended_ns: u64,
-    /// Time that the host was suspended, which `CLOCK_MONOTONIC` leaves out: at least so much.
+    /// Lower bound of the time that the host was suspended, which `CLOCK_MONOTONIC` leaves out.
     pub suspended_ns: u64,
-    /// Time in which the thread ran, or was ready and waited for a CPU; `None` where the kernel does not count it.
+    /// Time in which the thread ran, or was ready and waited for a CPU; `None` if the kernel does not count it.
     pub ready_ns: Option<u64>,
-    /// The most that the hypervisor took from one CPU, as far as it tells.
+    /// Most time that the hypervisor took from any one CPU, as far as it reports that.
     pub stolen_ns: u64,
 }
 
-/// The running thread; it ends when this is dropped.
+/// The running thread, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Heartbeat {
     shared: Arc<Shared>,
@@ -53,20 +55,21 @@ pub struct Heartbeat {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Counts the beats that were asked for.
+    /// Number of beats that were asked for.
     asked: AtomicU32,
-    /// What `asked` was before the last beat.
+    /// Value of `asked` before the last beat.
     beaten: AtomicU32,
-    /// Whether it is to end.
+    /// 1 if the thread is to end.
     ended: AtomicU32,
     gaps: Mutex<Vec<Gap>>,
 }
 
 impl Heartbeat {
-    /// Starts the thread: it wakes each `period`, and notes sleeps that lasted longer by `least`, or held a suspend.
+    /// Starts the thread. It wakes every `period` and records sleeps that lasted longer by `least` or contained a
+    /// suspend.
     ///
     /// # Errors
-    /// [`EngineError::Setup`] if there can be no thread.
+    /// [`EngineError::Setup`] if the thread cannot be created.
     pub fn start(period: Duration, least: Duration) -> Result<Self, EngineError> {
         let shared = Arc::new(Shared::default());
         let beating = Arc::clone(&shared);
@@ -82,7 +85,8 @@ impl Heartbeat {
         })
     }
 
-    /// The sleeps noted since they were last asked for, up to now: the thread is woken, so that none is still to be noted.
+    /// Returns the late sleeps recorded since the last call. Wakes the thread first, so that the current sleep is
+    /// recorded too.
     #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         let wanted = self.ask();
@@ -108,7 +112,7 @@ impl Drop for Heartbeat {
         self.shared.ended.store(1, Release);
         self.ask();
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell but that it panicked, which it has said itself.
+            // The thread returns nothing, and a panic has already printed its message.
             let _ = thread.join();
         }
     }
@@ -145,13 +149,13 @@ impl Shared {
     }
 }
 
-/// What was counted at one moment.
+/// Counts read at one moment.
 #[derive(Clone, Copy, Debug, Default)]
-// The unit belongs to each name.
+// Each name needs its unit.
 #[allow(clippy::struct_field_names)]
 struct Reading {
     at_ns: u64,
-    /// Between these two lies by how much `CLOCK_BOOTTIME` was ahead: the clocks are read one after the other.
+    /// Lower and upper bound of how far `CLOCK_BOOTTIME` was ahead; the two clocks are read one after the other.
     ahead_ns: (u64, u64),
     ready_ns: Option<u64>,
 }
@@ -172,15 +176,15 @@ impl Reading {
     }
 }
 
-/// Where the counts come from, held open by the thread that they are of.
+/// Where the counts come from. The thread that they describe holds the files open.
 #[derive(Debug)]
 struct Counters {
     schedstat: Option<File>,
     stat: Option<File>,
     text: Box<[u8]>,
     stolen_ns: Vec<u64>,
-    /// Whether any time was ever stolen. Where none was, the machine has no hypervisor that says so, and to have all of
-    /// `/proc/stat` made at each beat, which takes long with many CPUs, would be for nothing.
+    /// Whether any time was ever stolen. If not, no hypervisor reports stolen time, and reading `/proc/stat` at each
+    /// beat would be useless. The kernel takes long to produce that file on a host with many CPUs.
     steals: bool,
 }
 
@@ -197,7 +201,8 @@ impl Counters {
         counters
     }
 
-    /// All of one moment: had the thread to wait for a CPU between two counts, a wait would be in one of them alone.
+    /// Reads all counts at one moment. If the thread waited for a CPU between two counts, only one would include the
+    /// wait.
     fn read(&self) -> Reading {
         let mut reading = Reading::default();
         for _ in 0..READINGS {
@@ -226,7 +231,7 @@ impl Counters {
         ready_of(std::str::from_utf8(&bytes[..length]).ok()?)
     }
 
-    /// The most that was stolen from one CPU since this was last asked.
+    /// Returns the most time stolen from any one CPU since the last call.
     fn stolen_since_last(&mut self) -> u64 {
         let read = |file: &File| file.read_at(&mut self.text, 0).ok();
         let length = self.stat.as_ref().and_then(read).unwrap_or(0);
@@ -242,13 +247,13 @@ impl Counters {
     }
 }
 
-/// Time on a CPU and time ready for one, of a line of `schedstat`.
+/// Returns time on a CPU plus time ready for one, from a line of `schedstat`.
 fn ready_of(text: &str) -> Option<u64> {
     let mut columns = text.split_whitespace().map(str::parse::<u64>);
     Some(columns.next()?.ok()? + columns.next()?.ok()?)
 }
 
-/// Time stolen from each CPU, of the text of `/proc/stat`.
+/// Returns the time stolen from each CPU, from the text of `/proc/stat`.
 fn stolen_of(text: &[u8]) -> Vec<u64> {
     let tick_ns = SECOND_NS / rustix::param::clock_ticks_per_second().max(1);
     text.split(|&byte| byte == b'\n')

@@ -1,4 +1,4 @@
-//! What this host allows, and what the tool itself costs on it: asked before a run, never during one.
+//! What this host allows, and what the engine itself costs on it: measured before a run, never during one.
 
 use std::fs;
 use std::time::Duration;
@@ -17,41 +17,41 @@ use crate::error::EngineError;
 use crate::sys::{monotonic_ns, sharpen_timers, sleep_until};
 use crate::uring::Nothings;
 
-/// What kernel and process limits allow.
+/// What the kernel and the process limits allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
-    /// `io_uring`, as far as it can be had.
+    /// What `io_uring` offers.
     pub io_uring: RingCapabilities,
-    /// Memory that the process may lock, in bytes; `None` without a limit.
+    /// Memory that the process may lock, in bytes; `None` if unlimited.
     pub locked_memory_bytes: Option<u64>,
-    /// Files that the process may open; `None` without a limit.
+    /// Files that the process may open; `None` if unlimited.
     pub open_files: Option<u64>,
-    /// Threads and processes that the user may have; `None` without a limit.
+    /// Threads and processes that the user may have; `None` if unlimited.
     pub threads: Option<u64>,
     /// CPUs that the process may use.
     pub cpus: Vec<u32>,
-    /// Whether the kernel tells how long a thread waited for a CPU.
+    /// Whether the kernel counts how long a thread waits for a CPU.
     pub schedstat: bool,
 }
 
-/// What can be done with `io_uring`.
+/// What `io_uring` offers on this host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-// Each is a question of its own, not a state.
+// Each flag answers a separate question; together they are not a state.
 #[allow(clippy::struct_excessive_bools)]
 pub struct RingCapabilities {
-    /// Whether a ring can be made.
+    /// Whether a ring can be created.
     pub available: bool,
-    /// The kernel's error number where it cannot.
+    /// The kernel's error number if a ring cannot be created.
     pub errno: Option<i32>,
-    /// Whether a ring can be told that one thread submits, and that completions run in it.
+    /// Whether a ring can be limited to one submitting thread, in which completions run.
     pub single_issuer: bool,
-    /// Reads and writes with registered buffers.
+    /// Whether reads and writes can use registered buffers.
     pub fixed_buffers: bool,
-    /// Commands passed to a device, of which a discard is one.
+    /// Whether commands, such as a discard, can be passed to a device.
     pub commands: bool,
 }
 
-/// Asks kernel and limits.
+/// Queries the kernel and the process limits.
 #[must_use]
 pub fn capabilities() -> Capabilities {
     let limit = |resource| getrlimit(resource).current;
@@ -95,7 +95,7 @@ fn single_issuer() -> bool {
     ring.is_ok()
 }
 
-/// From `/proc`, which lists them as ranges: `0-3,8`.
+/// Reads the allowed CPUs from `/proc`, which lists them as ranges: `0-3,8`.
 fn allowed_cpus() -> Vec<u32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ranges = status
@@ -109,32 +109,32 @@ fn allowed_cpus() -> Vec<u32> {
     ranges.flatten().collect()
 }
 
-/// What the tool costs on this host when no drive is in the way.
+/// What the engine costs on this host without a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Costs {
-    /// One reading of the clock, ns.
+    /// One reading of the clock, in ns.
     pub clock_ns: f64,
-    /// One system call that does nothing, ns.
+    /// One system call that does nothing, in ns.
     pub system_call_ns: f64,
-    /// Drawing one random 4 KiB read, ns.
+    /// Drawing one random 4 KiB read, in ns.
     pub generate_ns: f64,
-    /// Recording one I/O with its latency, ns.
+    /// Recording one I/O with its latency, in ns.
     pub record_ns: f64,
-    /// An `io_uring` operation that does nothing, 32 to a call, ns; `None` without `io_uring`.
+    /// One `io_uring` no-op, at 32 per call, in ns; `None` without `io_uring`.
     pub ring_ns: Option<f64>,
-    /// Lateness of a thread that sleeps until a given time, ns.
+    /// Lateness of a thread that sleeps until a given time, in ns.
     pub wake_up_ns: LatencySummary,
 }
 
-/// How many operations are timed between two looks at the clock.
+/// Operations between two readings of the clock.
 const BATCH: u32 = 1024;
-/// What a sleeper sleeps.
+/// Length of each sleep that measures lateness.
 const NAP_NS: u64 = 200_000;
 
-/// Measures for about `length`, a sixth of it for each cost.
+/// Measures the costs in about `length`, with a sixth of it for each cost.
 ///
 /// # Errors
-/// [`EngineError::Recording`] if nothing can be recorded, which is a fault of this program.
+/// [`EngineError::Recording`] if nothing can be recorded, which is a bug in this program.
 pub fn calibrate(length: Duration) -> Result<Costs, EngineError> {
     let each_ns = length.as_nanos() as u64 / 6;
     let workload = reads();
@@ -169,7 +169,7 @@ pub fn calibrate(length: Duration) -> Result<Costs, EngineError> {
     Ok(costs)
 }
 
-/// Operations of a ring that are submitted by one call.
+/// Ring operations submitted by one call.
 const RING_BATCH: u32 = 32;
 
 fn ring_cost(for_ns: u64) -> Option<f64> {
@@ -179,7 +179,7 @@ fn ring_cost(for_ns: u64) -> Option<f64> {
     (!failed).then_some(call_ns / f64::from(RING_BATCH))
 }
 
-/// Time of one operation: the least mean of a batch, since whatever else runs here only adds to it.
+/// Returns the time of one operation: the smallest mean of a batch, because other work on the host only adds to it.
 fn cost_of(for_ns: u64, mut operation: impl FnMut()) -> f64 {
     let begin_ns = monotonic_ns();
     let mut min_ns = f64::INFINITY;
@@ -193,7 +193,7 @@ fn cost_of(for_ns: u64, mut operation: impl FnMut()) -> f64 {
     min_ns
 }
 
-/// How late a thread wakes; in a thread of its own, because timers are sharpened for the thread.
+/// Measures how late a thread wakes. Runs in its own thread, because timer slack is set for each thread.
 fn wake_ups(for_ns: u64) -> Histogram {
     let nap = move || {
         sharpen_timers();

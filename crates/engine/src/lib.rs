@@ -1,8 +1,8 @@
-//! Real drives: one thread per synchronous I/O, or `io_uring` at any depth.
+//! Runs workloads on real drives: one thread per synchronous I/O, or `io_uring` at any queue depth.
 //!
-//! [`run`] takes an open [`Target`], a [`Workload`](workload::Workload) and the reins of the run, a [`Control`], and gives
-//! what was measured. The calling thread makes the workers, lets them go at one moment, closes interval rows while they
-//! work and waits for the last I/O in flight; it never touches the drive itself.
+//! [`run`] takes an open [`Target`], a [`Workload`](workload::Workload) and a [`Control`], and returns what it
+//! measured. The calling thread creates the workers, starts them all at the same moment and closes interval rows while
+//! they work. It waits for the last I/O in flight and never touches the drive itself.
 //!
 //! ```
 //! use engine::{Access, Control, Options, Target, run};

@@ -1,23 +1,24 @@
-//! What a run is given beside target and workload.
+//! Options of a run besides its target and workload.
 
 use metrics::LogWriter;
 
-/// How a run is made and where what it measures goes.
+/// How to make a run and where to log its measurements.
 #[derive(Debug)]
 pub struct Options {
-    /// Where rows and histograms go as they close; made durable every ten seconds and at the end.
+    /// Log that receives rows and histograms as they close; it is made durable every ten seconds and at the end.
     pub log: Option<LogWriter>,
-    /// What the log's header is to say of the run.
+    /// Description of the run for the header of the log.
     pub header: serde_json::Value,
-    /// Keep the histogram of every interval in the measurement.
+    /// Whether to keep the histogram of each interval in the measurement.
     pub keep_interval_histograms: bool,
-    /// Bound of the memory for I/O buffers, in bytes.
+    /// Upper limit on the memory for I/O buffers, in bytes.
     pub buffer_bytes_max: u64,
-    /// Take the buffers from the kernel's pool of huge pages.
+    /// Whether to take the buffers from the kernel's pool of huge pages.
     pub huge_pages: bool,
-    /// Before an intended start, spin for so long instead of sleeping; costs a CPU.
+    /// How long before an intended start a worker stops sleeping and spins, in ns. Spinning costs a CPU.
     pub spin_ns: u64,
-    /// Go on however many I/Os fail in a row, as long as the target is there.
+    /// Whether to continue after any number of consecutive I/O failures. Errors that no retry can cure, such as a
+    /// missing device, still end the run.
     pub past_failures: bool,
 }
 

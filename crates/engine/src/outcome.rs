@@ -1,12 +1,12 @@
-//! What a run gives.
+//! The outcome of a run.
 
 use metrics::Measurement;
 
-/// What was measured, and where a later run goes on.
+/// What a run measured, and where a later run can continue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurement.
     pub measurement: Measurement,
-    /// Where each source of each stream goes on, as `Pattern::Sequential` takes it; empty for other patterns.
+    /// Next byte offset of each source of each stream, as `Pattern::Sequential` takes it; empty for other patterns.
     pub cursors: Vec<Vec<u64>>,
 }

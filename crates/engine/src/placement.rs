@@ -1,23 +1,24 @@
-//! Which CPU a worker runs on.
+//! Assigns workers to CPUs.
 //!
-//! Workers float unless the stream names CPUs; then worker `w` stays on CPU `cpus[w % n]`, so that each CPU carries its
-//! share and a drive's queues, which the kernel maps to CPUs, are used evenly. A NUMA node is a list of its CPUs.
+//! Workers float unless the stream names CPUs. Then worker `w` stays on CPU `cpus[w % n]`, so that each CPU carries its
+//! share. A drive's queues, which the kernel maps to CPUs, are then used evenly. A NUMA node is given as a list of its
+//! CPUs.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::error::EngineError;
 
-/// The CPU for worker `worker` of a stream placed on `cpus`; `None` if it floats.
+/// Returns the CPU for worker `worker` of a stream placed on `cpus`; `None` if the worker floats.
 #[must_use]
 pub fn cpu_of_worker(cpus: &[u32], worker: u32) -> Option<u32> {
     let count = u32::try_from(cpus.len()).ok().filter(|&n| n > 0)?;
     cpus.get((worker % count) as usize).copied()
 }
 
-/// Refuses CPUs that this process may not run on.
+/// Checks that this process may run on all of `cpus`.
 ///
 /// # Errors
-/// [`EngineError::Cpu`] with the first such CPU.
+/// [`EngineError::Cpu`] with the first CPU that is not allowed; [`EngineError::Setup`] if the kernel does not tell.
 pub fn check(cpus: &[u32]) -> Result<(), EngineError> {
     if cpus.is_empty() {
         return Ok(());
@@ -35,7 +36,7 @@ pub fn check(cpus: &[u32]) -> Result<(), EngineError> {
 /// Pins the calling thread to one CPU.
 ///
 /// # Errors
-/// [`EngineError::Cpu`] if the kernel refuses, as when the CPU went offline after [`check`].
+/// [`EngineError::Cpu`] if the kernel refuses, for example because the CPU went offline after [`check`].
 pub fn pin(cpu: u32) -> Result<(), EngineError> {
     if cpu as usize >= CpuSet::MAX_CPU {
         return Err(EngineError::Cpu { cpu });

@@ -1,26 +1,27 @@
 //! How many I/Os a worker hands to its ring at a time.
 //!
-//! The kernel holds back what is submitted by one call until it has seen all of it, and a drive tends to answer together
-//! what it got together: handing over a whole depth at once makes it work in bursts, with nothing to do between them. So no
-//! more than an eighth of the depth goes out at once, and only when nothing is left to hand over does the worker wait. Where
-//! I/Os complete within the call that submits them, no drive is waiting and only the calls cost: there all that is ready
-//! goes at once. A stream with a batch has said what it wants.
+//! The kernel holds back the I/Os of one call until it has seen all of them, and a drive tends to complete together
+//! what it received together. Handing over a whole queue depth at once makes the drive work in bursts, with idle time
+//! between them. So at most an eighth of the depth goes out at once, and the worker waits only when nothing is left to
+//! hand over.
 //!
-//! For the same reason no more than two portions are reaped at a time: a slot that is free is work that the drive does not
-//! have, and handing over costs a hundred times what counting costs.
+//! If I/Os complete within the call that submits them, no drive is waiting and only the calls cost time. Then all that
+//! is ready goes out at once. A stream that sets a batch has made the choice itself.
+//!
+//! For the same reason at most two portions are reaped at a time: a free slot is work that the drive does not have, and
+//! handing over costs a hundred times what counting costs.
 
-/// Share of the depth that is handed over at once.
+/// At most one `SHARE`-th of the queue depth is handed over at once.
 const SHARE: usize = 8;
 
-/// Portions that are reaped at a time.
 const PORTIONS_REAPED: usize = 2;
 
-/// The size of the next portion.
+/// Sizes of the next portions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Portions {
     small: usize,
     whole: usize,
-    /// What was submitted last had completed when the call returned.
+    /// Whether the I/Os submitted last had completed when the call returned.
     at_once: bool,
 }
 
@@ -38,25 +39,25 @@ impl Portions {
         }
     }
 
-    /// The most to hand over next.
+    /// Returns the largest number of I/Os to hand over next.
     #[inline]
     pub(crate) fn max_portion(&self) -> usize {
         if self.at_once { self.whole } else { self.small }
     }
 
-    /// The most to reap at a time.
+    /// Returns the largest number of completions to reap at a time.
     #[inline]
     pub(crate) fn max_to_reap(&self) -> usize {
         PORTIONS_REAPED * self.max_portion()
     }
 
-    /// Whether to look for completions before waiting for one.
+    /// Returns whether to look for completions before waiting for one.
     #[inline]
     pub(crate) fn look_first(&self) -> bool {
         self.at_once
     }
 
-    /// Learns from a call: whether it only looked, and what it left in flight.
+    /// Learns from a call: `looked` if it did not wait, and the number of I/Os that it left in flight.
     #[inline]
     pub(crate) fn learn(&mut self, looked: bool, in_flight: u32) {
         self.at_once = looked && in_flight == 0 && self.small < self.whole;

@@ -1,7 +1,8 @@
-//! The worker's loop over a ring: fill free slots, enter the kernel once, reap what is there.
+//! The worker's loop over a ring: fills free slots, enters the kernel once, reaps completions.
 //!
-//! One clock stamp is taken for all I/Os of a submission, right before the kernel is entered, and one for all that are
-//! reaped, right after. What is ready is submitted and one completion is waited for, unless the stream asks for a batch.
+//! All I/Os of a submission share one clock stamp, taken right before the kernel is entered. All completions reaped
+//! together share another, taken right after. The loop submits what is ready and waits for one completion, unless the
+//! stream sets a batch.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,18 +16,19 @@ use crate::source::{Arrival, Feed};
 use crate::uring::{FLUSH, Ring};
 use crate::worker::{SHORT, Worker};
 
-/// Flushes, each in the slot of the last of so many writes, which is free again only when the flush is done.
+/// State of the flushes. A flush uses the slot of the write that triggered it; the slot is free again when the flush is
+/// done.
 #[derive(Debug)]
 struct Flushing {
     every: u64,
-    /// Writes completed since the last of them that a flush followed.
+    /// Writes completed since the last write that triggered a flush.
     writes: u64,
-    /// Slots that are to flush with the next submission.
+    /// Slots whose flush goes out with the next submission.
     due: Vec<u16>,
 }
 
 impl Flushing {
-    /// A write was done; says whether a flush is to follow it.
+    /// Counts a completed write. Returns whether a flush is to follow it.
     fn follows(&mut self) -> bool {
         self.writes += 1;
         let follows = self.writes == self.every;
@@ -37,21 +39,20 @@ impl Flushing {
     }
 }
 
-/// A worker, its ring and its slots.
 pub(crate) struct RingLoop<'w, 'a> {
     worker: &'w mut Worker<'a>,
     ring: Ring,
     slots: Slots,
     flushing: Flushing,
     portions: Portions,
-    /// Completions to wait for.
+    /// Number of completions to wait for.
     batch: u32,
-    /// Nothing more is to be issued.
+    /// Whether nothing more is to be issued.
     over: bool,
     reaped_at_ns: u64,
 }
 
-/// Runs the worker's loop to its end; nothing is in flight then.
+/// Runs the worker's loop to its end; nothing is in flight afterwards.
 pub(crate) fn run(worker: &mut Worker, ring: Ring) {
     let stream = worker.stream;
     let reaped_at_ns = worker.clock.now();
@@ -83,7 +84,7 @@ pub(crate) fn run(worker: &mut Worker, ring: Ring) {
 }
 
 impl RingLoop<'_, '_> {
-    /// `rests_until` says when the rest ends that a time falls into, if it does.
+    /// `rests_until` returns the end of the rest period that contains a time, if there is one.
     fn back_to_back(&mut self, rests_until: impl Fn(u64) -> Option<u64>) -> io::Result<()> {
         let source = self.worker.source;
         let mut feed = source.lock();
@@ -128,7 +129,8 @@ impl RingLoop<'_, '_> {
     fn thinking(&mut self, think_ns: u64) -> io::Result<()> {
         let source = self.worker.source;
         let mut feed = source.lock();
-        // When each free slot has thought enough; all think equally long, so the first to complete is the first to go on.
+        // When each free slot has finished thinking. Think times are equal, so the first slot to complete is the first
+        // to go on.
         let mut due: VecDeque<u64> = vec![0; self.slots.free()].into();
         loop {
             let now = self.worker.clock.now();
@@ -174,8 +176,8 @@ impl RingLoop<'_, '_> {
         }
     }
 
-    /// Prepares or gives up arrivals that are due; says whether more of them can be issued at once. The next one, not due
-    /// yet, is `held`.
+    /// Prepares or drops the arrivals that are due. Returns whether more of them can be issued at once. `held` receives
+    /// the next arrival, which is not due yet.
     fn issue_due(&mut self, held: &mut Option<Arrival>, now: u64) -> bool {
         let mut room = self.portions.max_portion().min(self.slots.free());
         while !self.over && self.slots.free() > 0 {
@@ -190,7 +192,7 @@ impl RingLoop<'_, '_> {
             }
             *held = match self.worker.give_up(arrival, now) {
                 Ok(next) => {
-                    // Many may have been given up: what is to be issued next is judged by a new stamp.
+                    // Dropping many arrivals takes time, so the next arrival is judged by a new stamp.
                     *held = next;
                     return true;
                 }
@@ -204,7 +206,7 @@ impl RingLoop<'_, '_> {
         false
     }
 
-    /// Gives I/Os to a portion of the free slots; says whether there were enough.
+    /// Gives I/Os to a portion of the free slots. Returns whether there were enough I/Os.
     #[inline]
     fn fill(&mut self, feed: &mut Feed) -> bool {
         let wanted = self.slots.free().min(self.portions.max_portion());
@@ -224,13 +226,13 @@ impl RingLoop<'_, '_> {
         granted == wanted
     }
 
-    /// Prepares an I/O; there is a free slot.
+    /// Prepares an I/O; there must be a free slot.
     fn put(&mut self, io: Io, intended_ns: u64) {
         let taken = self.slots.take_for(io, intended_ns);
         self.ring.prepare(taken, |_| io);
     }
 
-    /// Prepares the flushes that are due, and stamps what is about to be submitted; says how many I/Os that are.
+    /// Prepares the due flushes and stamps the I/Os that are about to be submitted. Returns the number of these I/Os.
     #[inline]
     fn submitting(&mut self) -> u32 {
         let submit_ns = self.worker.clock.now();
@@ -253,8 +255,8 @@ impl RingLoop<'_, '_> {
         }
     }
 
-    /// Submits what was prepared. Then only looks for completions, or waits for some, but no longer than until `due_ns` if
-    /// something is to be issued then.
+    /// Submits the prepared entries. With `look`, only checks for completions; otherwise waits for them. If another I/O
+    /// is due at `due_ns`, the wait ends then.
     #[inline]
     fn enter(&mut self, look: bool, due_ns: Option<u64>) -> io::Result<()> {
         match due_ns {
@@ -278,7 +280,7 @@ impl RingLoop<'_, '_> {
         self.ring.enter_for(wake_ns.saturating_sub(now))
     }
 
-    /// Counts completions that are there, at one stamp, which is returned.
+    /// Counts the ready completions at one stamp and returns the stamp.
     #[inline]
     fn reap(&mut self) -> u64 {
         let Self {
@@ -317,7 +319,7 @@ impl RingLoop<'_, '_> {
         at
     }
 
-    /// As [`Self::reap`], for a loop that only counts and never flushes.
+    /// Works like [`Self::reap`], for a loop that never flushes and keeps no I/O log.
     #[inline]
     fn reap_together(&mut self) -> u64 {
         let Self {
@@ -354,7 +356,8 @@ impl RingLoop<'_, '_> {
     }
 }
 
-/// Counts a completion whose result is not its length: a trim that was done, or a failure; says whether the worker goes on.
+/// Counts a completion whose result is not its length: a trim that was done, or a failure. Returns whether the worker
+/// goes on.
 #[cold]
 #[inline(never)]
 fn settle(worker: &mut Worker, was: InFlight, result: i32, at_ns: u64) -> bool {

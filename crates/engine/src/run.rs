@@ -1,4 +1,5 @@
-//! One run: threads are made, let go together, looked after, and brought home, with nothing in flight on any path.
+//! One run from start to end: creates the threads, starts them together, supervises them and joins them. No path leaves
+//! I/O in flight.
 
 use std::sync::Arc;
 
@@ -16,11 +17,12 @@ use crate::target::Target;
 use crate::worker::{Fault, Shared};
 use crate::{buffers, features, placement};
 
-/// Runs a workload against a target until it ends by itself or by `control`, and gives what was measured.
+/// Runs a workload on a target until the workload or `control` ends it, and returns what was measured.
 ///
 /// # Errors
-/// Before anything is issued: the workload is wrong or does not fit the target, the host lacks a feature or a resource.
-/// Later: [`EngineError::Io`] and [`EngineError::Log`], which hold what was measured until then.
+/// Before the first I/O: the workload is invalid or does not fit the target, or the host lacks a feature or a resource.
+/// Later: [`EngineError::Io`], [`EngineError::Log`] and [`EngineError::Overdue`], which hold what was measured until
+/// then; [`EngineError::Panicked`], which does not.
 pub fn run(
     target: &Target,
     workload: &Workload,
@@ -93,7 +95,7 @@ fn collector_spec(workload: &Workload, options: Options) -> CollectorSpec {
     }
 }
 
-/// A seat for each worker of each stream, in the order of the workload.
+/// Returns one seat for each worker of each stream, in the order of the workload.
 fn seats<'a>(
     workload: &'a Workload,
     plan: &Plan,
@@ -136,7 +138,8 @@ fn io_failure(target: &Target, workload: &Workload, fault: Fault, outcome: Outco
     }))
 }
 
-/// What is told as missing, with what to do instead of what was measured: where nothing was.
+/// Returns the unsupported feature behind a fault. `None` if any I/O was done, because this error would drop the
+/// measurement.
 fn missing(fault: &Fault, polled: bool, done: bool) -> Option<features::Missing> {
     match (fault.errno, fault.operation) {
         _ if done => None,

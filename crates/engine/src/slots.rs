@@ -1,8 +1,8 @@
-//! Which I/O has which slot of a ring, and when it was meant to start and was submitted.
+//! The slots of a ring: which I/O each holds, its intended start and its submission time.
 
 use workload::{Io, Op};
 
-/// Stands for the submission as the intended start.
+/// Intended start of an I/O that is meant to start when it is submitted.
 pub(crate) const AT_ONCE: u64 = u64::MAX;
 
 /// An I/O in flight; half a cache line.
@@ -14,18 +14,17 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// When it was meant to start.
+    /// Returns the intended start; for [`AT_ONCE`], the submission time.
     pub(crate) fn intended_ns(&self) -> u64 {
         self.intended_ns.min(self.submit_ns)
     }
 }
 
-/// The slots of one worker.
 #[derive(Debug)]
 pub(crate) struct Slots {
     all: Box<[InFlight]>,
-    /// A stack of the numbers of free slots: the first `free_count` are free. Those taken since the last submission still
-    /// stand above them, so that they can be stamped all at once.
+    /// Stack of free slot numbers: the first `free_count` are free. The slots taken since the last submission still lie
+    /// above them, so that all can be stamped at once.
     free: Box<[u16]>,
     free_count: usize,
     free_at_submission: usize,
@@ -52,14 +51,14 @@ impl Slots {
         }
     }
 
-    /// Number of slots that are free.
+    /// Returns the number of free slots.
     #[inline]
     pub(crate) fn free(&self) -> usize {
         self.free_count
     }
 
-    /// Takes `count` free slots, for I/Os that are meant to start when they are submitted: their numbers, and all slots, of
-    /// which those are to be filled.
+    /// Takes `count` free slots for I/Os that start when they are submitted. Returns their numbers, and all slots, in
+    /// which the caller fills those taken.
     #[inline]
     pub(crate) fn take(&mut self, count: usize) -> (&[u16], &mut [InFlight]) {
         let were_free = self.free_count;
@@ -67,7 +66,7 @@ impl Slots {
         (&self.free[self.free_count..were_free], &mut self.all)
     }
 
-    /// Gives a free slot to an I/O with an intended start; says which, as a slice of one.
+    /// Puts an I/O with an intended start into a free slot. Returns the slot's number, as a slice of one.
     pub(crate) fn take_for(&mut self, io: Io, intended_ns: u64) -> &[u16] {
         let (taken, all) = self.take(1);
         let place = &mut all[usize::from(taken[0])];
@@ -76,7 +75,7 @@ impl Slots {
         taken
     }
 
-    /// Takes `count` slots back: where their numbers are to be written, and all slots, to be looked at.
+    /// Frees `count` slots. Returns where the caller must write their numbers, and all slots, to be read.
     #[inline]
     pub(crate) fn give_back(&mut self, count: usize) -> (&mut [u16], &[InFlight]) {
         let were_free = self.free_count;
@@ -84,24 +83,23 @@ impl Slots {
         (&mut self.free[were_free..self.free_count], &self.all)
     }
 
-    /// What is in a slot.
     pub(crate) fn at(&self, slot: usize) -> InFlight {
         self.all[slot]
     }
 
-    /// The slot of a write that was done flushes from now on.
+    /// Marks the slot of a completed write as flushing since `submit_ns`.
     pub(crate) fn begin_flush(&mut self, slot: u16, submit_ns: u64) {
         self.all[usize::from(slot)].submit_ns = submit_ns;
     }
 
-    /// Takes one slot back; says what was in it.
+    /// Frees one slot. Returns what it held.
     pub(crate) fn give_one_back(&mut self, slot: usize) -> InFlight {
         let (numbers, all) = self.give_back(1);
         numbers[0] = slot as u16;
         all[slot]
     }
 
-    /// Stamps what was taken since the last submission; says how many that are.
+    /// Stamps the slots taken since the last submission. Returns their number.
     #[inline]
     pub(crate) fn stamp(&mut self, submit_ns: u64) -> u32 {
         let fresh = &self.free[self.free_count..self.free_at_submission];
@@ -111,7 +109,7 @@ impl Slots {
         fresh.len() as u32
     }
 
-    /// What is taken from here on is fresh.
+    /// Ends the submission: slots taken from here on belong to the next one.
     #[inline]
     pub(crate) fn submitted(&mut self) {
         self.free_at_submission = self.free_count;

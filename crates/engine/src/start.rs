@@ -1,4 +1,4 @@
-//! The start of a run: a gate that lets all workers go at one moment, and a rendezvous after their first I/Os.
+//! The start of a run: a gate that starts all workers at the same moment, and a rendezvous after their first I/Os.
 
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -7,17 +7,17 @@ use std::sync::atomic::{
 
 use crate::sys::{Clock, monotonic_ns, sleep_until, wait_while, wake_all};
 
-/// How long to wait for first I/Os that are under way.
+/// How long to wait for first I/Os once all workers run.
 const DRIVE_LIMIT_NS: u64 = 100_000_000;
-/// How long to wait for workers that the host does not let run.
+/// How long to wait while the host does not let some workers run.
 const HOST_LIMIT_NS: u64 = 1_000_000_000;
-/// How often to look whether a limit is reached.
+/// How often to check the two limits.
 const LOOK_NS: u64 = 20_000_000;
 
-/// Holds the workers until all of them are ready, so that their first I/Os go out together.
+/// Holds the workers until all are ready, so that their first I/Os go out together.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    /// Workers that are ready, or failed to become so.
+    /// Workers that are ready or have failed to set up.
     ready: AtomicU32,
     state: AtomicU32,
     zero_ns: AtomicU64,
@@ -28,7 +28,7 @@ const OPEN: u32 = 1;
 const ABANDONED: u32 = 2;
 
 impl Gate {
-    /// A worker is ready, or will never be.
+    /// Reports that a worker is ready or has failed to set up.
     pub(crate) fn arrive(&self) {
         self.ready.fetch_add(1, Release);
         wake_all(&self.ready);
@@ -45,18 +45,18 @@ impl Gate {
         }
     }
 
-    /// Lets the workers go; time zero is `zero_ns`.
+    /// Starts the workers; `zero_ns` is time zero of the run.
     pub(crate) fn open(&self, zero_ns: u64) {
         self.zero_ns.store(zero_ns, Release);
         self.set(OPEN);
     }
 
-    /// Sends the workers home.
+    /// Tells the workers that the run will not start.
     pub(crate) fn abandon(&self) {
         self.set(ABANDONED);
     }
 
-    /// Waits for the start; `None` if there will be none.
+    /// Waits for the start; `None` if the run will not start.
     pub(crate) fn pass(&self) -> Option<Clock> {
         wait_while(&self.state, CLOSED);
         if self.state.load(Acquire) == ABANDONED {
@@ -70,7 +70,7 @@ impl Gate {
     }
 
     fn set(&self, state: u32) {
-        // The first to decide wins: a run abandoned while it opens stays as it is.
+        // The first decision wins: a run abandoned while the gate opens stays as it is.
         if self
             .state
             .compare_exchange(CLOSED, state, AcqRel, Acquire)
@@ -81,8 +81,9 @@ impl Gate {
     }
 }
 
-/// After its first I/O each worker waits until all others have done theirs. Where I/O does not block, the first of more
-/// workers than CPUs would otherwise use up their time slices one after the other, and the last would begin seconds late.
+/// Makes each worker wait after its first I/O until all others have done theirs. Otherwise, if I/O does not block and
+/// there are more workers than CPUs, the first workers would use up their time slices one after the other. The last
+/// would then begin seconds late.
 #[derive(Debug)]
 pub(crate) struct Rendezvous {
     /// Workers that do not run yet.
@@ -99,20 +100,20 @@ impl Rendezvous {
         }
     }
 
-    /// A worker has passed the gate and runs.
+    /// Reports that a worker has passed the gate and runs.
     pub(crate) fn begin(&self) {
         self.to_begin.fetch_sub(1, AcqRel);
     }
 
-    /// A worker has done its first I/O, or has none to do.
+    /// Reports that a worker has done its first I/O or has none to do.
     pub(crate) fn report(&self) {
         if self.to_report.fetch_sub(1, AcqRel) == 1 {
             wake_all(&self.to_report);
         }
     }
 
-    /// Waits for the others, but not for long if they all run: then the drive is slow. Nor for ever if the host does not let
-    /// them run, nor when `stopped`.
+    /// Waits for the other workers. The wait is short if all of them run, because then the drive is slow. It is longer,
+    /// but bounded, if the host does not let some of them run. It also ends when `stopped` returns true.
     pub(crate) fn wait(&self, stopped: impl Fn() -> bool) {
         let from_ns = monotonic_ns();
         loop {

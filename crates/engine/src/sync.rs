@@ -1,4 +1,4 @@
-//! The synchronous back end: a worker is a thread with one system call in flight, as the drive reviews do it.
+//! The synchronous back end: each worker is a thread with one system call in flight, as in drive reviews.
 
 use std::fs::File;
 
@@ -11,7 +11,7 @@ use crate::sys;
 use crate::target::Kind;
 use crate::worker::{SHORT, Worker};
 
-/// What a worker's system calls go to.
+/// What a worker's system calls use: file, buffers and flush settings.
 #[derive(Debug)]
 pub(crate) struct Calls {
     file: File,
@@ -37,7 +37,7 @@ impl Calls {
         }
     }
 
-    /// Stamps the data of a write, which is not part of its latency.
+    /// Stamps the data of a write before its latency is timed.
     #[inline]
     fn prepare(&mut self, io: Io) {
         if io.op == Op::Write {
@@ -45,7 +45,6 @@ impl Calls {
         }
     }
 
-    /// Makes the system call.
     #[inline(always)]
     #[allow(
         clippy::inline_always,
@@ -82,7 +81,8 @@ impl Calls {
         done.map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
     }
 
-    /// Flushes if the I/O, done at `at`, was the last of so many writes. Returns the time then; `None` if the worker has to end.
+    /// Flushes if the write that completed at `at` makes a flush due. Returns the time afterwards; `None` if the worker
+    /// must end.
     #[inline]
     fn flush_if_due(&mut self, io: Io, worker: &mut Worker, at: u64) -> Option<u64> {
         if self.flush_every == u64::MAX || io.op != Op::Write {
@@ -115,7 +115,7 @@ impl Calls {
 }
 
 /// Runs the worker's loop to its end.
-// By itself: among the driver's own variables the loop takes three more instructions an I/O.
+// Not inlined: among the driver's own variables the loop takes three more instructions per I/O.
 #[inline(never)]
 pub(crate) fn run(worker: &mut Worker, calls: &mut Calls) {
     match worker.stream.arrival {
@@ -128,7 +128,7 @@ pub(crate) fn run(worker: &mut Worker, calls: &mut Calls) {
     }
 }
 
-/// `rests_until` says when the rest ends that a time falls into, if it does.
+/// `rests_until` returns the end of the rest period that contains a time, if there is one.
 fn back_to_back(worker: &mut Worker, calls: &mut Calls, rests_until: impl Fn(u64) -> Option<u64>) {
     let mut feed = worker.source.lock();
     let mut at = worker.clock.now();
@@ -199,7 +199,7 @@ fn scheduled(worker: &mut Worker, calls: &mut Calls) {
     }
 }
 
-/// Issues one I/O whose intended start is `due`. Returns when it and its flush completed; `None` if the worker has to end.
+/// Issues one I/O with intended start `due`. Returns when it and its flush completed; `None` if the worker must end.
 fn issue(worker: &mut Worker, calls: &mut Calls, io: Io, due: u64) -> Option<u64> {
     calls.prepare(io);
     let submit = worker.clock.now();

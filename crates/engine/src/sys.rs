@@ -1,6 +1,7 @@
-//! The system calls that the engine makes beside reading and writing: clock, sleep, placement, accounting, discard.
+//! System calls of the engine other than reads and writes: clocks, sleep, descriptors, accounting, discard.
 //!
-//! Everything here is a thin, typed cover. What `rustix` covers safely is called through it; the rest is fenced here.
+//! Each function is a thin, typed wrapper. It calls `rustix` where that offers a safe interface; the remaining calls
+//! need `unsafe`, which stays inside this module.
 #![allow(unsafe_code)]
 
 use std::num::NonZeroU64;
@@ -16,7 +17,7 @@ use workload::units::SECOND_NS;
 /// `BLKDISCARD`, `_IO(0x12, 119)`: discard a byte range of a block device.
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
-/// `CLOCK_MONOTONIC` now, in nanoseconds since an arbitrary origin; read in user space by the vDSO.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds since an arbitrary origin; the vDSO reads the clock in user space.
 #[inline]
 #[must_use]
 pub fn monotonic_ns() -> u64 {
@@ -24,42 +25,42 @@ pub fn monotonic_ns() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the kernel writes only inside `t`; CLOCK_MONOTONIC cannot fail. (The C library rather than `rustix`, whose
-    // own search for the vDSO does not survive valgrind, and instruction counts are taken under valgrind.)
+    // SAFETY: the kernel writes only inside `t`; CLOCK_MONOTONIC cannot fail. (This calls the C library, because the
+    // way in which `rustix` looks for the vDSO fails under valgrind, and instruction counts are taken under valgrind.)
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
-    // No overflow before the year 2554; `wrapping` spares the checks of a debug build in the hottest call.
+    // Does not overflow before the year 2554; `wrapping` saves the checks of a debug build in the hottest call.
     (t.tv_sec as u64)
         .wrapping_mul(SECOND_NS)
         .wrapping_add(t.tv_nsec as u64)
 }
 
-/// `CLOCK_BOOTTIME` now: as [`monotonic_ns`], but it goes on while the host is suspended.
+/// Returns `CLOCK_BOOTTIME` in nanoseconds: like [`monotonic_ns`], but it also counts time while the host is suspended.
 #[must_use]
 pub(crate) fn boottime_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64
 }
 
-/// The clock of one run: nanoseconds since `zero_ns` on `CLOCK_MONOTONIC`.
+/// Clock of one run: nanoseconds since `zero_ns` on `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     zero_ns: u64,
 }
 
 impl Clock {
-    /// A clock whose zero is at `zero_ns` of [`monotonic_ns`].
+    /// Returns a clock whose zero is at `zero_ns` of [`monotonic_ns`].
     #[must_use]
     pub fn starting_at(zero_ns: u64) -> Self {
         Self { zero_ns }
     }
 
-    /// The absolute stamp of zero.
+    /// Returns the clock's zero on `CLOCK_MONOTONIC`, in ns.
     #[must_use]
     pub fn zero_ns(self) -> u64 {
         self.zero_ns
     }
 
-    /// Nanoseconds since zero. Never called before zero by a worker.
+    /// Returns the nanoseconds since zero. Wraps before zero; workers call it only after zero.
     #[inline]
     #[must_use]
     pub fn now(self) -> u64 {
@@ -67,12 +68,12 @@ impl Clock {
     }
 }
 
-/// A second descriptor of what is open under a number: one open file, closed when both are.
+/// Duplicates a descriptor. Both refer to one open file, which closes when both are closed.
 ///
 /// # Errors
-/// `EBADF` if nothing is open under it; `EMFILE`.
+/// `EBADF` if the descriptor is not open; `EMFILE` if the process may open no more.
 pub(crate) fn duplicate(descriptor: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: the call touches no memory, and a number under which nothing is open is answered with EBADF.
+    // SAFETY: the call touches no memory, and for a number under which nothing is open it returns EBADF.
     let made = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
     if made < 0 {
         return Err(io::Error::last_os_error());
@@ -88,10 +89,11 @@ fn timespec(ns: u64) -> Timespec {
     }
 }
 
-/// Sleeps until `absolute_ns` of [`monotonic_ns`], or until `word` is woken, or returns at once if `word` is not `expected`.
+/// Sleeps until `absolute_ns` of [`monotonic_ns`], or until `word` is woken. Returns at once if `word` is not
+/// `expected`.
 pub(crate) fn sleep_until(absolute_ns: u64, word: &AtomicU32, expected: u32) {
     let at = timespec(absolute_ns);
-    // Every outcome (woken, timed out, changed, interrupted) means "look again", which all callers do in a loop.
+    // Every outcome (woken, timed out, changed, interrupted) means "look again"; all callers do so in a loop.
     let _ = futex::wait_bitset(
         word,
         futex::Flags::PRIVATE,
@@ -108,23 +110,23 @@ pub(crate) fn wait_while(word: &AtomicU32, expected: u32) {
     }
 }
 
-/// Wakes everybody who sleeps on `word`.
 pub(crate) fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::PRIVATE, i32::MAX as u32);
 }
 
-/// Asks the kernel not to round this thread's timers up to the usual 50 us.
+/// Sets this thread's timer slack to 1 ns; by default the kernel may delay a wake-up by 50 µs.
 pub(crate) fn sharpen_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Gives the calling thread a table of open files of its own, empty but for the standard streams: what it opens from now
-/// on it does not share. In a table that threads share, the kernel counts each use of a file up and down atomically, which
-/// costs a synchronous read some 15 ns. A kernel before 5.9 cannot do it, and it only costs that time.
+/// Gives the calling thread its own table of open files, which keeps only the standard streams. Files that the thread
+/// opens later are not shared with other threads. In a shared table the kernel counts each use of a file up and down
+/// atomically, which costs a synchronous read about 15 ns. Kernels before 5.9 lack the call; there the failure costs
+/// only that time.
 pub(crate) fn own_files() {
     let (first, last) = (libc::STDERR_FILENO + 1, u32::MAX);
-    // SAFETY: only numbers are passed. With this flag other threads keep their files, and what this thread owned it has not
-    // opened yet.
+    // SAFETY: only numbers are passed. With this flag other threads keep their files, and the files that this thread
+    // will own are not open yet.
     let _ = unsafe {
         libc::syscall(
             libc::SYS_close_range,
@@ -135,23 +137,24 @@ pub(crate) fn own_files() {
     };
 }
 
-/// CPU time of the calling thread.
+/// CPU time and context switches of the calling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
-    /// User time.
+    /// User time, in ns.
     pub user_ns: u64,
-    /// System time.
+    /// System time, in ns.
     pub sys_ns: u64,
-    /// Times the thread gave the CPU up by itself.
+    /// Number of times the thread gave up the CPU by itself.
     pub voluntary_switches: u64,
-    /// Times the thread was preempted.
+    /// Number of times the thread was preempted.
     pub involuntary_switches: u64,
 }
 
-/// `getrusage(RUSAGE_THREAD)` of the calling thread.
+/// Returns `getrusage(RUSAGE_THREAD)` of the calling thread.
 #[must_use]
 pub fn thread_usage() -> ThreadUsage {
-    // SAFETY: `rusage` is plain integers, for which all zeroes is a value, and the kernel writes only inside it.
+    // SAFETY: `rusage` consists of plain integers, for which all zeroes is a valid value, and the kernel writes only
+    // inside it.
     let usage = unsafe {
         let mut usage: libc::rusage = mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
@@ -166,8 +169,8 @@ pub fn thread_usage() -> ThreadUsage {
     }
 }
 
-/// What the scheduler counted of the calling thread, `(on a CPU, ready but waiting for one)` in nanoseconds; `None` where
-/// the kernel does not count it.
+/// Returns the scheduler's counts for the calling thread: `(on a CPU, ready but waiting for one)` in nanoseconds.
+/// `None` if the kernel does not count them.
 #[must_use]
 pub fn schedstat_ns() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
@@ -175,10 +178,11 @@ pub fn schedstat_ns() -> Option<(u64, u64)> {
     Some((columns.next()?.ok()?, columns.next()?.ok()?))
 }
 
-/// Discards `length` bytes at `offset` of a block device and waits for it.
+/// Discards `length` bytes at `offset` of a block device and waits for completion.
 ///
 /// # Errors
-/// The kernel's errno: `EOPNOTSUPP` where the device cannot, `EINVAL` for a range not aligned to logical blocks.
+/// The kernel's errno: `EOPNOTSUPP` if the device cannot discard, `EINVAL` if the range is not aligned to logical
+/// blocks.
 pub(crate) fn discard(device: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
     let range = [offset, length];
     // SAFETY: the descriptor is open while borrowed, and BLKDISCARD only reads two u64 at the pointer.
@@ -190,10 +194,10 @@ pub(crate) fn discard(device: impl AsFd, offset: u64, length: u64) -> io::Result
     }
 }
 
-/// Gives back the blocks under `length` bytes at `offset` of a file, whose size stays.
+/// Deallocates the blocks under `length` bytes at `offset` of a file; the file's size does not change.
 ///
 /// # Errors
-/// The kernel's errno: `EOPNOTSUPP` where the file system cannot.
+/// The kernel's errno: `EOPNOTSUPP` if the file system cannot punch holes.
 pub(crate) fn punch_hole(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, flags, offset, length)?)

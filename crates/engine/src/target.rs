@@ -1,4 +1,4 @@
-//! What is measured: a block device or a file, opened once and held for as long as it is used.
+//! The target of a run: a block device or a file, opened once and held for as long as it is used.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -11,10 +11,10 @@ use workload::spec::{Stream, Workload};
 
 use crate::error::EngineError;
 
-/// The logical block taken for a file whose file system does not tell (`STATX_DIOALIGN`, Linux 6.1).
+/// Logical block assumed for a file whose file system does not report one (`STATX_DIOALIGN`, Linux 6.1).
 const USUAL_LOGICAL_BLOCK_BYTES: u32 = 512;
 
-/// A block device or a regular file.
+/// Kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole block device or a partition.
@@ -23,17 +23,17 @@ pub enum Kind {
     File,
 }
 
-/// How a target is used.
+/// How to open a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Writes and trims are allowed.
+    /// Whether writes and trims are allowed.
     pub write: bool,
-    /// A block device is claimed, so that nobody can mount it meanwhile. Always so for writing.
+    /// Whether to claim a block device, so that nobody can mount it meanwhile. Opening for writing always claims it.
     pub exclusive: bool,
 }
 
-/// An open target. Everything goes through its one descriptor: workers open it again by that, never by a path, so nothing
-/// that happens to the path meanwhile matters, and an exclusive claim lasts from here to the drop.
+/// An open target. All access goes through its one descriptor: workers reopen that descriptor, never a path, so changes
+/// to the path do not matter. An exclusive claim lasts until the target is dropped.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
@@ -46,16 +46,16 @@ pub struct Target {
     file: File,
 }
 
-/// Device, number and device number of an inode: what it is, whatever it is called.
+/// Identity of an inode, whatever its name: containing device, inode number, and device number if it is a device.
 type Inode = (u64, u64, u64);
 
 impl Target {
-    /// Opens a block device or an existing file. The last part of the path is not followed if it is a link, and nothing
-    /// else than a device or a file is opened even for a moment.
+    /// Opens a block device or an existing file. If the last part of the path is a symbolic link, it is not followed.
+    /// Any other kind of file is never opened, not even for a moment.
     ///
     /// # Errors
-    /// [`EngineError::Open`] with the errno (`EBUSY`: a block device is mounted or claimed);
-    /// [`EngineError::NotADrive`] for anything else than a block device or a regular file; [`EngineError::Reopen`].
+    /// [`EngineError::Open`] with the errno (`EBUSY`: a block device is mounted or claimed); [`EngineError::NotADrive`]
+    /// if the path is neither a block device nor a regular file; [`EngineError::Reopen`].
     pub fn open(path: &Path, access: Access) -> Result<Self, EngineError> {
         let pinned = OpenOptions::new()
             .read(true)
@@ -78,12 +78,14 @@ impl Target {
         )
     }
 
-    /// Takes over what is open under a descriptor of this process, which stays the caller's: both share one open file.
+    /// Makes a target from an open descriptor of this process. The caller keeps its descriptor; both share one open
+    /// file.
     ///
-    /// `path` is what people know it by. `access.exclusive` says that the descriptor holds the claim on a block device.
+    /// `path` is the name for messages. `access.exclusive` says that the descriptor holds the claim on a block device.
     ///
     /// # Errors
-    /// [`EngineError::Open`] with the errno (`EBADF`: it is not open, or not for writing); [`EngineError::NotADrive`].
+    /// [`EngineError::Open`] with the errno (`EBADF`: the descriptor is not open, or not open for writing);
+    /// [`EngineError::NotADrive`].
     pub fn from_descriptor(
         descriptor: RawFd,
         path: &Path,
@@ -113,42 +115,42 @@ impl Target {
         })
     }
 
-    /// What people know it by.
+    /// Returns the path by which people know the target.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the kernel tells of the open file, whatever became of its name.
+    /// Returns the kernel's metadata of the open file, even if its path has changed.
     pub(crate) fn metadata(&self) -> Option<fs::Metadata> {
         self.file.metadata().ok()
     }
 
-    /// Device or file.
+    /// Returns whether the target is a device or a file.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Size in bytes when it was opened.
+    /// Returns the size in bytes when the target was opened.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// What offsets and lengths of direct I/O must be multiples of, in bytes.
+    /// Returns the logical block in bytes. Offsets and lengths of direct I/O must be multiples of it.
     pub fn logical_block_bytes(&self) -> u32 {
         self.logical_block_bytes
     }
 
-    /// Whether it was opened for writing.
+    /// Returns whether the target was opened for writing.
     pub fn writable(&self) -> bool {
         self.writable
     }
 
-    /// Whether a block device is claimed.
+    /// Returns whether the target is a block device that is claimed.
     pub fn exclusive(&self) -> bool {
         self.exclusive
     }
 
-    /// Makes written data durable: the drive's own cache is flushed too.
+    /// Makes written data durable; this also flushes the drive's own cache.
     ///
     /// # Errors
     /// [`EngineError::Open`] with the errno of `fsync`.
@@ -158,10 +160,11 @@ impl Target {
             .map_err(|e| EngineError::open(&self.path, e))
     }
 
-    /// Discards a range of a device, or punches it out of a file, and waits for it.
+    /// Discards a range of a device, or punches a hole into a file, and waits for completion.
     ///
     /// # Errors
-    /// [`EngineError::Open`] with the errno: `EOPNOTSUPP` where that is not possible, `EBADF` if not opened for writing.
+    /// [`EngineError::Open`] with the errno: `EOPNOTSUPP` if the target cannot trim, `EBADF` if it is not open for
+    /// writing.
     pub fn trim(&self, offset: u64, length: u64) -> Result<(), EngineError> {
         let done = match self.kind {
             Kind::Block => crate::sys::discard(&self.file, offset, length),
@@ -170,7 +173,7 @@ impl Target {
         done.map_err(|e| EngineError::open(&self.path, e))
     }
 
-    /// Opens the same device or file once more, with the flags that a stream asks for.
+    /// Opens the same device or file again, with the flags that a stream needs.
     pub(crate) fn reopen(&self, stream: &Stream) -> Result<File, EngineError> {
         let mut flags = libc::O_CLOEXEC;
         if stream.direct {
@@ -179,12 +182,12 @@ impl Target {
         if stream.dsync {
             flags |= libc::O_DSYNC;
         }
-        // By its number alone: the thread of a worker may have given up the files of the process.
+        // Passes the number alone: a worker's thread may no longer hold this descriptor, but `/proc/self` still does.
         let held = self.file.as_raw_fd();
         open_again(held, self.inode, &self.path, self.writable, flags)
     }
 
-    /// Checks a workload against this target: alignment, span, permission to write.
+    /// Checks a workload against this target: alignment, span, and permission to write.
     ///
     /// # Errors
     /// [`EngineError::Unaligned`], [`EngineError::BeyondEnd`] or [`EngineError::ReadOnly`].
@@ -245,7 +248,7 @@ impl AsFd for Target {
     }
 }
 
-/// Opens what the process has open already once more, with other flags, by its descriptor; `path` is for messages.
+/// Opens the file behind a descriptor of this process again, with other flags; `path` is for messages.
 fn open_again(
     held: RawFd,
     inode: Inode,
@@ -262,11 +265,11 @@ fn open_again(
         .custom_flags(flags)
         .open(format!("/proc/self/fd/{held}"));
     let file = opened.map_err(|e| match e.raw_os_error() {
-        // The descriptor is open, so that it is the folder of descriptors that is not there.
+        // The descriptor is open, so it is `/proc/self/fd` itself that is missing.
         Some(libc::ENOENT | libc::ENOTDIR) => elsewhere(),
         _ => EngineError::open(path, e),
     })?;
-    // What lies at `/proc` may be that of another namespace, or none of the kernel's at all.
+    // `/proc` may belong to another PID namespace, or may not be the kernel's at all.
     let found = inode_of(&file).map_err(|e| EngineError::open(path, e))?;
     (found == inode).then_some(file).ok_or_else(elsewhere)
 }
@@ -301,7 +304,7 @@ fn name_of(found: fs::FileType) -> &'static str {
     }
 }
 
-/// Size in bytes, and what direct I/O must be aligned to.
+/// Returns the size in bytes, and the alignment that direct I/O needs, in bytes.
 fn geometry(file: &File, kind: Kind) -> io::Result<(u64, u32)> {
     match kind {
         Kind::Block => {

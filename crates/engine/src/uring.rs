@@ -1,6 +1,6 @@
-//! The `io_uring` back end, the ring itself: setting up, preparing, entering the kernel, reaping, draining.
+//! The ring of the `io_uring` back end: set-up, preparing and submitting I/Os, reaping completions, draining.
 #![allow(unsafe_code)]
-// The two are the heart of the loop, and the compiler's own choice costs a fifth of its instructions.
+// The two functions are the core of the loop; left to the compiler, inlining costs a fifth of the loop's instructions.
 #![allow(clippy::inline_always)]
 
 use std::fs::File;
@@ -19,35 +19,36 @@ use crate::error::EngineError;
 
 /// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`: a discard as a ring operation (Linux 6.12).
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
-/// The only registered file.
+/// Index of the only registered file.
 const FILE: Fixed = Fixed(0);
-/// Added to the number of a slot, marks the completion of a flush in it.
+/// Added to a slot's number, marks the completion of a flush in that slot.
 pub(crate) const FLUSH: usize = 1 << 32;
 
-/// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
+/// A ring with its registered file and buffers. Dropping it waits for everything in flight, so the buffers outlive
+/// their I/Os.
 pub(crate) struct Ring {
     uring: IoUring,
     polled: bool,
     flush: FsyncFlags,
     in_flight: u32,
-    // These go last, after the ring.
+    // Declared after the ring, so that they are dropped after it.
     memory: Memory,
     _file: File,
 }
 
-/// An entry of the submission queue as the kernel defines it (`struct io_uring_sqe`): word 1 is the offset, the low half of
-/// word 3 the length.
+/// A submission queue entry as the kernel defines it (`struct io_uring_sqe`): word 1 is the offset, the low half of
+/// word 3 is the length.
 type Words = [u64; 8];
 
 const OFFSET_WORD: usize = 1;
 const LENGTH_WORD: usize = 3;
 
-/// The slots' memory, as the kernel knows it.
+/// The slots' memory, and their entries for the kernel.
 struct Memory {
-    /// The entry of each slot's I/O. What stays the same from one I/O to the next is not written again; building entries anew
-    /// would take most of the loop's time.
+    /// Submission entry for each slot's I/O. Fields that stay the same from one I/O to the next are not written again:
+    /// building entries anew would take most of the loop's time.
     drafts: Vec<squeue::Entry>,
-    /// In a stream of several operations, the entries for reads, then those for writes; else empty.
+    /// In a stream of several operations, entries to copy: those for reads, then those for writes. Else empty.
     originals: Vec<squeue::Entry>,
     reads_only: bool,
     trims: Trims,
@@ -55,7 +56,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// `some_trims`: reads or writes come with trims between them.
+    /// `some_trims`: the stream mixes trims with reads or writes.
     fn new(region: Region, trims: Trims, some_trims: bool) -> Self {
         let entry = |place: Place| {
             let entry = match place.op {
@@ -83,7 +84,7 @@ impl Memory {
         }
     }
 
-    /// Drafts the entry of an I/O in a slot.
+    /// Writes an I/O into the entry of a slot.
     #[inline(always)]
     fn draft(&mut self, slot: usize, io: Io) {
         if self.reads_only || self.adapt(slot, io.op, io.offset, io.length) {
@@ -93,7 +94,7 @@ impl Memory {
         }
     }
 
-    /// Makes the draft one of this operation; says whether offset and length are still to be set.
+    /// Makes the slot's entry one of this operation. Returns whether offset and length are still to be set.
     #[inline(never)]
     fn adapt(&mut self, slot: usize, op: Op, offset: u64, length: u32) -> bool {
         if op == Op::Trim {
@@ -120,19 +121,19 @@ const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Words>());
 
 #[inline(always)]
 fn words_of(entry: &mut squeue::Entry) -> &mut Words {
-    // SAFETY: an `Entry` is the kernel's structure, 64 bytes of integers without padding, aligned to 8; any words make
-    // one, and whether it may be submitted is for `prepare` to justify.
+    // SAFETY: an `Entry` is the kernel's structure, 64 bytes of integers without padding, aligned to 8. Any words make
+    // a valid `Entry`; `prepare` justifies that it may be submitted.
     unsafe { &mut *std::ptr::from_mut(entry).cast() }
 }
 
-/// How blocks are given back.
+/// How trims are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trims {
-    /// A hole is punched into a file.
+    /// Punches a hole into a file.
     Punch,
-    /// A device with queues is sent discards.
+    /// Sends a discard to a device with queues.
     Discard,
-    /// A device without queues is sent discards by a thread of the kernel.
+    /// Has a kernel thread send a discard to a device without queues.
     DiscardInThread,
 }
 
@@ -160,10 +161,11 @@ impl Trims {
 }
 
 impl Ring {
-    /// Makes a ring for the calling thread, which alone may use it.
+    /// Creates a ring that only the calling thread may use.
     ///
     /// # Errors
-    /// [`EngineError::Setup`] with the errno; [`EngineError::Unsupported`] where the kernel has no `io_uring`.
+    /// [`EngineError::Setup`] with the errno; [`EngineError::Unsupported`] if the kernel has no `io_uring` or denies
+    /// it.
     pub(crate) fn new(
         stream: &Stream,
         file: File,
@@ -178,7 +180,7 @@ impl Ring {
         let pieces: Vec<libc::iovec> = region.pieces().into_iter().map(vector).collect();
         let submitter = uring.submitter();
         if !pieces.is_empty() {
-            // SAFETY: the pieces make up the region, which the ring keeps until after nothing is in flight.
+            // SAFETY: the pieces make up the region, which the ring keeps until nothing is in flight any more.
             unsafe { submitter.register_buffers(&pieces) }
                 .map_err(|e| EngineError::setup("registering I/O buffers", e))?;
         }
@@ -199,23 +201,24 @@ impl Ring {
         })
     }
 
-    /// I/Os and flushes that the kernel has, or will have at the next entry.
+    /// Returns the number of I/Os and flushes that the kernel has, or will get at the next entry.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Prepares an I/O in each of `slots`, which are free; `next` gives it. There is room: one entry for each slot.
+    /// Prepares an I/O from `next` in each of `slots`, which must be free. The queue has room: one entry for each slot.
     #[inline]
     pub(crate) fn prepare(&mut self, slots: &[u16], mut next: impl FnMut(usize) -> Io) {
         for &slot in slots {
             let slot = usize::from(slot);
             self.memory.draft(slot, next(slot));
         }
-        // In a second pass, because a copy has to wait for what was written into its original a moment ago.
+        // In a second pass, because a copy has to wait for what was just written into its original.
         let mut queue = self.uring.submission();
         for &slot in slots {
-            // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
+            // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and the buffer outlives the I/O
+            // (see `drop`).
             let pushed = unsafe { queue.push(&self.memory.drafts[usize::from(slot)]) };
             assert!(pushed.is_ok(), "the queue has an entry for each slot");
         }
@@ -223,7 +226,7 @@ impl Ring {
         self.in_flight += slots.len() as u32;
     }
 
-    /// Prepares a flush of all writes that have completed, in a slot without an I/O: it takes the entry of that.
+    /// Prepares a flush of all completed writes in a slot without an I/O, and uses that slot's queue entry.
     pub(crate) fn prepare_flush(&mut self, slot: u16) {
         let entry = opcode::Fsync::new(FILE)
             .flags(self.flush)
@@ -235,10 +238,10 @@ impl Ring {
         self.in_flight += 1;
     }
 
-    /// Submits what was prepared and waits until `want` completions are there.
+    /// Submits the prepared entries and waits for `want` completions.
     ///
     /// # Errors
-    /// The kernel's errno, where entering again cannot help.
+    /// The kernel's errno, if entering again cannot help.
     #[inline]
     pub(crate) fn enter(&mut self, want: usize) -> io::Result<()> {
         loop {
@@ -254,7 +257,7 @@ impl Ring {
         }
     }
 
-    /// Submits what was prepared and waits for one completion, but at most `wait_ns`.
+    /// Submits the prepared entries and waits for one completion, for at most `wait_ns`. A polled ring does not wait.
     ///
     /// # Errors
     /// As for [`Self::enter`].
@@ -272,7 +275,7 @@ impl Ring {
         }
     }
 
-    /// Submits what was prepared and lets the kernel post what has completed, without waiting.
+    /// Submits the prepared entries and lets the kernel post completions, without waiting.
     ///
     /// # Errors
     /// As for [`Self::enter`].
@@ -294,17 +297,17 @@ impl Ring {
         }
     }
 
-    /// How many completions are there.
+    /// Returns the number of completions that are ready.
     #[inline]
     pub(crate) fn ready(&mut self) -> usize {
         self.uring.completion().len()
     }
 
-    /// Hands `count` completions, which are [`Self::ready`], to `each`: their number from 0 on, the slot, with [`FLUSH`] added
-    /// for a flush, and the kernel's result.
+    /// Passes `count` completions to `each`: number from 0, slot (plus [`FLUSH`] for a flush), and the kernel's result.
+    /// At most [`Self::ready`] completions may be reaped.
     #[inline]
     pub(crate) fn reap(&mut self, count: usize, mut each: impl FnMut(usize, usize, i32)) {
-        // What is ready is not in flight any more, even if `each` panics.
+        // Completions that are ready are no longer in flight, even if `each` panics.
         self.in_flight -= count as u32;
         for (number, entry) in (0..count).zip(self.uring.completion()) {
             each(number, entry.user_data() as usize, entry.result());
@@ -324,13 +327,14 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if self.drain().is_err() {
-            // What is in flight may still come: better lose the memory than have a stranger's data written into it.
+            // I/Os in flight may still complete: losing the memory is better than letting the kernel write into reused
+            // memory.
             self.memory.region.abandon();
         }
     }
 }
 
-/// Errors of an entry that say "again": a signal, or a queue that is full until something is reaped.
+/// Returns whether the error means "try again": a signal, or a queue that is full until something is reaped.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -338,7 +342,7 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// Builds a ring, with the cheap ways of a single issuer where the kernel has them (6.1), else without.
+/// Builds a ring. Uses the cheaper mode for a single issuer if the kernel has it (6.1).
 fn build(entries: u32, polled: bool) -> Result<IoUring, EngineError> {
     let mut plain = IoUring::builder();
     plain.setup_clamp();
@@ -371,12 +375,12 @@ fn build(entries: u32, polled: bool) -> Result<IoUring, EngineError> {
             advice: "use Linux 5.11 or newer, or the sync engine",
         });
     }
-    // Spares the kernel a look-up at each entry (5.18); without it all works the same.
+    // Saves the kernel a look-up at each entry (5.18); the ring works without it.
     let _ = ring.submitter().register_ring_fd();
     Ok(ring)
 }
 
-/// A ring that only carries operations that do nothing, to learn what a ring costs.
+/// A ring that carries only no-ops, to measure what a ring costs.
 pub(crate) struct Nothings {
     uring: IoUring,
     batch: u32,
@@ -392,7 +396,7 @@ impl Nothings {
     pub(crate) fn call(&mut self) -> io::Result<()> {
         let mut queue = self.uring.submission();
         for _ in 0..self.batch {
-            // SAFETY: the operation has no buffer. A queue that is full, after a call that failed, takes no more.
+            // SAFETY: a no-op has no buffer. A queue that is full, after a failed call, takes no more entries.
             let _ = unsafe { queue.push(&opcode::Nop::new().build()) };
         }
         drop(queue);

@@ -1,4 +1,4 @@
-//! What must hold of a ring whatever happens to its owner.
+//! Properties of a ring that must hold whatever happens to its owner.
 
 use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::os::fd::OwnedFd;
@@ -57,7 +57,7 @@ fn stream(depth: u32) -> Stream {
     }
 }
 
-/// A ring that reads from a pipe, so that an I/O stays in flight until something is written.
+/// Returns a ring that reads from a pipe, so that an I/O stays in flight until something is written.
 fn ring_on(reader: PipeReader) -> Ring {
     let stream = stream(4);
     let region = buffers::regions(&stream, false).expect("memory").remove(0);

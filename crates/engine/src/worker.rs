@@ -1,4 +1,4 @@
-//! What every worker does, whatever issues its I/O: keep the time, judge failures, count.
+//! What every worker does, whichever back end issues its I/O: keeps time, judges failures, counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,12 +15,12 @@ use crate::start::{Gate, Rendezvous};
 use crate::sys::{Clock, ThreadUsage, schedstat_ns, sleep_until, thread_usage};
 use crate::target::Target;
 
-/// So many failures of one worker without a success between them end the run, unless it is to go past them.
+/// Consecutive failures of one worker that end the run, unless [`Options::past_failures`] is set.
 const FAILURES_IN_A_ROW: u32 = 100;
-/// The error number that stands for a short transfer.
+/// Error number that stands for a short transfer.
 pub(crate) const SHORT: i32 = 0;
 
-/// What all workers of a run share.
+/// State that all workers of a run share.
 #[derive(Debug)]
 pub(crate) struct Shared<'a> {
     pub(crate) target: &'a Target,
@@ -33,7 +33,7 @@ pub(crate) struct Shared<'a> {
     trouble: Mutex<Trouble>,
 }
 
-/// What ended a run before its time.
+/// What ended a run early.
 #[derive(Debug, Default)]
 pub(crate) struct Trouble {
     pub(crate) setup: Option<EngineError>,
@@ -69,12 +69,12 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Keeps the first failure to set a worker up.
+    /// Records a failed set-up; only the first is kept.
     pub(crate) fn setup_failed(&self, error: EngineError) {
         self.trouble().setup.get_or_insert(error);
     }
 
-    /// Keeps the first fault and stops the run.
+    /// Records a fault and stops the run; only the first fault is kept.
     fn faulted(&self, fault: Fault) {
         self.trouble().fault.get_or_insert(fault);
         self.control.halt();
@@ -85,7 +85,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The worker's side of its loop: clock, recorder, stop and failures.
+/// State of one worker: clock, recorder, stop and failures.
 #[derive(Debug)]
 pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a Shared<'a>,
@@ -102,7 +102,7 @@ pub(crate) struct Worker<'a> {
     reported: bool,
 }
 
-/// What a worker's thread had used up before the start.
+/// CPU time and scheduler counts of a worker's thread before the start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
     usage: ThreadUsage,
@@ -110,7 +110,7 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// By the calling thread until now.
+    /// Returns what the calling thread has used up to now.
     pub(crate) fn by_now() -> Self {
         Self {
             usage: thread_usage(),
@@ -151,20 +151,20 @@ impl<'a> Worker<'a> {
             spec::Arrival::Closed { think_ns: 0 } | spec::Arrival::Pulses { .. }
         );
         if !at_once {
-            // It will spend most of its time asleep, so nobody needs to wait for it.
+            // This worker will sleep most of the time, so nobody needs to wait for it.
             worker.report();
         }
         worker
     }
 
-    /// The worker has done its first I/O, or never will.
+    /// Reports that the worker has done its first I/O, or never will.
     fn report(&mut self) {
         if !std::mem::replace(&mut self.reported, true) {
             self.shared.rendezvous.report();
         }
     }
 
-    /// After the first I/O of a closed loop: waits for the others.
+    /// Waits for the other workers, after the first I/O of a closed loop.
     #[cold]
     pub(crate) fn meet(&mut self) {
         self.report();
@@ -172,37 +172,38 @@ impl<'a> Worker<'a> {
         self.shared.rendezvous.wait(|| control.is_stopping());
     }
 
-    /// Whether nothing new is to be issued at `at_ns`.
+    /// Returns whether nothing new may be issued at `at_ns`.
     #[inline]
     pub(crate) fn is_over(&self, at_ns: u64) -> bool {
         at_ns >= self.time_stop_ns || self.shared.control.is_past(at_ns)
     }
 
-    /// Makes a deadline that has passed by `at_ns` the stop, for loops that ask when the stop is.
+    /// Stops the run if its deadline has passed by `at_ns`; for loops that only ask for [`Self::stop_ns`].
     #[inline]
     pub(crate) fn heed(&self, at_ns: u64) {
         let _ = self.shared.control.is_past(at_ns);
     }
 
-    /// When the stream ends: its own time, or when the run was told to stop.
+    /// Returns when the stream ends: at its own time limit, or when the run was told to stop.
     pub(crate) fn stop_ns(&self) -> u64 {
         self.time_stop_ns
             .min(self.shared.control.stopped_at(self.clock))
     }
 
-    /// Whether an arrival is given up at `at_ns`: the due time before which all are, and the stamp at which they count.
+    /// Returns which arrivals to drop at `at_ns`: those due before the first time; they count at the second.
     fn giving_up(&self, at_ns: u64) -> (u64, u64) {
         let drain_ns = self.backlog_ns.min(DRAIN_LIMIT_NS);
         let drained_ns = self.stop_ns().saturating_add(drain_ns);
         if at_ns > drained_ns {
-            // Given up when the drain ended, however late that is noticed.
+            // These arrivals count as dropped when the drain ended, however late the worker notices.
             return (u64::MAX, drained_ns.max(self.recorder.last_ns()));
         }
         (at_ns.saturating_sub(self.backlog_ns), at_ns)
     }
 
-    /// If an arrival is to be given up instead of issued at `at_ns`: counts it and all that follow it and are to be given up
-    /// too, at this one stamp, and gives the next, if there is one. One by one they would take the time that is missing.
+    /// Drops an arrival that is too late to be issued at `at_ns`, and all later arrivals that are too late, at one
+    /// stamp. Returns the next arrival, if there is one. `Err` returns the arrival that is to be issued instead.
+    /// Dropping them one by one would take the very time that is missing.
     pub(crate) fn give_up(
         &mut self,
         mut arrival: Arrival,
@@ -223,7 +224,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Sleeps until `due_ns`, or until the run is told to stop; returns the time. Interval edges are passed in time.
+    /// Sleeps until `due_ns`, or until the run is told to stop; returns the time. Moves the recorder past interval
+    /// edges on time.
     pub(crate) fn wait_until(&mut self, due_ns: u64) -> u64 {
         let (word, running) = self.shared.control.word();
         loop {
@@ -241,7 +243,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// When to wake on the way to `due_ns`: at the next interval edge, or as much earlier as is to be spent spinning.
+    /// Returns when to wake on the way to `due_ns`: at the next interval edge, at the stream's time limit, or before
+    /// `due_ns` by the time to spend spinning, whichever comes first.
     pub(crate) fn wake_at(&self, due_ns: u64, now_ns: u64) -> u64 {
         let edge_ns = (now_ns / self.shared.interval_ns + 1) * self.shared.interval_ns;
         (due_ns - self.shared.spin_ns.min(due_ns))
@@ -249,7 +252,7 @@ impl<'a> Worker<'a> {
             .min(self.time_stop_ns)
     }
 
-    /// Counts an I/O that was done. Called for each; the rest of the loop is the system call.
+    /// Counts a completed I/O. Called for each I/O; the rest of the loop is the system call.
     #[inline]
     pub(crate) fn done(&mut self, io: Io, intended_ns: u64, submit_ns: u64, at_ns: u64) {
         self.recorder
@@ -260,7 +263,7 @@ impl<'a> Worker<'a> {
         self.some_done(1);
     }
 
-    /// Counts an I/O of a loop without intended starts that was done while nothing else of this worker was in flight.
+    /// Counts a completed I/O that had no intended start and was this worker's only I/O in flight.
     #[inline]
     pub(crate) fn done_alone(&mut self, io: Io, submit_ns: u64, at_ns: u64) {
         self.recorder.alone(io.op, io.length, submit_ns, at_ns);
@@ -270,7 +273,7 @@ impl<'a> Worker<'a> {
         self.some_done(1);
     }
 
-    /// So many I/Os were done.
+    /// Notes that `count` I/Os were done, which ends a series of failures.
     #[inline]
     pub(crate) fn some_done(&mut self, count: u32) {
         if count > 0 {
@@ -291,7 +294,7 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// Counts an I/O that failed; says whether the worker goes on.
+    /// Counts a failed I/O. Returns whether the worker goes on.
     #[cold]
     #[inline(never)]
     pub(crate) fn failed(
@@ -331,7 +334,7 @@ impl<'a> Worker<'a> {
         true
     }
 
-    /// The ring itself failed: the run ends.
+    /// Ends the run because the ring itself failed.
     #[cold]
     pub(crate) fn ring_failed(&self, errno: i32) {
         self.shared.faulted(Fault {
@@ -342,7 +345,7 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// Counts a flush. After one that failed no write can be trusted: the run ends.
+    /// Counts a flush. A failed flush ends the run, because no write can be trusted after it.
     pub(crate) fn flushed(&mut self, outcome: Result<(), i32>, submit_ns: u64, at_ns: u64) {
         let Err(errno) = outcome else {
             return self.recorder.flushed(submit_ns, at_ns);
@@ -356,10 +359,10 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// Hands over what was counted, and what the worker cost.
+    /// Hands over the worker's counts and its costs.
     pub(crate) fn finish(mut self) {
         self.report();
-        // Counting what was given up takes time that is not the run's.
+        // The time spent counting dropped arrivals is not part of the run.
         let now = match self.stream.arrival {
             spec::Arrival::Closed { .. } => self.clock.now(),
             _ => (self.clock.now().min(self.stop_ns())).max(self.recorder.last_ns()),
@@ -378,7 +381,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// The name of an operation in errors.
+/// Returns the name of an operation for errors.
 pub(crate) fn name_of(op: Op) -> &'static str {
     match op {
         Op::Read => "read",

@@ -1,7 +1,7 @@
-//! What it costs to record one latency, here and in `hdrhistogram` at a like precision.
+//! Measures what it costs to record one latency, here and in `hdrhistogram` at a similar precision.
 //!
-//! Count instructions, which neither the clock nor a busy machine disturbs, and subtract the run
-//! with `nothing`:
+//! Count instructions, because neither the clock nor a busy machine disturbs the count, and subtract
+//! those of a run with `nothing`:
 //!
 //! ```text
 //! cargo build --release -p ssdlab-metrics --example record_cost
@@ -21,8 +21,8 @@ use metrics::{
 };
 use workload::Op;
 
-/// Latencies from 8 us to 2 ms, spread evenly over the octaves as those of drives are; a table, so
-/// that drawing them costs the same nothing in every loop.
+/// Returns latencies from 8 µs to 1 ms, spread evenly over the octaves as those of drives are. They
+/// are drawn in advance, so that every loop pays the same small price for them.
 fn latencies_ns() -> Vec<u64> {
     let mut state = 1u64;
     let mut draw = || {
@@ -36,7 +36,7 @@ fn latencies_ns() -> Vec<u64> {
         .collect()
 }
 
-/// Does `record` for `n` latencies of the table.
+/// Calls `record` for `n` latencies of the table.
 fn each(latencies_ns: &[u64], n: usize, mut record: impl FnMut(u64)) {
     for &latency_ns in latencies_ns.iter().cycle().take(n) {
         record(black_box(latency_ns));
@@ -54,8 +54,8 @@ fn ours(latencies_ns: &[u64], n: usize) -> u64 {
     histogram.count()
 }
 
-/// Two significant figures: 1 % of error, as ours; the same range; values beyond it clamped, as
-/// ours.
+/// Two significant figures, which is 1 % of error, as ours. The range is the same too, and values
+/// beyond it are clamped, as ours.
 fn hdr(latencies_ns: &[u64], n: usize) -> Result<u64, hdrhistogram::CreationError> {
     let mut histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, OVERFLOW_NS, 2)?;
     each(latencies_ns, n, |latency_ns| {
@@ -64,8 +64,8 @@ fn hdr(latencies_ns: &[u64], n: usize) -> Result<u64, hdrhistogram::CreationErro
     Ok(histogram.len())
 }
 
-/// All that a worker does for one synchronous I/O: submitted and completed, on a clock of its own,
-/// one-second rows.
+/// Does all that a worker does for one synchronous I/O, submission and completion, on a virtual
+/// clock and with one-second rows.
 fn worker(
     latencies_ns: &[u64],
     n: usize,

@@ -1,9 +1,11 @@
-//! Brings the workers' counts together: pending intervals, rows that close in order, totals, the
-//! append log.
+//! Merges the workers' counts: pending intervals, rows that close in order, totals, and the append
+//! log.
 //!
-//! Locks, taken in this order where more than one is held: `results` (the owner), `pending`
-//! (workers at interval edges, for the time of a merge), `log` (the owner; a worker only when its
-//! per-I/O columns find the queue full). A worker at an edge never waits for the disk.
+//! Lock order, where a thread holds more than one: `results` (only the owner of the run takes it),
+//! `pending` (workers take it at interval edges, for the time of a merge), `log` (the owner takes
+//! it; a worker only when the queue of per-I/O columns is full). The other locks are innermost: no
+//! thread takes another while it holds one of them. A worker at an interval edge never waits for
+//! the disk.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +35,7 @@ pub struct Snapshot {
     pub working: u32,
 }
 
-/// The shared end of all recorders.
+/// Merges what the recorders of a run count.
 #[derive(Debug)]
 pub struct Collector {
     spec: CollectorSpec,
@@ -46,13 +48,13 @@ pub struct Collector {
     footer: Mutex<Value>,
 }
 
-/// A lock whose holder panicked still guards counts that are right as far as they go.
+/// Locks even if an earlier holder panicked: the counts are correct as far as they go.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Collector {
-    /// A collector for one run. Writes the log's header.
+    /// Creates the collector of one run and writes the log's header.
     ///
     /// # Errors
     /// If the spec cannot be recorded or the log cannot be written.
@@ -90,7 +92,7 @@ impl Collector {
         }))
     }
 
-    /// The spec; its logs have been taken out.
+    /// Returns the spec, without its log writers: the collector has taken them.
     pub fn spec(&self) -> &CollectorSpec {
         &self.spec
     }
@@ -106,7 +108,7 @@ impl Collector {
     }
 
     pub(crate) fn shared_in_flight(&self, stream: usize) -> Option<Arc<AtomicU32>> {
-        // A single worker's own count is exact without a locked instruction.
+        // One worker alone knows the exact count, so it needs no atomic operation.
         let shared =
             self.spec.streams[stream].pacing == Pacing::Scheduled && self.spec.participants > 1;
         shared.then(|| Arc::clone(&self.in_flight[stream]))
@@ -116,8 +118,9 @@ impl Collector {
         lock(&self.io_queue).empty(stream, participant)
     }
 
-    /// Takes a worker's columns and gives it empty ones. With a full queue the worker writes it out
-    /// itself: its own lateness then shows that the log was too slow, and no I/O is lost.
+    /// Queues a worker's columns and gives it empty ones. If the queue is full, the worker writes
+    /// the queue to the log itself: a log that is too slow then shows as lateness, and no I/O is
+    /// lost.
     pub(crate) fn accept_columns(&self, columns: &mut IoColumns) {
         let full = {
             let mut queue = lock(&self.io_queue);
@@ -138,25 +141,25 @@ impl Collector {
         lock(&self.io_queue).give_back(chunks);
     }
 
-    /// Gives the absolute stamp of the run's zero.
+    /// Records the absolute time of the run's zero.
     pub fn started(&self, start: StartStamp) {
         lock(&self.results).start = Some(start);
         lock(&self.log).start(start);
     }
 
-    /// Gives what the owner wants to find beside the measurement, here and in the log: facts known
-    /// only at the end.
+    /// Stores JSON from the owner with the measurement and in the log's footer, for facts that are
+    /// known only at the end.
     pub fn set_footer(&self, footer: Value) {
         *lock(&self.footer) = footer;
     }
 
-    /// Rows that have closed since the last call, in order; to be called several times per
-    /// interval. The rows of the call before become final with this call: they enter the totals and
+    /// Returns the rows that have closed since the last call, in order. Call it several times per
+    /// interval. The rows that the previous call returned become final: they enter the totals and
     /// the log.
     ///
     /// # Errors
-    /// If the log could not be written, once. Nothing measured is lost: the run can continue without a
-    /// log, and the next call gives the rows.
+    /// If the log could not be written; each log error is returned once. No counts are lost: the
+    /// run can continue without a log, and the next call returns the rows.
     pub fn close_rows(&self) -> Result<Vec<Row>, LogError> {
         self.settle();
         lock(&self.log).untold_error()?;
@@ -172,26 +175,26 @@ impl Collector {
         results.settle(|row, pending| log.row(row, &pending.streams, &pending.failures));
     }
 
-    /// The run ends with row `row`: what completes later is overshoot. `row` is one of those that
-    /// the last [`Self::close_rows`] gave, or a later one.
+    /// Ends the result with row `row`: I/O that completes later counts as overshoot. `row` must be
+    /// one that the last [`Self::close_rows`] returned, or a later one.
     ///
     /// # Errors
-    /// If a later row is in the totals already.
+    /// If the totals already contain a later row.
     pub fn truncate_after(&self, row: u64) -> Result<(), CollectorError> {
         lock(&self.results).truncate_after(row)
     }
 
-    /// Flushes the log to disk; to be called every ten seconds.
+    /// Flushes the log to stable storage. Call it every ten seconds.
     ///
     /// # Errors
-    /// If the log could not be written or flushed, once.
+    /// If the log could not be written or flushed; each log error is returned once.
     pub fn sync_log(&self) -> Result<(), LogError> {
         let mut log = lock(&self.log);
         log.sync();
         log.untold_error()
     }
 
-    /// Progress; takes two locks for a moment.
+    /// Returns the progress of the run. Takes two locks for a moment.
     pub fn snapshot(&self) -> Snapshot {
         let last_row = lock(&self.results).last_row().cloned();
         let pending = self.pending();
@@ -202,9 +205,9 @@ impl Collector {
         }
     }
 
-    /// Closes what is left and gives the result; finishes and flushes the log. Every recorder
-    /// should have finished: rows that others still work on are missing, and the measurement is not
-    /// `complete`. A log that failed is told of in the measurement.
+    /// Closes the remaining intervals, finishes and flushes the log, and returns the result. Every
+    /// recorder should have finished: rows that a worker has not passed are missing, and the
+    /// measurement is not `complete`. If the log failed, the measurement carries the error.
     pub fn into_measurement(self: Arc<Self>) -> Measurement {
         self.settle();
         let mut results = lock(&self.results);

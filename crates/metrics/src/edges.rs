@@ -1,7 +1,8 @@
 //! Where interval rows begin and end.
 
-/// Edges of the rows. They lie an interval apart; a run that ends by time has one more at its stop, from which they are
-/// counted anew: what completes after the stop stands in rows of its own.
+/// Edges of the rows. They lie one interval apart. A run that ends by time has one more edge at its
+/// stop, and the later edges are counted from there, so that I/O completing after the stop gets
+/// rows of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Edges {
     interval_ns: u64,
@@ -30,13 +31,13 @@ impl Edges {
         self.start_ns(row.saturating_add(1))
     }
 
-    /// Whether a row covers an interval of the time in which I/O was issued.
+    /// Whether a row is a full interval long and ends no later than the stop.
     pub(crate) fn is_whole(&self, row: u64) -> bool {
         !self.is_drain(self.start_ns(row))
             && self.end_ns(row) - self.start_ns(row) == self.interval_ns
     }
 
-    /// Whether a row that starts then holds what completed after the stop.
+    /// Whether a row that starts at `start_ns` holds I/O that completed after the stop.
     pub(crate) fn is_drain(&self, start_ns: u64) -> bool {
         self.stop_ns.is_some_and(|stop_ns| start_ns >= stop_ns)
     }

@@ -1,5 +1,5 @@
-//! Facts beside the latencies: what the workers cost, when they started, how exact a stamp is,
-//! which I/Os failed first, how the run ended.
+//! What a run records beside latencies: CPU cost and start of the workers, precision of the stamps,
+//! the first failures, and how the run ended.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,18 +7,18 @@ use serde_json::Value;
 use crate::operation::Command;
 use crate::tally::StreamTally;
 
-/// The absolute stamp of the run's zero, on both clocks, so that rows can be laid beside other
+/// The absolute time of the run's zero on two clocks, so that rows can be aligned with other
 /// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartStamp {
-    /// `CLOCK_MONOTONIC` at zero, ns.
+    /// `CLOCK_MONOTONIC` at the run's zero, ns.
     pub monotonic_ns: u64,
-    /// Unix time at zero, ns.
+    /// Unix time at the run's zero, ns.
     pub unix_ns: u64,
 }
 
-/// What one worker reports when it finishes. The caller that runs the workers fills it; zero means
-/// not known.
+/// What one worker reports when it finishes. The caller that runs the workers fills it in; zero
+/// means unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerFacts {
     /// CPU time in user mode, ns.
@@ -29,15 +29,15 @@ pub struct WorkerFacts {
     pub run_ns: u64,
     /// Time runnable but waiting for a CPU (schedstat, second column), ns.
     pub run_queue_wait_ns: u64,
-    /// Switches because the worker waited.
+    /// Context switches because the worker blocked.
     pub voluntary_switches: u64,
-    /// Switches because another thread took the CPU.
+    /// Context switches because another thread took the CPU.
     pub involuntary_switches: u64,
-    /// How long after the run's zero the worker was ready, ns.
+    /// Time from the run's zero until the worker was ready, ns.
     pub start_lateness_ns: u64,
 }
 
-/// The workers' facts, added up.
+/// The facts of several workers, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerTotals {
@@ -51,28 +51,30 @@ pub struct WorkerTotals {
     pub run_ns: u64,
     /// Sum of time runnable but waiting for a CPU, ns.
     pub run_queue_wait_ns: u64,
-    /// Sum of switches because a worker waited.
+    /// Sum of context switches because a worker blocked.
     pub voluntary_switches: u64,
-    /// Sum of switches because another thread took the CPU.
+    /// Sum of context switches because another thread took the CPU.
     pub involuntary_switches: u64,
-    /// Latest start after the run's zero, ns.
+    /// Longest time from the run's zero until a worker was ready, ns.
     pub start_lateness_max_ns: u64,
-    /// First I/O of the first worker to issue one; `None` when none did.
+    /// Earliest first I/O of any worker, ns since the start of the run; `None` if no worker issued
+    /// one.
     pub first_issue_min_ns: Option<u64>,
-    /// First I/O of the last worker to issue one; `None` when none did.
+    /// Latest first I/O of any worker, ns since the start of the run; `None` if no worker issued
+    /// one.
     pub first_issue_max_ns: Option<u64>,
     /// Workers that never issued an I/O.
     pub never_issued: u64,
     /// I/Os still in flight when their worker finished: neither done nor failed nor dropped.
     pub unfinished_ios: u64,
-    /// Sum of time with an I/O in flight, ns, ramp and overshoot included. Of a single worker it is the time that it had the
-    /// drive busy; of several their times overlap.
+    /// Sum over the workers of the time with an I/O in flight, ns, ramp and overshoot included. For
+    /// a single worker this is the time that it kept the drive busy; the times of several workers
+    /// overlap.
     #[serde(default)]
     pub busy_ns: u64,
 }
 
 impl WorkerTotals {
-    /// The totals of one worker.
     pub(crate) fn of(
         facts: &WorkerFacts,
         first_issue_ns: Option<u64>,
@@ -114,15 +116,15 @@ impl WorkerTotals {
         self.busy_ns += other.busy_ns;
     }
 
-    /// Time between the first I/O of the first and of the last worker, ns; `None` when no worker
-    /// issued one.
+    /// Returns the time between the earliest and the latest first I/O of a worker, ns; `None` if no
+    /// worker issued one.
     pub fn start_skew_ns(&self) -> Option<u64> {
         Some(self.first_issue_max_ns? - self.first_issue_min_ns?)
     }
 }
 
-/// How far the one stamp of a batch can be from the moment an I/O of the batch was really submitted
-/// or reaped.
+/// How far the shared stamp of a batch can lie from the moment at which one of its I/Os was really
+/// submitted or reaped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchSpans {
@@ -149,33 +151,33 @@ impl BatchSpans {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Mean time a batch took, ns; `None` without batches.
+    /// Returns the mean time per batch, ns; `None` without batches.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.batches > 0).then(|| self.sum_ns as f64 / self.batches as f64)
     }
 }
 
-/// I/O that completed after the interval that decided the end of the run.
+/// I/O that completed after the row that decided the end of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overshoot {
     /// I/Os done.
     pub ios: u64,
-    /// Bytes moved by them.
+    /// Bytes that these I/Os moved.
     pub bytes: u64,
-    /// From the end of the deciding interval to the end of the run, ns.
+    /// Time from the end of the deciding row to the end of the run, ns.
     pub ns: u64,
 }
 
-/// What a stream completed after the stop: part of its counts and latencies, and not of its rates, which are of the time in
-/// which I/O was issued.
+/// What a stream completed after the stop. It is part of the counts and latencies, but not of the
+/// rates, which cover the time in which I/O was issued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drained {
     /// I/Os done, in the order of [`crate::OPS`].
     pub done: [u64; 3],
-    /// Bytes moved, likewise.
+    /// Bytes moved, in the order of [`crate::OPS`].
     pub bytes: [u64; 3],
-    /// Integral of I/Os in flight, I/O nanoseconds.
+    /// Integral of the I/Os in flight over time, in I/O nanoseconds.
     pub in_flight_area_ns: u128,
 }
 
@@ -188,40 +190,39 @@ impl Drained {
         self.in_flight_area_ns += row.in_flight_area_ns;
     }
 
-    /// I/Os done, of all operations.
+    /// Returns the I/Os done, over all operations.
     pub fn ios(&self) -> u64 {
         self.done.iter().sum()
     }
 }
 
-/// One failed I/O or flush in full.
+/// All facts of one failed I/O or flush.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// Index of the stream.
     pub stream: usize,
-    /// What was asked for.
+    /// The operation, or a flush.
     pub op: Command,
     /// The kernel's error number.
     pub errno: i32,
-    /// First byte, in bytes from the start of the target; 0 of a flush, as the length.
+    /// Offset from the start of the target, in bytes; 0 for a flush.
     pub offset: u64,
-    /// Length in bytes.
+    /// Length in bytes; 0 for a flush.
     pub length: u32,
     /// Intended start, ns since the start of the run.
     pub intended_ns: u64,
-    /// Submitted, ns since the start of the run.
+    /// Time of submission, ns since the start of the run.
     pub submit_ns: u64,
-    /// When it failed, ns since the start of the run.
+    /// Time of the failure, ns since the start of the run.
     pub at_ns: u64,
 }
 
-/// What is known at the end of a run, beside its rows. The footer.
+/// What is known at the end of a run, beside its rows; the log's footer.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Ending {
-    /// When the last worker of each stream finished, ns.
+    /// Time at which the last worker of each stream finished, ns since the start of the run.
     pub(crate) ends_ns: Vec<u64>,
-    /// The row that ended the result, if one did.
     pub(crate) decided_row: Option<u64>,
     pub(crate) overshoot: Overshoot,
     pub(crate) workers: Vec<WorkerTotals>,

@@ -1,40 +1,39 @@
 //! A log-linear latency histogram with a stated error bound.
 //!
-//! Each octave (doubling) is cut into [`SUB_BUCKETS`] buckets of equal width, so a bucket is at
-//! most 1/64 of its lower bound wide and its midpoint is at most 1/128 (0.78 %) away from any value
-//! in it. Values below 128 ns have a bucket each. The layout is fixed: any two histograms merge by
-//! adding counts, whoever recorded them.
+//! Each octave (doubling) is divided into [`SUB_BUCKETS`] buckets of equal width. A bucket is at
+//! most 1/64 of its lower bound wide, so its midpoint is at most 1/128 (0.78 %) away from any value
+//! in it. Each value below 128 ns has its own bucket. The layout is fixed, so any two histograms
+//! merge by adding counts, whoever recorded them.
 
 use std::ops::Range;
 
 /// Buckets per octave.
 pub const SUB_BUCKETS: usize = 64;
 const SUB_BUCKET_BITS: u32 = SUB_BUCKETS.trailing_zeros();
-/// Values from here on (18 min 20 s) are counted in one overflow bucket; their sum and maximum stay
-/// exact.
+/// Values from here on (18 min 20 s) share one overflow bucket; their sum and maximum stay exact.
 pub const OVERFLOW_NS: u64 = 1 << 40;
-/// Buckets of a histogram, the overflow bucket being the last.
+/// Buckets of a histogram. The last is the overflow bucket.
 pub const BUCKETS: usize = unbounded_bucket_of(OVERFLOW_NS) + 1;
 
-/// Index of the bucket that counts `value_ns`.
+/// Returns the index of the bucket that counts `value_ns`.
 #[inline]
 pub const fn bucket_of(value_ns: u64) -> usize {
     let index = unbounded_bucket_of(value_ns);
     if index < BUCKETS { index } else { BUCKETS - 1 }
 }
 
-/// The index if buckets went on for ever: that of the overflow bucket, or beyond all buckets, for
-/// values beyond the range. Recording looks up this one: the bounds check that it needs anyway then
-/// finds those values too.
+/// Returns the bucket index in an unlimited histogram: for values of [`OVERFLOW_NS`] or more, the
+/// index of the overflow bucket or one beyond all buckets. Recording uses this index, because the
+/// bounds check that it needs anyway then catches the values beyond the range too.
 #[inline]
 pub(crate) const fn unbounded_bucket_of(value_ns: u64) -> usize {
-    // Setting the top sub-bucket bit makes the shift zero for every small value, without a branch.
+    // Setting bit `SUB_BUCKET_BITS` makes the shift zero for every small value, without a branch.
     let octave = u64::BITS - 1 - (value_ns | SUB_BUCKETS as u64).leading_zeros();
     let shift = octave - SUB_BUCKET_BITS;
     ((shift as usize) << SUB_BUCKET_BITS) + (value_ns >> shift) as usize
 }
 
-/// Values counted by bucket `index`, in ns; the overflow bucket ends at `u64::MAX`.
+/// Returns the values that bucket `index` counts, in ns; the overflow bucket ends at `u64::MAX`.
 ///
 /// # Panics
 /// If `index` is not below [`BUCKETS`].
@@ -55,18 +54,18 @@ pub struct Quantile(u32);
 impl Quantile {
     /// The median.
     pub const P50: Self = Self(500_000);
-    /// 90 %.
+    /// The 90th percentile.
     pub const P90: Self = Self(900_000);
-    /// 99 %.
+    /// The 99th percentile.
     pub const P99: Self = Self(990_000);
-    /// 99.9 %.
+    /// The 99.9th percentile.
     pub const P99_9: Self = Self(999_000);
-    /// 99.99 %.
+    /// The 99.99th percentile.
     pub const P99_99: Self = Self(999_900);
-    /// 99.999 %.
+    /// The 99.999th percentile.
     pub const P99_999: Self = Self(999_990);
 
-    /// A quantile of `parts` per million; `None` beyond one million.
+    /// Returns the quantile of `parts` per million; `None` above one million.
     pub const fn per_million(parts: u32) -> Option<Self> {
         if parts <= 1_000_000 {
             Some(Self(parts))
@@ -75,15 +74,15 @@ impl Quantile {
         }
     }
 
-    /// The rank, from 1, of this quantile among `count` samples: the exact ceiling of q * n, at
-    /// least 1.
+    /// Returns the rank, from 1, of this quantile among `count` samples: the exact ceiling of
+    /// quantile times count, at least 1.
     pub const fn rank(self, count: u64) -> u64 {
         let rank = (count as u128 * self.0 as u128).div_ceil(1_000_000) as u64;
         if rank == 0 { 1 } else { rank }
     }
 }
 
-/// Counts of latencies in ns. Empty ones own no memory; one with a sample owns 18 KB.
+/// Counts of latencies in ns. An empty histogram owns no memory; one with a sample owns 18 KB.
 ///
 /// ```
 /// use metrics::{Histogram, Quantile};
@@ -114,7 +113,7 @@ impl Default for Histogram {
     }
 }
 
-/// Two histograms are equal when they hold the same samples, as far as a histogram can tell.
+/// Two histograms are equal if their bucket counts, sums and extremes are equal.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         (self.count, self.sum_ns, self.min_ns, self.max_ns)
@@ -126,7 +125,7 @@ impl PartialEq for Histogram {
 impl Eq for Histogram {}
 
 impl Histogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self::default()
     }
@@ -140,13 +139,13 @@ impl Histogram {
         }
         self.count += 1;
         self.sum_ns += u128::from(value_ns);
-        // Both are rare, so a branch costs less than two conditional moves and stores.
+        // A new extreme is rare, so one branch costs less than two conditional moves and stores.
         if value_ns < self.min_ns || value_ns > self.max_ns {
             self.widen(value_ns);
         }
     }
 
-    /// The first sample, or one beyond the range.
+    /// Counts the first sample, or a sample beyond the range.
     #[cold]
     #[inline(never)]
     fn record_rarely(&mut self, value_ns: u64) {
@@ -161,7 +160,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
-    /// Adds the samples of `other`. Only the buckets that `other` may have touched are visited.
+    /// Adds the samples of `other`. Visits only the buckets that `other` may have touched.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -171,7 +170,6 @@ impl Histogram {
         self.add_moments(other.count, other.sum_ns, other.min_ns, other.max_ns);
     }
 
-    /// Adds `counts` to the buckets from `first` on.
     pub(crate) fn add_counts<C: Copy + Into<u64>>(&mut self, first: usize, counts: &[C]) {
         self.counts.resize(BUCKETS, 0);
         for (sum, &more) in self.counts[first..].iter_mut().zip(counts) {
@@ -179,7 +177,7 @@ impl Histogram {
         }
     }
 
-    /// Adds what the buckets do not hold.
+    /// Adds what the bucket counts do not tell: number, sum and extremes of the samples.
     pub(crate) fn add_moments(&mut self, count: u64, sum_ns: u128, min_ns: u64, max_ns: u64) {
         self.count += count;
         self.sum_ns += sum_ns;
@@ -187,10 +185,14 @@ impl Histogram {
         self.max_ns = self.max_ns.max(max_ns);
     }
 
-    /// A histogram from its sparse encoding: the parts that [`Self::nonzero`], [`Self::sum_ns`],
-    /// [`Self::min_ns`] and [`Self::max_ns`] give. `None` if they cannot belong together: a bucket
-    /// that does not exist, or is given twice or out of order, a count of zero or beyond 64 bits in
-    /// all, extremes outside the first and the last bucket, a sum that the buckets cannot have.
+    /// Builds a histogram from its sparse encoding: the parts that [`Self::nonzero`],
+    /// [`Self::sum_ns`], [`Self::min_ns`] and [`Self::max_ns`] return.
+    ///
+    /// Returns `None` if the parts cannot belong together:
+    /// - a bucket does not exist, is repeated or out of order;
+    /// - a count is zero, or all counts together exceed 64 bits;
+    /// - an extreme lies outside the first or the last bucket;
+    /// - the buckets cannot have this sum.
     pub fn from_sparse(
         buckets: impl IntoIterator<Item = (usize, u64)>,
         sum_ns: u128,
@@ -223,7 +225,7 @@ impl Histogram {
         (extremes_fit && possible_sums.contains(&sum_ns)).then_some(histogram)
     }
 
-    /// Buckets that hold samples, in ascending order: (index, count).
+    /// Returns the buckets that hold samples as (index, count), in ascending order.
     pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let touched = self.touched();
         let first = touched.start;
@@ -235,7 +237,8 @@ impl Histogram {
             .map(move |(i, &count)| (first + i, count))
     }
 
-    /// Range of buckets from the least to the greatest sample; empty without samples.
+    /// Returns the buckets from that of the smallest to that of the largest sample; empty without
+    /// samples.
     fn touched(&self) -> Range<usize> {
         if self.count == 0 {
             0..0
@@ -244,51 +247,53 @@ impl Histogram {
         }
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether there is no sample.
+    /// Whether the histogram holds no samples.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Samples of [`OVERFLOW_NS`] or more, whose bucket has no upper bound.
+    /// Returns the number of samples of [`OVERFLOW_NS`] or more, whose bucket has no upper bound.
     pub fn overflow(&self) -> u64 {
         self.counts.last().copied().unwrap_or(0)
     }
 
-    /// Exact sum of the samples.
+    /// Returns the exact sum of the samples.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
 
-    /// Exact smallest sample; `None` without samples.
+    /// Returns the exact smallest sample; `None` without samples.
     pub fn min_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
 
-    /// Exact largest sample; `None` without samples.
+    /// Returns the exact largest sample; `None` without samples.
     pub fn max_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
 
-    /// Arithmetic mean from the exact sum; `None` without samples.
+    /// Returns the arithmetic mean, from the exact sum; `None` without samples.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// The sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples. The first and the last
-    /// rank report the exact extremes. Between them it is the middle of what the bucket, the extremes
-    /// and the exact sum leave it, so that no percentile contradicts the mean. In the overflow bucket it
-    /// is a lower bound.
+    /// Returns the sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples.
+    ///
+    /// The first and the last rank return the exact extremes. For a rank between them, the bucket,
+    /// the extremes and the exact sum bound the sample, and the result is the middle of the bounds,
+    /// so that no percentile contradicts the mean. In the overflow bucket the result is a lower
+    /// bound.
     pub fn quantile_ns(&self, quantile: Quantile) -> Option<u64> {
         (self.count > 0).then(|| self.value_at_rank(quantile.rank(self.count)))
     }
 
-    /// The same, but `None` where fewer than `beyond` samples have a higher rank: a percentile that
-    /// hangs on a handful of samples says nothing about the next run.
+    /// As [`Self::quantile_ns`], but `None` if fewer than `beyond` samples have a higher rank: a
+    /// percentile that depends on a handful of samples says nothing about the next run.
     pub fn supported_quantile_ns(&self, quantile: Quantile, beyond: u64) -> Option<u64> {
         let rank = quantile.rank(self.count);
         (self.count >= rank && self.count - rank >= beyond).then(|| self.value_at_rank(rank))
@@ -319,8 +324,10 @@ impl Histogram {
         low.midpoint(most.min(end - 1).max(low))
     }
 
-    /// What the sum and the extremes leave the sample of a rank: those up to it are no greater and the others at most the
-    /// maximum; those from it on are no smaller and the others at least the minimum.
+    /// Returns the bounds that sum and extremes set to the sample of a rank. Lower bound: the
+    /// samples up to this rank are no larger than it, and the others are at most the maximum. Upper
+    /// bound: the samples from this rank on are no smaller than it, and the others are at least the
+    /// minimum.
     fn bounds_by_sum_ns(&self, rank: u64) -> (u64, u64) {
         let (rank, count) = (u128::from(rank), u128::from(self.count));
         let (least, most) = (u128::from(self.min_ns), u128::from(self.max_ns));

@@ -4,40 +4,40 @@ use workload::Op;
 
 use crate::operation;
 
-/// One I/O in full.
+/// All facts of one I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoRecord {
     /// The operation.
     pub op: Op,
-    /// First byte, from the start of the target.
+    /// Offset from the start of the target, in bytes.
     pub offset: u64,
     /// Length in bytes.
     pub length: u32,
-    /// Submitted, ns since the start of the run.
+    /// Time of submission, ns since the start of the run.
     pub submit_ns: u64,
-    /// Submit to complete, ns.
+    /// Time from submission to completion, ns.
     pub latency_ns: u64,
-    /// Intended start, ns since the start of the run; the submit stamp where nothing else was
-    /// intended.
+    /// Intended start, ns since the start of the run; `submit_ns` if the I/O has no other intended
+    /// start.
     pub intended_ns: u64,
 }
 
-/// A chunk of I/Os of one worker, as columns of equal length.
+/// I/Os of one worker, as columns of equal length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IoColumns {
     /// Index of the stream.
     pub stream: usize,
-    /// The worker.
+    /// Index of the worker among all participants.
     pub participant: u32,
-    /// 0 read, 1 write, 2 trim.
+    /// Operation: 0 read, 1 write, 2 trim.
     pub op: Vec<u8>,
-    /// First byte.
+    /// Offset from the start of the target, in bytes.
     pub offset: Vec<u64>,
     /// Length in bytes.
     pub length: Vec<u32>,
-    /// Submitted, ns since the start of the run.
+    /// Time of submission, ns since the start of the run.
     pub submit_ns: Vec<u64>,
-    /// Submit to complete, ns.
+    /// Time from submission to completion, ns.
     pub latency_ns: Vec<u64>,
     /// Intended start, ns since the start of the run.
     pub intended_ns: Vec<u64>,
@@ -45,7 +45,7 @@ pub struct IoColumns {
 }
 
 impl IoColumns {
-    /// Empty columns with room for `capacity` I/Os (37 bytes each).
+    /// Creates empty columns with room for `capacity` I/Os (37 bytes each).
     pub fn with_capacity(stream: usize, participant: u32, capacity: usize) -> Self {
         Self {
             stream,
@@ -60,17 +60,17 @@ impl IoColumns {
         }
     }
 
-    /// Number of I/Os.
+    /// Returns the number of I/Os.
     pub fn len(&self) -> usize {
         self.op.len()
     }
 
-    /// Whether there is none.
+    /// Whether the columns hold no I/O.
     pub fn is_empty(&self) -> bool {
         self.op.is_empty()
     }
 
-    /// Whether the columns should be handed over before more is pushed.
+    /// Whether the columns should be handed over before another I/O is pushed.
     pub fn is_full(&self) -> bool {
         self.len() >= self.capacity
     }
@@ -95,11 +95,11 @@ impl IoColumns {
     }
 }
 
-/// I/Os that all workers' own columns hold together, and as many again wait in the queue: 10 MB
-/// each.
+/// I/Os that the workers' own columns may hold in all, and I/Os that may wait in the queue: about
+/// 10 MB each.
 const IOS_BUFFERED: usize = 1 << 18;
 
-/// Columns on their way from the workers to the log, in chunks of a bounded number.
+/// A bounded queue of chunks from the workers to the log.
 #[derive(Debug)]
 pub(crate) struct IoQueue {
     chunk: usize,
@@ -119,7 +119,6 @@ impl IoQueue {
         }
     }
 
-    /// Empty columns for a worker.
     pub(crate) fn empty(&mut self, stream: usize, participant: u32) -> IoColumns {
         let spare = self.spare.pop();
         spare.map_or_else(
@@ -145,13 +144,12 @@ impl IoQueue {
         self.ios >= IOS_BUFFERED
     }
 
-    /// Takes all that is queued.
     pub(crate) fn take(&mut self) -> Vec<IoColumns> {
         self.ios = 0;
         std::mem::take(&mut self.full)
     }
 
-    /// Gives chunks back for use.
+    /// Returns written chunks for reuse.
     pub(crate) fn give_back(&mut self, chunks: Vec<IoColumns>) {
         self.spare.extend(chunks.into_iter().map(|mut columns| {
             columns.clear();

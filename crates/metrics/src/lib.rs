@@ -1,9 +1,9 @@
 //! What is recorded: histograms, interval rows on one clock, totals and the append log.
 //!
-//! The crate reads no clock and starts no thread: whoever runs the I/O passes stamps in ns since
-//! the start of the run, so real drives and simulated ones are counted by the same code. One
-//! [`Recorder`] per worker counts privately; the [`Collector`] closes an interval when every worker
-//! has passed its end, and the [`Measurement`] is the sum of the closed intervals, exactly.
+//! The crate reads no clock and starts no thread. The caller that runs the I/O passes stamps in ns
+//! since the start of the run, so the same code counts real and simulated drives. Each worker counts
+//! privately in a [`Recorder`]. The [`Collector`] closes an interval when every worker has passed its
+//! end, and the [`Measurement`] is exactly the sum of the closed intervals.
 //!
 //! ```
 //! use metrics::{Collector, CollectorSpec, Pacing, Recorder, StreamSpec, WorkerFacts};

@@ -1,4 +1,4 @@
-//! The result of a run: totals, rows and the facts that say how far to trust them.
+//! The result of a run: totals, rows, and the facts that tell how far to trust them.
 
 use workload::Op;
 
@@ -9,21 +9,23 @@ use crate::operation::{self, Command};
 use crate::row::Rows;
 use crate::tally::{Kind, OpTally, Place, StreamSpec, StreamTally};
 
-/// Everything that was recorded of a run. Totals are the merge of all rows that are not ramp.
+/// Everything that was recorded of a run. The totals are the sum of all rows outside the ramp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     /// Length of an interval, ns.
     pub interval_ns: u64,
-    /// Intervals wholly before this time are ramp: recorded, not in the totals.
+    /// Length of the ramp, ns: intervals that end by then are recorded, but are not in the totals.
     pub ramp_ns: u64,
-    /// The absolute stamp of zero, if the owner gave it.
+    /// The absolute time of the run's zero, if the owner gave it.
     pub start: Option<StartStamp>,
-    /// From the start to the later of the stop and the last completion, ns.
+    /// Time from the start to the later of the stop and the last completion, ns.
     pub elapsed_ns: u64,
-    /// Time that rates are of, ns: without ramp rows, without rows after the one at which `until` ended the run, and
-    /// without the drain after a stop by time ([`StreamTotals::drained`]).
+    /// Time that the rates cover, ns: without the ramp rows, without the rows after the one in
+    /// which `until` ended the run, and without the drain after a stop by time
+    /// ([`StreamTotals::drained`]).
     pub measured_ns: u64,
-    /// From a stop by time to the last completion, ns: counted, and not in the rates.
+    /// Time from a stop by time to the last completion, ns. I/O of this time is in the counts, but
+    /// not in the rates.
     pub drained_ns: u64,
     /// Totals per stream, in the order of the spec.
     pub streams: Vec<StreamTotals>,
@@ -31,21 +33,23 @@ pub struct Measurement {
     pub rows: Rows,
     /// The row that ended the result, if the owner decided on one.
     pub decided_row: Option<u64>,
-    /// I/O after the deciding row; zero where no row decided.
+    /// I/O that completed after the deciding row; zero if no row decided.
     pub overshoot: Overshoot,
-    /// Facts of all workers, added up.
+    /// The facts of all workers, added up.
     pub workers: WorkerTotals,
-    /// Uncertainty of the stamps.
+    /// Durations of the batches that share one stamp: the uncertainty of the stamps.
     pub batches: BatchSpans,
-    /// The first failed I/Os in full, in order of time; failures of ramp and of normal rows.
+    /// The first failed I/Os with all their facts, in order of time; those of the ramp are
+    /// included.
     pub failures: Vec<Failure>,
-    /// Histograms per interval, if they were asked for.
+    /// Histograms per interval, if the spec asked for them.
     pub interval_histograms: Vec<IntervalHistogram>,
-    /// JSON that the caller passed to be stored with the measurement.
+    /// JSON that the owner stored with the measurement.
     pub footer: serde_json::Value,
     /// Why the append log is incomplete, if it is.
     pub log_error: Option<LogError>,
-    /// Whether the run was recorded to its end; a measurement read from a torn log is not.
+    /// Whether the run was recorded to its end. A measurement that was read from a torn log is not
+    /// complete.
     pub complete: bool,
 }
 
@@ -54,24 +58,24 @@ pub struct Measurement {
 pub struct StreamTotals {
     /// The stream's name and how it was counted.
     pub spec: StreamSpec,
-    /// Time that the stream's rates are of, ns: [`Measurement::measured_ns`], or less if its
-    /// workers finished earlier.
+    /// Time that the stream's rates cover, ns: [`Measurement::measured_ns`], or less if its workers
+    /// finished earlier.
     pub measured_ns: u64,
     /// Counts and histograms.
     pub tally: StreamTally,
-    /// Of them, what completed after the stop.
+    /// The part of the counts that completed after the stop.
     pub drained: Drained,
-    /// Facts of the stream's workers, added up.
+    /// The facts of the stream's workers, added up.
     pub workers: WorkerTotals,
 }
 
 impl StreamTotals {
-    /// Mean number of I/Os in flight over the measured span.
+    /// Returns the mean number of I/Os in flight during [`Self::measured_ns`].
     pub fn in_flight_mean(&self) -> f64 {
         self.measured_area_ns() as f64 / self.measured_ns.max(1) as f64
     }
 
-    /// I/Os done and bytes moved in [`Self::measured_ns`], of one operation.
+    /// Returns the I/Os done and the bytes moved by one operation in [`Self::measured_ns`].
     pub fn in_window(&self, op: Op) -> (u64, u64) {
         let (tally, i) = (self.tally.op(op), operation::index(op));
         (
@@ -86,7 +90,7 @@ impl StreamTotals {
 }
 
 impl Measurement {
-    /// Totals of one operation over all streams.
+    /// Returns the totals of one operation over all streams.
     pub fn op(&self, op: Op) -> OpTally {
         let mut sum = OpTally::default();
         for stream in &self.streams {
@@ -95,7 +99,7 @@ impl Measurement {
         sum
     }
 
-    /// Flushes over all streams.
+    /// Returns the totals of the flushes over all streams.
     pub fn flush(&self) -> OpTally {
         let mut sum = OpTally::default();
         for stream in &self.streams {
@@ -104,13 +108,14 @@ impl Measurement {
         sum
     }
 
-    /// I/Os done and bytes moved in [`Self::measured_ns`], of one operation over all streams.
+    /// Returns the I/Os done and the bytes moved by one operation in [`Self::measured_ns`], over
+    /// all streams.
     pub fn in_window(&self, op: Op) -> (u64, u64) {
         let of_stream = self.streams.iter().map(|stream| stream.in_window(op));
         of_stream.fold((0, 0), |(ios, bytes), more| (ios + more.0, bytes + more.1))
     }
 
-    /// Mean number of I/Os in flight over all streams.
+    /// Returns the mean number of I/Os in flight over all streams during [`Self::measured_ns`].
     pub fn in_flight_mean(&self) -> f64 {
         let area: u128 = self
             .streams
@@ -121,8 +126,8 @@ impl Measurement {
     }
 }
 
-/// The histogram of one interval, in its sparse encoding: one to two bytes a bucket that holds
-/// samples.
+/// The histogram of one interval, in its sparse encoding: for each bucket that holds samples, two
+/// bytes or a few more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntervalHistogram {
     /// Number of the interval.
@@ -131,7 +136,7 @@ pub struct IntervalHistogram {
     pub stream: usize,
     /// The operation, or flushes.
     pub op: Command,
-    /// Which latency. A response that is the service is not repeated.
+    /// Which latency. A stream whose response time is its service time has no response histograms.
     pub kind: Kind,
     sparse: Box<[u8]>,
 }
@@ -148,7 +153,7 @@ impl IntervalHistogram {
         }
     }
 
-    /// The samples.
+    /// Decodes the histogram.
     pub fn histogram(&self) -> Histogram {
         Histogram::from_bytes(&self.sparse).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! Operations as array indices and as names; tallies are kept per operation (the *direction* of an
-//! I/O), and beside them for flushes, which are no I/Os: they move no data and are in no rate.
+//! Operations as array indices and as names. Tallies are kept per operation (the *direction* of an
+//! I/O) and separately for flushes. A flush is not an I/O: it moves no data and is in no rate.
 
 use serde::{Deserialize, Serialize};
 use workload::Op;
@@ -7,7 +7,7 @@ use workload::Op;
 /// All operations, in the order of every per-operation array of this crate.
 pub const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
-/// Position of an operation in [`OPS`].
+/// Returns the position of an operation in [`OPS`].
 #[inline]
 pub(crate) const fn index(op: Op) -> usize {
     match op {
@@ -17,7 +17,7 @@ pub(crate) const fn index(op: Op) -> usize {
     }
 }
 
-/// Place of flushes behind the operations, where both are numbered.
+/// Index of flushes, after the operations, where a number can mean either.
 pub const FLUSH: usize = OPS.len();
 
 /// What a tally counts: the I/Os of an operation, or flushes.
@@ -37,12 +37,12 @@ pub enum Command {
 impl Command {
     const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
-    /// That of a place: one in [`OPS`], or [`FLUSH`].
+    /// Returns the command at a position in [`OPS`], or at [`FLUSH`].
     pub(crate) fn at(place: usize) -> Option<Self> {
         Self::ALL.get(place).copied()
     }
 
-    /// Its place: that of the operation in [`OPS`], or [`FLUSH`].
+    /// Returns the position of the operation in [`OPS`], or [`FLUSH`].
     pub fn place(self) -> usize {
         self as usize
     }

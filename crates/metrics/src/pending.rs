@@ -1,4 +1,4 @@
-//! Intervals that some worker may still add to.
+//! Intervals that are still open: at least one worker may add to them.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,11 @@ use crate::facts::{BatchSpans, Ending, Failure, WorkerTotals};
 use crate::row::{Row, StreamRow};
 use crate::tally::{Pacing, StreamSpec, StreamTally};
 
-/// Failures of an interval, and of a run, that are kept in full.
+/// Failures of which all facts are kept, per interval and per run.
 pub(crate) const FAILURES_KEPT: usize = 16;
 
-/// Counts since the start of the run, for progress; at most a second behind a busy worker.
+/// Counts since the start of the run, for progress reports. They lag a busy worker by at most one
+/// second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LiveCounts {
     /// I/Os done.
@@ -21,7 +22,7 @@ pub struct LiveCounts {
     pub failed: u64,
     /// I/Os dropped.
     pub dropped: u64,
-    /// I/Os in flight when the workers last handed over.
+    /// I/Os in flight, as of each worker's last handover.
     pub in_flight: u64,
 }
 
@@ -35,17 +36,18 @@ impl LiveCounts {
     }
 }
 
-/// One interval in the making.
+/// An interval that is still open.
 #[derive(Debug)]
 pub(crate) struct PendingRow {
-    /// Workers that have not passed its end.
+    /// Workers that have not passed the end of the interval.
     waiting: u32,
     pub(crate) streams: Vec<StreamTally>,
     pub(crate) failures: Vec<Failure>,
 }
 
 impl PendingRow {
-    /// Keeps the earliest failures, so that what is kept does not depend on who hands over first.
+    /// Keeps the earliest failures, so that the choice does not depend on the order in which
+    /// workers hand over.
     pub(crate) fn keep_failures(&mut self, more: &mut Vec<Failure>) {
         if !more.is_empty() {
             self.failures.append(more);
@@ -59,19 +61,17 @@ impl PendingRow {
     }
 }
 
-/// What the workers share: all intervals that are not closed, and the facts of the finished
-/// workers.
+/// The state that the workers share: all open intervals, and the facts of the finished workers.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pacings: Vec<Pacing>,
     edges: Edges,
     ramp_ns: u64,
-    /// Number of the front interval.
+    /// Number of the first open interval.
     first: u64,
     rows: VecDeque<PendingRow>,
-    /// Workers that have not finished.
     pub(crate) working: u32,
-    /// Latest finish so far, ns, per stream.
+    /// Latest finish of a worker so far, ns, per stream.
     ends_ns: Vec<u64>,
     pub(crate) workers: Vec<WorkerTotals>,
     pub(crate) batches: BatchSpans,
@@ -99,8 +99,8 @@ impl Pending {
         }
     }
 
-    /// Interval `index`, made with all before it if it does not exist yet. The caller has not
-    /// passed it, so it cannot have been closed.
+    /// Returns interval `index`; creates it and all before it if they do not exist. The caller has
+    /// not passed this interval, so it cannot have closed.
     pub(crate) fn row(&mut self, index: u64) -> &mut PendingRow {
         let at = (index - self.first) as usize;
         while self.rows.len() <= at {
@@ -118,8 +118,8 @@ impl Pending {
         &mut self.rows[at]
     }
 
-    /// A worker of `stream`, with at most `in_flight_max` I/Os in flight in interval `index`, has
-    /// passed its end.
+    /// Notes that a worker of `stream` has passed the end of interval `index`, in which it had at
+    /// most `in_flight_max` I/Os in flight.
     pub(crate) fn pass(&mut self, index: u64, stream: usize, in_flight_max: u32) {
         let scheduled = self.pacings[stream] == Pacing::Scheduled;
         let row = self.row(index);
@@ -132,7 +132,8 @@ impl Pending {
         };
     }
 
-    /// A worker that is in interval `index` has finished at `at_ns` and is not waited for any more.
+    /// Notes that a worker in interval `index` finished at `at_ns`, so that no interval waits for
+    /// it.
     pub(crate) fn finish(&mut self, index: u64, stream: usize, in_flight_max: u32, at_ns: u64) {
         self.pass(index, stream, in_flight_max);
         for later in self.rows.range_mut((index - self.first) as usize + 1..) {
@@ -142,7 +143,7 @@ impl Pending {
         self.ends_ns[stream] = self.ends_ns[stream].max(at_ns);
     }
 
-    /// What the finished workers say.
+    /// Returns what is known of the finished workers.
     pub(crate) fn ending(&self) -> Ending {
         Ending {
             ends_ns: self.ends_ns.clone(),
@@ -153,12 +154,11 @@ impl Pending {
         }
     }
 
-    /// Latest finish so far, ns.
     fn end_ns(&self) -> u64 {
         self.ends_ns.iter().copied().max().unwrap_or(0)
     }
 
-    /// Takes the intervals that nobody can add to any more, in order.
+    /// Takes the intervals that every worker has passed, in order.
     pub(crate) fn take_closed(&mut self) -> Vec<(Row, PendingRow)> {
         let mut closed = Vec::new();
         while self.rows.front().is_some_and(|row| row.waiting == 0) {
@@ -170,11 +170,12 @@ impl Pending {
         closed
     }
 
-    /// The row of the front interval.
+    /// Builds the row of the first open interval.
     fn describe(&self, pending: &PendingRow) -> Row {
         let start_ns = self.edges.start_ns(self.first);
         let full_end_ns = self.edges.end_ns(self.first);
-        // While somebody works, a closed interval has been passed by him and is whole.
+        // As long as a worker is active, it has passed every closed interval, so the interval is
+        // full length.
         let end_ns = if self.working == 0 {
             self.end_ns().min(full_end_ns)
         } else {

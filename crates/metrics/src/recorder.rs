@@ -1,5 +1,5 @@
-//! What one worker records. Everything here is private to the worker; the collector's lock is taken
-//! only when the worker's clock passes an interval edge, and once a second in longer intervals.
+//! Records the I/O of one worker. All state is private to the worker. It takes the collector's lock
+//! only when its clock passes an interval edge, and once a second in longer intervals.
 
 mod back_to_back;
 
@@ -23,45 +23,46 @@ use crate::pending::{FAILURES_KEPT, LiveCounts, Pending};
 use crate::slot::Slot;
 use crate::tally::{OpTally, Pacing};
 
-/// An I/O submitted later than this after its intended start counts as late.
+/// An I/O is late if it was submitted more than this after its intended start, ns.
 pub const LATE_NS: u64 = 1_000_000;
-/// A slot is handed over at least this often, however long the interval: progress moves and 32-bit
-/// counts suffice.
+/// Longest time between two handovers, however long the interval is: progress stays current, and
+/// 32-bit counts suffice.
 const HAND_OVER_NS: u64 = 1_000_000_000;
 
-/// Counts the I/Os of one worker. All stamps are ns since the start of the run and never go back;
-/// an earlier stamp than the last is taken as the last.
+/// Counts the I/Os of one worker. All stamps are ns since the start of the run. A stamp before the
+/// latest one does not move the recorder's clock.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Nothing but counting happens until a stamp is beyond this.
+    /// Up to this time the recorder only counts; the next later stamp makes it hand over.
     hand_over_at_ns: u64,
     last_ns: u64,
     in_flight_area_ns: u64,
-    /// Time without an I/O in flight; the rest was busy.
+    /// Time without an I/O in flight, ns; the worker was busy for the remaining time.
     idle_ns: u64,
     in_flight: u32,
     in_flight_max: u32,
-    /// What the collector counts for this worker in its live figure.
+    /// I/Os in flight that [`LiveCounts`] currently holds for this worker.
     in_flight_told: u32,
     first_issue_ns: u64,
     pacing: Pacing,
-    /// I/Os in flight of all workers of a scheduled stream.
+    /// I/Os in flight over all workers of a scheduled stream.
     shared_in_flight: Option<Arc<AtomicU32>>,
     ops: [OpSlot; 3],
     flush: OpSlot,
     batches: BatchSpans,
     stream: usize,
-    /// The interval this worker is in, and its end.
+    /// The interval that this worker is in.
     row: u64,
     row_end_ns: u64,
     columns: Option<IoColumns>,
     collector: Arc<Collector>,
     finished: bool,
-    /// A recorder belongs to one worker: it may move to a thread, but not be shared.
+    /// Makes the type not `Sync`: a recorder belongs to one worker. It may move to another thread,
+    /// but must not be shared.
     not_sync: PhantomData<Cell<()>>,
 }
 
-/// One operation's counts since the last hand-over.
+/// Counts of one operation since the last handover.
 #[derive(Debug, Default)]
 struct OpSlot {
     bytes: u64,
@@ -81,12 +82,12 @@ struct FailureSlot {
 }
 
 impl Recorder {
-    /// The recorder of one worker of `stream`. The collector expects exactly as many recorders as
-    /// its spec has participants.
+    /// Creates the recorder of one worker of `stream`. The collector expects exactly as many
+    /// recorders as its spec has participants.
     ///
     /// # Panics
-    /// If the collector has no such stream or participant, or the participant has a recorder
-    /// already.
+    /// If the collector has no such stream or participant, or the participant already has a
+    /// recorder.
     pub fn new(collector: &Arc<Collector>, stream: usize, participant: u32) -> Self {
         let spec = &collector.spec().streams[stream];
         collector.join(participant);
@@ -117,7 +118,7 @@ impl Recorder {
         }
     }
 
-    /// `n` I/Os were submitted.
+    /// Counts `n` I/Os as submitted at `at_ns`.
     #[inline]
     pub fn submitted(&mut self, n: u32, at_ns: u64) {
         self.advance(at_ns);
@@ -134,7 +135,7 @@ impl Recorder {
         }
     }
 
-    /// An I/O was done. In a back-to-back stream `intended_ns` is not looked at.
+    /// Counts an I/O as done. A back-to-back stream ignores `intended_ns`.
     #[inline]
     pub fn completed(&mut self, op: Op, bytes: u32, intended_ns: u64, submit_ns: u64, at_ns: u64) {
         self.advance(at_ns);
@@ -150,7 +151,7 @@ impl Recorder {
         }
     }
 
-    /// An I/O failed with error number `errno`. `offset` and `length` are in bytes.
+    /// Counts an I/O as failed with error number `errno`. `offset` and `length` are in bytes.
     #[cold]
     #[allow(
         clippy::too_many_arguments,
@@ -180,13 +181,13 @@ impl Recorder {
         });
     }
 
-    /// A flush was done. It is no I/O: nothing was in flight for it.
+    /// Counts a flush as done. A flush is not an I/O and is never counted as in flight.
     pub fn flushed(&mut self, submit_ns: u64, at_ns: u64) {
         self.advance(at_ns);
         self.flush.service.record(at_ns.saturating_sub(submit_ns));
     }
 
-    /// A flush failed with error number `errno`.
+    /// Counts a flush as failed with error number `errno`.
     #[cold]
     pub fn flush_failed(&mut self, errno: i32, submit_ns: u64, at_ns: u64) {
         self.advance(at_ns);
@@ -202,7 +203,7 @@ impl Recorder {
         });
     }
 
-    /// An I/O that was due at `intended_ns` was given up without being submitted.
+    /// Counts an I/O as dropped: it was due at `intended_ns` and was given up before submission.
     pub fn dropped(&mut self, op: Op, intended_ns: u64, at_ns: u64) {
         self.advance(at_ns);
         let slot = &mut self.ops[operation::index(op)];
@@ -212,13 +213,13 @@ impl Recorder {
         }
     }
 
-    /// A batch that shares one stamp took `span_ns` to submit or reap.
+    /// Records that submitting or reaping a batch with one shared stamp took `span_ns`.
     #[inline]
     pub fn batch(&mut self, span_ns: u64) {
         self.batches.record(span_ns);
     }
 
-    /// Keeps one I/O in the per-I/O columns. Does nothing unless the stream's spec asks for them.
+    /// Adds one I/O to the per-I/O columns, if the stream's spec asks for them.
     #[inline]
     pub fn log_io(&mut self, io: &IoRecord) {
         if let Some(columns) = &mut self.columns {
@@ -229,11 +230,11 @@ impl Recorder {
         }
     }
 
-    /// Time has passed without I/O. Callers that sleep or poll call this, so that intervals can
-    /// close.
+    /// Records that time has passed without I/O. A caller that sleeps or polls must call this, so
+    /// that intervals can close.
     #[inline]
     pub fn advance(&mut self, at_ns: u64) {
-        // The I/Os of a batch share a stamp, and only the first of them moves the clock.
+        // The I/Os of a batch share a stamp, so only the first of them moves the clock.
         if at_ns > self.last_ns {
             if at_ns > self.hand_over_at_ns {
                 self.hand_over_until(at_ns);
@@ -242,18 +243,18 @@ impl Recorder {
         }
     }
 
-    /// When this worker last did anything, or said that time had passed.
+    /// Returns the latest stamp that the recorder was given, ns since the start of the run.
     pub fn last_ns(&self) -> u64 {
         self.last_ns
     }
 
-    /// I/Os of this worker in flight.
+    /// Returns the number of I/Os that this worker has in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// The worker has nothing more to add; `at_ns` is the later of the stop and its last
-    /// completion.
+    /// Hands over the last counts and ends the recording. `at_ns` is the later of the stop and the
+    /// worker's last completion.
     pub fn finish(mut self, at_ns: u64, facts: &WorkerFacts) {
         self.conclude(at_ns, facts);
     }
@@ -276,7 +277,7 @@ impl Recorder {
         self.last_ns = until_ns;
     }
 
-    /// Hands over what was counted, and passes every interval that ends before `at_ns`.
+    /// Hands over the counts, and passes every interval that ends before `at_ns`.
     #[cold]
     #[inline(never)]
     fn hand_over_until(&mut self, at_ns: u64) {
@@ -298,7 +299,7 @@ impl Recorder {
         self.hand_over_at_ns = self.row_end_ns.min(at_ns.saturating_add(HAND_OVER_NS));
     }
 
-    /// Moves what was counted since the last time into the interval this worker is in.
+    /// Moves the counts since the last handover into the interval that this worker is in.
     fn hand_over(&mut self, pending: &mut Pending) {
         pending.live.in_flight -= u64::from(mem::replace(&mut self.in_flight_told, self.in_flight));
         let row = pending.row(self.row);
@@ -311,7 +312,7 @@ impl Recorder {
         for (slot, tally) in self.ops.iter_mut().zip(&mut tally.ops) {
             slot.hand_over(tally, &mut live);
         }
-        // A flush is no I/O that was done, or that failed.
+        // The live counts cover I/Os only; a flush is not one.
         self.flush
             .hand_over(&mut tally.flush, &mut LiveCounts::default());
         for failures in self
@@ -351,8 +352,8 @@ impl Recorder {
     }
 }
 
-/// A worker that ends without [`Recorder::finish`], by a panic or an error, must not hold up the
-/// others' rows.
+/// Concludes the recording of a worker that panics or returns early without [`Recorder::finish`];
+/// otherwise the rows of the other workers could not close.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if !self.finished {

@@ -1,4 +1,4 @@
-//! Closed intervals: rows that were announced and may still be cut off, and what is final.
+//! Closed intervals: announced rows, which may still be cut off, and final rows.
 
 use std::mem;
 
@@ -10,7 +10,7 @@ use crate::pending::{FAILURES_KEPT, PendingRow};
 use crate::row::{Row, Rows};
 use crate::tally::{Pacing, StreamSpec, StreamTally, histograms};
 
-/// The owner's side of a collector.
+/// The part of a collector that only the owner of the run uses.
 #[derive(Debug)]
 pub(crate) struct Results {
     paced: Vec<bool>,
@@ -19,15 +19,14 @@ pub(crate) struct Results {
     stop_ns: Option<u64>,
     ramp_ns: u64,
     keep_histograms: bool,
-    /// Announced by the last call of `close_rows`; the owner may still decide on one of them.
+    /// Rows that the last `close_rows` returned; the owner may still end the run with one of them.
     announced: Vec<(Row, PendingRow)>,
-    /// The deciding row.
     decided_row: Option<u64>,
     pub(crate) start: Option<StartStamp>,
     rows: Rows,
     last_row: Option<Row>,
     totals: Vec<StreamTally>,
-    /// Of the totals, what completed after the stop.
+    /// The part of the totals that completed after the stop, per stream.
     drained: Vec<Drained>,
     overshoot: Overshoot,
     failures: Vec<Failure>,
@@ -68,7 +67,7 @@ impl Results {
         }
     }
 
-    /// Takes newly closed intervals and gives their rows, without those beyond the deciding one.
+    /// Takes newly closed intervals and returns their rows, except those after the deciding row.
     pub(crate) fn announce(&mut self, closed: Vec<(Row, PendingRow)>) -> Vec<Row> {
         self.announced = closed;
         let wanted = self
@@ -103,7 +102,8 @@ impl Results {
         }
     }
 
-    /// Makes the announced rows final; each that counts is also given to `log`.
+    /// Makes the announced rows final. Passes those up to the deciding row to `log`; the later ones
+    /// are overshoot.
     pub(crate) fn settle(&mut self, mut log: impl FnMut(&Row, &PendingRow)) {
         for (row, pending) in mem::take(&mut self.announced) {
             if self.wants(row.index) {
@@ -118,7 +118,7 @@ impl Results {
         }
     }
 
-    /// Adds an interval to the rows and, after the ramp, to the totals.
+    /// Adds an interval to the rows and, outside the ramp, to the totals.
     pub(crate) fn settle_row(
         &mut self,
         row: &Row,
@@ -149,7 +149,7 @@ impl Results {
         &self.totals
     }
 
-    /// Overshoot of a run that ended at `end_ns`.
+    /// Returns the overshoot of a run that ended at `end_ns`.
     pub(crate) fn overshoot(&self, end_ns: u64) -> Overshoot {
         let ns = self
             .decided_end_ns(self.decided_row)
@@ -164,8 +164,8 @@ impl Results {
         decided_row.map(|row| self.edges.end_ns(row))
     }
 
-    /// Where the time ends that rates are of. What completes after the stop is not in them, except where nothing completed
-    /// before: then it is all that there is.
+    /// Returns the end of the time that the rates cover. I/O that completes after the stop is
+    /// excluded, unless none completed before: then it is all that there is.
     fn window_end_ns(&mut self, decided_row: Option<u64>) -> u64 {
         let done = |tally: &StreamTally| tally.ops.iter().map(|op| op.done).sum::<u64>();
         let done: u64 = self.totals.iter().map(done).sum();
@@ -178,7 +178,7 @@ impl Results {
         decided_end_ns.min(self.stop_ns.unwrap_or(u64::MAX))
     }
 
-    /// The result; only `start`, rows and what is in them is taken from here, the rest from
+    /// Builds the result. `start`, the rows and their sums come from `self`, all other facts from
     /// `ending`.
     pub(crate) fn conclude(&mut self, streams: &[StreamSpec], ending: Ending) -> Measurement {
         let elapsed_ns = ending.ends_ns.iter().copied().max().unwrap_or(0);

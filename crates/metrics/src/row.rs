@@ -9,37 +9,37 @@ use crate::operation;
 use crate::tally::{OpTally, StreamTally};
 
 /// One closed interval of all streams. An I/O belongs to the interval in which it completed, failed
-/// or was dropped; an interval includes its end and not its start.
+/// or was dropped. An interval includes its end but not its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Number of the interval, from 0.
     pub index: u64,
     /// Start, ns since the start of the run.
     pub start_ns: u64,
-    /// Length, ns: the interval, or less in the last row.
+    /// Length, ns: one interval, or less in the row that the stop cuts short and in the last row.
     pub duration_ns: u64,
-    /// Shorter than an interval, or of the drain after the stop.
+    /// Whether the row is shorter than an interval or belongs to the drain after the stop.
     pub partial: bool,
-    /// The interval lies wholly within the ramp: not in the totals.
+    /// Whether the interval lies wholly within the ramp and so is not in the totals.
     pub ramp: bool,
-    /// Per stream, in the order of the spec.
+    /// The streams, in the order of the spec.
     pub streams: Vec<StreamRow>,
 }
 
 /// One interval of one stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRow {
-    /// Integral of I/Os in flight over the interval, I/O nanoseconds.
+    /// Integral of the I/Os in flight over the interval, in I/O nanoseconds.
     pub in_flight_area_ns: u64,
     /// Most I/Os in flight; see [`StreamTally::in_flight_max`].
     pub in_flight_max: u32,
-    /// Per operation, in the order of [`crate::OPS`].
+    /// The operations, in the order of [`crate::OPS`].
     pub ops: [OpRow; 3],
     /// Flushes.
     pub flush: OpRow,
 }
 
-/// One interval of one operation of one stream. Latencies are 0 where nothing was done.
+/// One interval of one operation of one stream. Latencies are 0 if no I/O was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpRow {
     /// I/Os done.
@@ -54,25 +54,26 @@ pub struct OpRow {
     pub bytes: u64,
     /// Failed I/Os by error number.
     pub errors: BTreeMap<i32, u64>,
-    /// Submit to complete.
+    /// Service time: from submission to completion.
     pub service: LatencyRow,
-    /// Intended start to complete; the same as `service` in a closed loop without think time.
+    /// Response time: from intended start to completion. Equals `service` in a closed loop without
+    /// think time.
     pub response: LatencyRow,
-    /// Longest time from intended start to submit, ns.
+    /// Longest time from intended start to submission, ns.
     pub lateness_max_ns: u64,
 }
 
-/// Latency figures of an interval, ns; 0 without samples. However few samples, all are given: over
-/// many rows even a rough p99.9 shows a pattern.
+/// Latency figures of an interval, ns; 0 without samples. All of them are given however few samples
+/// there are: over many rows even a rough p99.9 shows a pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LatencyRow {
     /// Median.
     pub p50_ns: u64,
-    /// 99 %.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// 99.9 %.
+    /// The 99.9th percentile.
     pub p99_9_ns: u64,
-    /// Exact largest.
+    /// Exact maximum.
     pub max_ns: u64,
 }
 
@@ -104,7 +105,7 @@ impl OpRow {
         }
     }
 
-    /// Gives a tally what its histograms do not hold.
+    /// Copies the counts, which the histograms do not hold, into a tally.
     pub(crate) fn give_counts(&self, tally: &mut OpTally) {
         tally.done = self.done;
         tally.failed = self.failed;
@@ -114,7 +115,7 @@ impl OpRow {
         tally.errors.clone_from(&self.errors);
     }
 
-    /// I/Os asked for: done, failed and dropped.
+    /// Returns the I/Os requested: done, failed and dropped.
     pub fn requested(&self) -> u64 {
         self.done + self.failed + self.dropped
     }
@@ -130,7 +131,7 @@ impl StreamRow {
         }
     }
 
-    /// Rows of the operations, and behind them that of the flushes.
+    /// Returns the rows of the operations, then that of the flushes.
     pub(crate) fn all(&self) -> impl Iterator<Item = &OpRow> {
         self.ops.iter().chain([&self.flush])
     }
@@ -139,32 +140,32 @@ impl StreamRow {
         self.ops.iter_mut().chain([&mut self.flush])
     }
 
-    /// The interval of one operation.
+    /// Returns the row of one operation.
     pub fn op(&self, op: Op) -> &OpRow {
         &self.ops[operation::index(op)]
     }
 }
 
 impl Row {
-    /// End, ns since the start of the run.
+    /// Returns the end, ns since the start of the run.
     pub fn end_ns(&self) -> u64 {
         self.start_ns + self.duration_ns
     }
 
-    /// [`FLAG_PARTIAL`] and [`FLAG_RAMP`].
+    /// Returns [`FLAG_PARTIAL`] and [`FLAG_RAMP`] as they apply.
     pub(crate) fn flags(&self) -> u8 {
         u8::from(self.partial) * FLAG_PARTIAL + u8::from(self.ramp) * FLAG_RAMP
     }
 
-    /// Mean number of I/Os in flight of a stream.
+    /// Returns the mean number of I/Os of a stream in flight.
     pub fn in_flight_mean(&self, stream: usize) -> f64 {
         self.streams[stream].in_flight_area_ns as f64 / self.duration_ns.max(1) as f64
     }
 }
 
-/// All rows as columns of equal length. A row takes 25 bytes, 12 more per stream and 112 more per
-/// operation that its stream ever used (80 where response is service): 0.7 MB an hour for a mixed
-/// closed loop at one row a second.
+/// All rows as columns of equal length. A row takes 25 bytes, 12 more per stream, and 112 more per
+/// operation that its stream ever used (80 if response time is service time). A mixed closed loop
+/// with one row a second takes 0.7 MB an hour.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rows {
     /// Number of the interval.
@@ -173,13 +174,13 @@ pub struct Rows {
     pub start_ns: Vec<u64>,
     /// Length, ns.
     pub duration_ns: Vec<u64>,
-    /// Bit 0: partial, bit 1: ramp.
+    /// Sum of [`FLAG_PARTIAL`] and [`FLAG_RAMP`], as they apply.
     pub flags: Vec<u8>,
     /// Columns per stream.
     pub streams: Vec<StreamRows>,
 }
 
-/// Flag of a row in which the run ended.
+/// Flag of a row that is shorter than an interval or belongs to the drain after the stop.
 pub const FLAG_PARTIAL: u8 = 1;
 /// Flag of a row wholly within the ramp.
 pub const FLAG_RAMP: u8 = 2;
@@ -187,13 +188,14 @@ pub const FLAG_RAMP: u8 = 2;
 /// The rows of one stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StreamRows {
-    /// Integral of I/Os in flight, I/O nanoseconds.
+    /// Integral of the I/Os in flight over the interval, in I/O nanoseconds.
     pub in_flight_area_ns: Vec<u64>,
-    /// Most I/Os in flight.
+    /// Most I/Os in flight; see [`StreamTally::in_flight_max`].
     pub in_flight_max: Vec<u32>,
-    /// Per operation; `None` for one that the stream never used: read it as zeros.
+    /// The operations, in the order of [`crate::OPS`]; `None` for an operation that the stream
+    /// never used: read it as zeros.
     pub ops: [Option<OpRows>; 3],
-    /// Flushes; `None` where there was none.
+    /// Flushes; `None` if the stream never flushed.
     pub flush: Option<OpRows>,
 }
 
@@ -210,11 +212,11 @@ pub struct OpRows {
     pub late: Vec<u64>,
     /// Bytes moved.
     pub bytes: Vec<u64>,
-    /// Submit to complete.
+    /// Service time: from submission to completion.
     pub service: LatencyRows,
-    /// Intended start to complete; `None` where it is the same as `service`.
+    /// Response time: from intended start to completion. `None` if it equals `service`.
     pub response: Option<LatencyRows>,
-    /// Longest time from intended start to submit, ns.
+    /// Longest time from intended start to submission, ns.
     pub lateness_max_ns: Vec<u64>,
 }
 
@@ -223,11 +225,11 @@ pub struct OpRows {
 pub struct LatencyRows {
     /// Median.
     pub p50_ns: Vec<u64>,
-    /// 99 %.
+    /// The 99th percentile.
     pub p99_ns: Vec<u64>,
-    /// 99.9 %.
+    /// The 99.9th percentile.
     pub p99_9_ns: Vec<u64>,
-    /// Exact largest.
+    /// Exact maximum.
     pub max_ns: Vec<u64>,
 }
 
@@ -278,19 +280,19 @@ impl OpRows {
         self.lateness_max_ns.push(row.lateness_max_ns);
     }
 
-    /// Intended start to complete.
+    /// Returns the response time: from intended start to completion.
     pub fn response(&self) -> &LatencyRows {
         self.response.as_ref().unwrap_or(&self.service)
     }
 }
 
 impl StreamRows {
-    /// The rows of one operation; `None` if the stream never used it.
+    /// Returns the rows of one operation; `None` if the stream never used it.
     pub fn op(&self, op: Op) -> Option<&OpRows> {
         self.ops[operation::index(op)].as_ref()
     }
 
-    /// The same of a place: an operation's, or [`crate::FLUSH`].
+    /// Returns the rows at a position in [`crate::OPS`], or those of flushes at [`crate::FLUSH`].
     pub fn at(&self, place: usize) -> Option<&OpRows> {
         self.ops.get(place).unwrap_or(&self.flush).as_ref()
     }
@@ -311,12 +313,12 @@ impl StreamRows {
 }
 
 impl Rows {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
@@ -328,7 +330,8 @@ impl Rows {
         }
     }
 
-    /// Appends a row; `paced` says for each stream whether response differs from service.
+    /// Appends a row. `paced` tells for each stream whether response time differs from service
+    /// time.
     pub(crate) fn push(&mut self, row: &Row, paced: &[bool]) {
         let before = self.len();
         self.index.push(row.index);

@@ -1,13 +1,14 @@
-//! A worker's private histogram for the interval it is in: recording costs a handful of
-//! instructions, handing over costs only the buckets between its smallest and its largest sample.
+//! A worker's private histogram of the current interval. Recording a sample costs a few
+//! instructions; handing over visits only the buckets from the smallest to the largest sample.
 
 use crate::histogram::{BUCKETS, Histogram, bucket_of, unbounded_bucket_of};
 
-/// Counts are 32 bits wide to halve the cache lines touched; the recorder hands over at least once
-/// a second, long before any count can overflow.
+/// Counts are 32 bits wide, which halves the cache lines touched. The recorder hands over at least
+/// once a second, long before a count can overflow.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// Empty until the first sample: an operation that a worker never does costs no memory.
+    /// Empty until the first sample, so that an operation that the worker never does costs no
+    /// memory.
     counts: Vec<u32>,
     sum_ns: u128,
     min_ns: u64,
@@ -26,8 +27,8 @@ impl Default for Slot {
 }
 
 impl Slot {
-    /// Counts one sample, as [`Histogram::record`] does; how many they are is counted when they are
-    /// handed over.
+    /// Counts one sample, as [`Histogram::record`] does. The number of samples is counted only at
+    /// the handover.
     #[inline]
     pub(crate) fn record(&mut self, value_ns: u64) {
         match self.counts.get_mut(unbounded_bucket_of(value_ns)) {
@@ -40,7 +41,7 @@ impl Slot {
         }
     }
 
-    /// The first sample, or one beyond the range.
+    /// Counts the first sample, or a sample beyond the range.
     #[cold]
     #[inline(never)]
     fn record_rarely(&mut self, value_ns: u64) {
@@ -55,7 +56,7 @@ impl Slot {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
-    /// Moves all samples into `target` and returns how many they were.
+    /// Moves all samples into `target` and returns their number.
     pub(crate) fn hand_over(&mut self, target: &mut Histogram) -> u64 {
         if self.min_ns > self.max_ns {
             return 0;

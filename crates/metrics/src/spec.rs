@@ -1,5 +1,3 @@
-//! What is to be recorded.
-
 use serde_json::Value;
 use workload::Workload;
 use workload::spec::Arrival;
@@ -8,33 +6,34 @@ use crate::edges::Edges;
 use crate::log::LogWriter;
 use crate::tally::{Pacing, StreamSpec};
 
-/// What is to be recorded.
+/// What a collector records, and where.
 #[derive(Debug)]
 pub struct CollectorSpec {
     /// Length of an interval, ns; at least 1.
     pub interval_ns: u64,
-    /// Intervals wholly before this time are flagged as ramp and not in the totals; 0 for none.
+    /// Intervals wholly before this time, in ns, are flagged as ramp and are not in the totals; 0
+    /// for no ramp.
     pub ramp_ns: u64,
-    /// When no more I/O is issued, where every stream stops by time. What completes later is counted, and is not in the
-    /// rates.
+    /// Time at which the last stream stops issuing I/O, ns; `None` unless every stream stops by
+    /// time. I/O that completes later is in the counts, but not in the rates.
     pub stop_ns: Option<u64>,
     /// The streams, in the order of the workload.
     pub streams: Vec<StreamSpec>,
-    /// Workers of all streams together: as many recorders must be made and finished.
+    /// Workers of all streams together: exactly this many recorders must be created and finished.
     pub participants: u32,
-    /// Keep the histogram of every interval in memory and in the measurement, not only in the log.
-    /// About 1 KB per interval, stream, operation and kind of latency.
+    /// Whether the measurement keeps the histogram of every interval in memory, not only in the
+    /// log. Costs about 1 KB per interval, stream, operation and kind of latency.
     pub keep_interval_histograms: bool,
-    /// Where rows and histograms go as they become final, if anywhere.
+    /// Log for the rows and histograms as they become final; `None` for no log.
     pub log: Option<LogWriter>,
-    /// Where per-I/O columns go; without it they go to `log`.
+    /// Log for the per-I/O columns; `None` writes them to `log`.
     pub io_log: Option<LogWriter>,
-    /// What the owner wants to find in the log's header.
+    /// JSON of the owner for the log's header.
     pub header: Value,
 }
 
 impl CollectorSpec {
-    /// A spec without ramp, log or kept histograms.
+    /// Creates a spec without ramp, log or kept histograms.
     pub fn new(interval_ns: u64, streams: Vec<StreamSpec>, participants: u32) -> Self {
         Self {
             interval_ns,
@@ -53,7 +52,8 @@ impl CollectorSpec {
         Edges::new(self.interval_ns, self.stop_ns)
     }
 
-    /// The spec that a workload needs: one participant per worker, those of the first stream first.
+    /// Creates the spec for a workload, with one participant per worker in the order of the
+    /// streams.
     pub fn of_workload(workload: &Workload) -> Self {
         let streams = workload.streams.iter().map(|stream| StreamSpec {
             name: stream.name.clone(),
@@ -76,7 +76,7 @@ impl CollectorSpec {
     }
 }
 
-/// When the last stream stops, if all of them do by time.
+/// Returns the stop of the last stream, if all streams stop by time.
 fn stop_ns(workload: &Workload) -> Option<u64> {
     let stops = workload.streams.iter().map(|stream| stream.stop.time_ns);
     stops.collect::<Option<Vec<u64>>>()?.into_iter().max()

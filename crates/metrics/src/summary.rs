@@ -1,4 +1,5 @@
-//! The figures of one direction as `measure --json` prints them; the keys are contract.
+//! The figures of one direction as `measure --json` prints them. Scripts rely on the keys: they
+//! must not change.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +8,34 @@ use serde::Serialize;
 use crate::histogram::{Histogram, Quantile};
 use crate::tally::OpTally;
 
-/// A percentile is printed only where at least this many samples lie beyond it.
+/// A percentile is printed only if at least this many samples lie beyond it.
 pub const SAMPLES_BEYOND: u64 = 10;
 
-/// One direction in figures.
+/// The figures of one direction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// I/Os asked for: done, failed and dropped.
+    /// I/Os requested: done, failed and dropped.
     pub requested: u64,
     /// I/Os done.
     pub ios: u64,
     /// I/Os that failed.
     pub failed: u64,
-    /// I/Os due and never issued.
+    /// I/Os that were due and never issued.
     pub dropped: u64,
-    /// I/Os done, submitted more than 1 ms after their intended start.
+    /// I/Os done that were submitted more than 1 ms after their intended start.
     pub late: u64,
     /// Bytes moved.
     pub bytes: u64,
     /// Failed I/Os by error number.
     pub errors: BTreeMap<i32, u64>,
-    /// Submit to complete.
+    /// Service time: from submission to completion.
     pub service_ns: LatencySummary,
-    /// Intended start to complete.
+    /// Response time: from intended start to completion.
     pub response_ns: LatencySummary,
 }
 
 impl OpTally {
-    /// The figures that `measure --json` gives for a direction.
+    /// Returns the figures that `measure --json` prints for a direction.
     pub fn summary(&self) -> Summary {
         Summary {
             requested: self.requested(),
@@ -50,35 +51,35 @@ impl OpTally {
     }
 }
 
-/// A histogram in figures, ns. `None` (null) without samples, and for percentiles with fewer than
-/// [`SAMPLES_BEYOND`] samples beyond them.
+/// The figures of a histogram, ns. `None` (null) without samples, and for percentiles with fewer
+/// than [`SAMPLES_BEYOND`] samples beyond them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Exact smallest.
+    /// Exact minimum.
     pub min: Option<u64>,
-    /// Mean of the exact values, to a tenth of a nanosecond.
+    /// Mean, from the exact sum, to a tenth of a nanosecond.
     pub mean: Option<f64>,
-    /// Exact largest.
+    /// Exact maximum.
     pub max: Option<u64>,
     /// Median.
     pub p50: Option<u64>,
-    /// 90 %.
+    /// The 90th percentile.
     pub p90: Option<u64>,
-    /// 99 %.
+    /// The 99th percentile.
     pub p99: Option<u64>,
-    /// 99.9 %.
+    /// The 99.9th percentile.
     #[serde(rename = "p99.9")]
     pub p99_9: Option<u64>,
-    /// 99.99 %.
+    /// The 99.99th percentile.
     #[serde(rename = "p99.99")]
     pub p99_99: Option<u64>,
-    /// 99.999 %.
+    /// The 99.999th percentile.
     #[serde(rename = "p99.999")]
     pub p99_999: Option<u64>,
 }
 
 impl LatencySummary {
-    /// The figures of a histogram.
+    /// Computes the figures of a histogram.
     pub fn of(histogram: &Histogram) -> Self {
         let quantile = |q| histogram.supported_quantile_ns(q, SAMPLES_BEYOND);
         Self {

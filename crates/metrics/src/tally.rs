@@ -1,5 +1,5 @@
-//! Counts and histograms of one stream, per operation. A pending interval and the totals are the
-//! same type, so totals are nothing but merged intervals.
+//! Counts and histograms of one stream, per operation. A pending interval and the totals have the
+//! same type, so the totals are simply merged intervals.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::operation::{self, FLUSH};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// Submit to complete.
+    /// Service time: from submission to completion.
     Service = 0,
-    /// Intended start to complete.
+    /// Response time: from intended start to completion.
     Response = 1,
-    /// Intended start to submit.
+    /// Lateness: from intended start to submission.
     Lateness = 2,
-    /// Submit to failure.
+    /// From submission to failure.
     Failed = 3,
 }
 
@@ -30,16 +30,17 @@ impl Kind {
     }
 }
 
-/// When an I/O of a stream is meant to start, as far as counting is concerned.
+/// What sets the intended start of an I/O, as far as counting is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// Closed loop without think time: an I/O is meant to start when it is submitted. One histogram
-    /// is both service and response; lateness does not exist.
+    /// Closed loop without think time: the intended start of an I/O is its submission. One
+    /// histogram holds both service and response time, and there is no lateness.
     BackToBack,
-    /// Closed loop with think time: meant to start when the thinking ends, which the host may miss.
+    /// Closed loop with think time: the intended start is the end of the think time, which the host
+    /// may miss.
     ThinkTime,
-    /// Open loop or bursts: meant to start when the schedule says, however slow the drive is.
+    /// Open loop or bursts: the schedule sets the intended start, however slow the drive is.
     Scheduled,
 }
 
@@ -49,19 +50,19 @@ pub enum Pacing {
 pub struct StreamSpec {
     /// The stream's name.
     pub name: String,
-    /// What an I/O's intended start is.
+    /// What sets the intended start of an I/O.
     pub pacing: Pacing,
-    /// Whether per-I/O columns are kept. They hold every I/O, those of the ramp and of the
-    /// overshoot too.
+    /// Whether per-I/O columns are kept. They hold every I/O, including those of the ramp and of
+    /// the overshoot.
     pub log_ios: bool,
 }
 
-/// What was counted for one operation of a stream.
+/// Counts and histograms of one operation of a stream, or of its flushes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpTally {
     /// I/Os done.
     pub done: u64,
-    /// I/Os that the drive or the kernel refused.
+    /// I/Os that the drive or the kernel failed.
     pub failed: u64,
     /// I/Os that were due and never issued.
     pub dropped: u64,
@@ -72,14 +73,16 @@ pub struct OpTally {
     pub bytes: u64,
     /// Failed I/Os by error number.
     pub errors: BTreeMap<i32, u64>,
-    /// Submit to complete, I/Os done.
+    /// Service time of the I/Os done: from submission to completion.
     pub service: Histogram,
-    /// Intended start to complete; `None` where that is the same as `service`. A dropped I/O counts
-    /// with the time it had been due for: its response would have been at least that.
+    /// Response time: from intended start to completion; `None` if it equals `service`. A dropped
+    /// I/O counts with the time from its intended start until it was dropped, as its response time
+    /// would have been at least that long.
     pub response: Option<Histogram>,
-    /// Intended start to submit, I/Os done; empty where intended start is submit.
+    /// Lateness of the I/Os done: from intended start to submission. Empty if the intended start is
+    /// the submission.
     pub lateness: Histogram,
-    /// Submit to failure of the failed I/Os; they are in no other histogram.
+    /// From submission to failure of the failed I/Os, which are in no other histogram.
     pub failed_latency: Histogram,
 }
 
@@ -92,22 +95,22 @@ impl OpTally {
         }
     }
 
-    /// I/Os that were asked for: done, failed and dropped.
+    /// Returns the I/Os requested: done, failed and dropped.
     pub fn requested(&self) -> u64 {
         self.done + self.failed + self.dropped
     }
 
-    /// Intended start to complete.
+    /// Returns the response time: from intended start to completion.
     pub fn response(&self) -> &Histogram {
         self.response.as_ref().unwrap_or(&self.service)
     }
 
-    /// Whether nothing at all was asked for.
+    /// Whether no I/O was requested.
     pub fn is_empty(&self) -> bool {
         self.requested() == 0
     }
 
-    /// The histogram of a kind; `None` for a response that is the service.
+    /// Returns the histogram of a kind; `None` for a response time that equals the service time.
     pub fn histogram(&self, kind: Kind) -> Option<&Histogram> {
         match kind {
             Kind::Service => Some(&self.service),
@@ -126,7 +129,7 @@ impl OpTally {
         }
     }
 
-    /// Adds what another tally counted.
+    /// Adds the counts and histograms of another tally.
     pub fn merge(&mut self, other: &Self) {
         if self.response.is_some() || other.response.is_some() {
             let own_service = &self.service;
@@ -148,18 +151,19 @@ impl OpTally {
     }
 }
 
-/// What was counted for one stream.
+/// Counts and histograms of one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamTally {
-    /// Integral of I/Os in flight over time, in I/O nanoseconds.
+    /// Integral of the I/Os in flight over time, in I/O nanoseconds.
     pub in_flight_area_ns: u128,
-    /// Most I/Os in flight at once. In a closed loop the sum of the workers' own maxima of an
-    /// interval, an upper bound that is exact while all workers keep their depth; in a scheduled
-    /// stream counted across the workers.
+    /// Most I/Os in flight at once. A scheduled stream counts across its workers. In a closed loop
+    /// it is the sum of the workers' own maxima in an interval: an upper bound, exact while all
+    /// workers keep their queue depth.
     pub in_flight_max: u32,
-    /// Counts per operation, in the order of [`crate::OPS`].
+    /// The operations, in the order of [`crate::OPS`].
     pub ops: [OpTally; 3],
-    /// Flushes: done, failed, and the time that each took as service. They are in flight beside no I/O.
+    /// Flushes: done, failed, and their duration as service time. A flush is not counted as in
+    /// flight.
     pub flush: OpTally,
 }
 
@@ -174,7 +178,7 @@ impl StreamTally {
         }
     }
 
-    /// Tallies of the operations, and behind them that of the flushes.
+    /// Returns the tallies of the operations, then that of the flushes.
     pub(crate) fn all(&self) -> impl Iterator<Item = &OpTally> {
         self.ops.iter().chain([&self.flush])
     }
@@ -183,7 +187,7 @@ impl StreamTally {
         self.ops.iter_mut().chain([&mut self.flush])
     }
 
-    /// That of a place: an operation's, or [`FLUSH`].
+    /// Returns the tally at a position in [`crate::OPS`], or that of the flushes at [`FLUSH`].
     pub fn at(&self, place: usize) -> &OpTally {
         self.ops.get(place).unwrap_or(&self.flush)
     }
@@ -192,12 +196,12 @@ impl StreamTally {
         self.ops.get_mut(place).unwrap_or(&mut self.flush)
     }
 
-    /// What was counted for one operation.
+    /// Returns the tally of one operation.
     pub fn op(&self, op: Op) -> &OpTally {
         &self.ops[operation::index(op)]
     }
 
-    /// Adds a later interval: areas and counts add, the maximum is the greater one.
+    /// Adds a later interval: areas and counts are added, the larger maximum is kept.
     pub fn merge(&mut self, other: &Self) {
         self.in_flight_area_ns += other.in_flight_area_ns;
         self.in_flight_max = self.in_flight_max.max(other.in_flight_max);
@@ -207,7 +211,7 @@ impl StreamTally {
     }
 }
 
-/// Where a histogram belongs.
+/// The stream, operation and kind of latency of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) stream: usize,
@@ -216,8 +220,8 @@ pub(crate) struct Place {
     pub(crate) kind: Kind,
 }
 
-/// All histograms with samples, and where they belong. A response that is the service is not
-/// repeated.
+/// Returns all histograms with samples and their places. A response time that equals the service
+/// time is not repeated.
 pub(crate) fn histograms(streams: &[StreamTally]) -> impl Iterator<Item = (Place, &Histogram)> {
     const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Lateness, Kind::Failed];
     let places = (0..streams.len()).flat_map(|stream| {

@@ -1,12 +1,12 @@
-//! A simulated SSD in virtual time: NAND, mapping, garbage collection, host side.
+//! A simulated SSD in virtual time: NAND flash, mapping, garbage collection and the host interface.
 //!
-//! A command goes in at a time, and the time of its completion comes out; no time passes meanwhile. State is integer
-//! throughout: the same profile, seed and workload give the same bits on any machine.
+//! A caller submits a command with its submission time and gets its completion time back; no real time passes in between. All
+//! state is integer: the same profile, seed and workload give the same bits on any machine.
 //!
 //! # A drive and a run
 //!
-//! A [`Profile`] says in physical parameters what a drive is made of. An [`AnyDrive`] is one such drive, erased, at time zero.
-//! It takes the workloads that real drives take, and gives the same measurement:
+//! A [`Profile`] describes a drive in physical parameters. An [`AnyDrive`] is one such drive, created erased and at time
+//! zero. It runs the workloads that real drives run, and returns the same kind of measurement:
 //!
 //! ```
 //! use sim::{AnyDrive, Options, Profile, Size, Unattended};
@@ -35,16 +35,17 @@
 //!
 //! # The parts
 //!
-//! Each knows only those before it in this list:
+//! Each module depends only on those before it in this list:
 //!
 //! * [`profile`]: what a drive is made of, as a file and as numbers ([`profile::spec`]).
-//! * [`power`]: energy, heat and limits.
-//! * [`flash`]: dies and channels as clocks, and the write buffer.
-//! * [`ftl`]: the map, write streams and collection. It asks a medium for work, which has the clocks.
-//! * [`drive`]: the host's queue and link, and all parts together; states in files.
-//! * [`runner`]: workloads in order of virtual time.
+//! * [`power`]: energy, heat and power limits.
+//! * [`flash`]: dies and channels with their clocks, and the write buffer.
+//! * [`ftl`]: the map, write streams and garbage collection. It gives work to a medium ([`flash::Flash`]), which keeps the
+//!   clocks.
+//! * [`drive`]: the host's queue and link, and all parts combined; snapshots of a drive's state in files.
+//! * [`runner`]: runs workloads in order of virtual time.
 //!
-//! Tests hold it against theory, closed forms, an event-exact model and its own larger self (`tests/`).
+//! The tests in `tests/` compare the simulator with theory, closed forms, an event-exact model and larger drives of its own.
 
 pub mod drive;
 pub mod flash;

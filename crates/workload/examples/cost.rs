@@ -8,8 +8,8 @@
 //! valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/cost uniform 200000
 //! ```
 //!
-//! The sum of what was drawn is printed, so that nothing can be optimised away. Its three additions
-//! and the loop itself are counted too; `none` gives their part.
+//! The program prints the sum of what it drew, so that the compiler cannot remove the draws. The count
+//! includes the three additions for the sum and the loop itself; the kind `none` measures their cost.
 #![allow(
     clippy::print_stdout,
     reason = "a program for the terminal, not the library"
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a kind changes in the plain stream of uniform 4 KiB reads.
+/// Returns the fields in which a kind differs from the plain stream of uniform 4 KiB reads.
 fn changes(kind: &str) -> Option<Value> {
     let open = |process: Value| {
         let rate = json!({"num": 2000, "den": 85});

@@ -1,18 +1,18 @@
-//! Block sizes and the places in the span where a block of a size may begin.
+//! Block sizes, and the places in the span at which a block of each size may begin.
 
 use crate::random::FOR_SIZE;
 use crate::spec::{BlockWeight, Span};
 use crate::weighted::Weighted;
 
-/// The places of one block size: absolute multiples of the size from which the block still ends
-/// inside the span.
+/// The places of one block size: the absolute multiples of the size at which a block begins and
+/// ends inside the span.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
-    /// Offset of the first place.
+    /// Offset of the first place, in bytes.
     pub(crate) first: u64,
     /// Number of places; at least 1 in a valid workload.
     pub(crate) slots: u64,
-    /// Block size.
+    /// Block size, in bytes.
     pub(crate) bytes: u32,
 }
 
@@ -28,13 +28,14 @@ impl Grid {
         }
     }
 
-    /// Offset of a place.
+    /// Returns the offset of a place.
     #[inline]
     pub(crate) fn offset(&self, slot: u64) -> u64 {
         self.first + slot * u64::from(self.bytes)
     }
 
-    /// The place whose block contains the offset, or the nearest one at the span's edges.
+    /// Returns the offset of the block that contains `offset`, or of the nearest block at the edge
+    /// of the span.
     #[inline]
     pub(crate) fn containing(&self, offset: u64) -> u64 {
         let slot = offset.saturating_sub(self.first) / u64::from(self.bytes);
@@ -42,7 +43,7 @@ impl Grid {
     }
 }
 
-/// The weighted block sizes of a stream.
+/// The weighted block sizes of a stream, and the places of each.
 #[derive(Debug, Clone)]
 pub(crate) struct Blocks {
     choice: Weighted,
@@ -62,13 +63,13 @@ impl Blocks {
         }
     }
 
-    /// The places of the size that an I/O's draw means.
+    /// Returns the places of the block size that an I/O's draw selects.
     #[inline]
     pub(crate) fn pick(&self, draw: u64) -> &Grid {
         &self.grids[self.choice.pick(draw.wrapping_mul(FOR_SIZE))]
     }
 
-    /// The largest size that fits into the room that is left, 0 if there is none.
+    /// Returns the largest size that fits into `room_bytes`; 0 if none does.
     pub(crate) fn largest_within(&self, room_bytes: u64) -> u32 {
         let fits = |bytes: &&u32| u64::from(**bytes) <= room_bytes;
         self.descending_bytes

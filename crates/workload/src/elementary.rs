@@ -1,15 +1,16 @@
 //! Logarithm and exponential from IEEE additions, multiplications and divisions only.
 //!
-//! The platform's mathematics library may differ in the last bit between systems, and then so would
-//! the tables built from it and every digest. These series give the same bits everywhere. They are
-//! used where tables are built, never per I/O.
+//! The mathematics libraries of two platforms may differ in the last bit. The tables built with
+//! them, and so every digest, would then differ too. These series give the same bits everywhere.
+//! They are used to build tables, never per I/O.
 
 use std::f64::consts::LN_2;
 
-/// How many draws there are.
+/// Number of possible draws.
 pub(crate) const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// Natural logarithm of a positive, normal number; relative error below 1e-14 away from 1.
+/// Returns the natural logarithm of a positive, normal number. The relative error is below 1e-14
+/// away from 1.
 pub(crate) fn ln(x: f64) -> f64 {
     const MANTISSA_BITS: u32 = 52;
     const ONE: u64 = 1023 << MANTISSA_BITS;
@@ -21,7 +22,7 @@ pub(crate) fn ln(x: f64) -> f64 {
         mantissa /= 2.0;
         exponent += 1;
     }
-    // ln m = 2 artanh((m - 1) / (m + 1)), whose argument is at most 0.172 here.
+    // ln m = 2 artanh((m - 1) / (m + 1)); the argument is at most 0.172 here.
     let argument = (mantissa - 1.0) / (mantissa + 1.0);
     let square = argument * argument;
     let mut sum = 0.0;
@@ -31,7 +32,7 @@ pub(crate) fn ln(x: f64) -> f64 {
     exponent as f64 * LN_2 + 2.0 * argument * sum
 }
 
-/// Exponential of a number between -700 and 700; relative error below 1e-13.
+/// Returns the exponential of a number between -700 and 700. The relative error is below 3e-13.
 pub(crate) fn exp(x: f64) -> f64 {
     debug_assert!(x.abs() <= 700.0);
     let doublings = (x / LN_2 + if x < 0.0 { -0.5 } else { 0.5 }) as i64;

@@ -1,20 +1,20 @@
-//! What is wrong with a workload.
+//! The error of an invalid workload.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A value of a workload that is out of bounds or contradicts another one.
+/// A value of a workload that is out of bounds or contradicts another value.
 ///
-/// Change the named field so that it obeys the bound; nothing has been issued.
+/// No I/O has been issued. Change the named field so that it obeys the bound.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field} is {value}: {bound}")]
 pub struct SpecError {
     /// Path of the field, such as `streams[0].span.length`.
     pub field: String,
-    /// The value it has.
+    /// The value of the field.
     pub value: String,
-    /// What it must be, as a clause that begins with "must".
+    /// What the value must be, as a clause that begins with "must".
     pub bound: String,
 }
 

@@ -1,4 +1,4 @@
-//! The I/Os of one source, in order.
+//! Draws the I/Os of one source, in order.
 
 use std::sync::Arc;
 
@@ -14,21 +14,22 @@ use crate::pattern::zipf::Zipf;
 use crate::random::{Draws, FOR_OP, below, split};
 use crate::recording::Reader;
 
-/// What is asked of the drive: one operation on one range.
+/// One operation on one range of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Io {
-    /// What is done.
+    /// The operation.
     pub op: Op,
-    /// First byte, counted from the start of the drive.
+    /// Offset from the start of the drive, in bytes.
     pub offset: u64,
-    /// Number of bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
 /// The I/Os of one source, in order; never ends.
 ///
-/// The n-th I/O depends on seed, stream, source and n only (and, in a sequential pattern, on the
-/// cursor it began with; of a recording, on its file alone): not on time, on other sources or on who asks.
+/// The n-th I/O depends only on seed, stream, source and n, and in a sequential pattern also on the
+/// first cursor. In a recording it depends only on the file. It does not depend on time, on other
+/// sources or on the thread that asks.
 #[derive(Debug, Clone)]
 pub struct Generator {
     draws: Draws,
@@ -36,7 +37,7 @@ pub struct Generator {
     places: Places,
 }
 
-/// Where the I/Os of one source go, with the state that takes.
+/// The places of one source's I/Os, with the state that the pattern needs.
 #[derive(Debug, Clone)]
 pub(crate) enum Places {
     Uniform(Grid),
@@ -50,21 +51,22 @@ pub(crate) enum Places {
     OnePass(Box<OnePass>),
     Shuffled(Box<Shuffled>),
     Recorded(Box<Reader>),
-    /// Reads and writes, each with sizes or places of its own.
+    /// Reads, then writes, if they have sizes or places of their own.
     Apart(Box<[Places; 2]>),
 }
 
-/// What turns the slot of a skewed pattern into a block.
+/// Turns the slot that a skewed pattern draws into a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Skewed {
-    /// Places of the smallest block: the slots that the pattern draws.
+    /// The places of the smallest block: the slots that the pattern draws.
     pub(crate) unit: Grid,
-    /// All sizes, where there are several.
+    /// All block sizes, if there are several.
     pub(crate) sizes: Option<Arc<Blocks>>,
 }
 
 impl Skewed {
-    /// The I/O of a drawn size that contains the slot; all sizes share the hot places.
+    /// Returns offset and length of the block of a drawn size that contains the slot; so all sizes
+    /// share the hot places.
     #[inline]
     fn place(&self, slot: u64, draw: u64) -> (u64, u32) {
         let offset = self.unit.offset(slot);
@@ -87,7 +89,7 @@ impl Generator {
         }
     }
 
-    /// The source's next I/O.
+    /// Returns the source's next I/O.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
@@ -113,8 +115,8 @@ impl Generator {
         }
     }
 
-    /// The next I/O of the patterns that take more than a few instructions themselves: out of the way, so
-    /// that the others need not save registers for it.
+    /// Draws the next I/O of the patterns that need more than a few instructions. The function is
+    /// kept apart so that the cheap patterns need not save registers for it.
     #[inline(never)]
     fn next_of_various(&mut self, draw: u64) -> Io {
         if let Places::Recorded(reader) = &mut self.places {
@@ -125,10 +127,10 @@ impl Generator {
         Io { op, offset, length }
     }
 
-    /// Where a sequential source goes on: the offset behind its last I/O, which is the span's end
-    /// before it wraps. `None` in the other patterns, which have no such place.
+    /// Returns the offset after the last I/O of a sequential source, at which the next run can
+    /// continue; before the source wraps, this is the span's end. `None` in the other patterns.
     ///
-    /// Given back in [`Pattern::Sequential`](crate::spec::Pattern::Sequential), it lets a later run
+    /// Passed in [`Pattern::Sequential`](crate::spec::Pattern::Sequential), it lets a later run
     /// begin where this one ended.
     pub fn cursor(&self) -> Option<u64> {
         match &self.places {
@@ -140,7 +142,7 @@ impl Generator {
 }
 
 impl Places {
-    /// Where an I/O goes.
+    /// Returns offset and length of the next I/O.
     fn place(&mut self, draw: u64, op: Op) -> (u64, u32) {
         match self {
             Self::Apart(sides) => sides[usize::from(op == Op::Write)].place(draw, op),

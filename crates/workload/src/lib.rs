@@ -1,12 +1,13 @@
-//! What I/O is asked for: operations, offsets, sizes and arrival times. No I/O is done here.
+//! What I/O is asked for: operations, offsets, sizes and arrival times. This crate does no I/O on a
+//! drive.
 //!
 //! # From a workload to I/Os
 //!
-//! A [`Workload`] is data: it comes as JSON with every value resolved to bytes and nanoseconds, is
-//! checked by [`Workload::validate`], and is stored with the result. A [`Plan`] is the same made ready
-//! to run: its tables are built once and shared by all workers. From it each worker takes the
-//! [`Generator`] and the [`Schedule`] of its source, and asks both for the next one, for ever; when
-//! to stop is for the engine to say.
+//! A [`Workload`] is data. It arrives as JSON with every value resolved to bytes and nanoseconds, is
+//! checked by [`Workload::validate`], and is stored with the result. A [`Plan`] is a workload made
+//! ready to run: its tables are built once and shared by all workers. From the plan each worker takes
+//! the [`Generator`] and the [`Schedule`] of its source, and asks both for the next I/O. The two never
+//! end; the engine decides when to stop.
 //!
 //! ```
 //! use workload::{Op, Plan, Workload};
@@ -28,7 +29,7 @@
 //! let plan = Plan::new(&workload)?;
 //! let stream = plan.stream(0);
 //!
-//! // Even arrivals are one source, on which both workers draw.
+//! // Even arrivals are one source, which both workers share.
 //! assert_eq!(stream.sources(), 1);
 //! assert_eq!(stream.source_of_worker(1), 0);
 //!
@@ -41,15 +42,15 @@
 //! assert!(matches!(io.op, Op::Read | Op::Write));
 //! assert_eq!((io.offset % 4096, io.length), (0, 4096));
 //!
-//! // The sequence is the source's own: another generator of it gives the same.
+//! // The sequence belongs to the source: a second generator repeats it.
 //! assert_eq!(stream.generator(0).next(), io);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is wrong is said
+//! # Errors name the field
 //!
-//! A field that nobody knows is refused when the JSON is read. A value out of bounds, or one that
-//! contradicts another, is a [`SpecError`] that names the field, its value and the bound:
+//! An unknown field is refused when the JSON is read. A value that is out of bounds or contradicts
+//! another gives a [`SpecError`] that names the field, its value and the bound:
 //!
 //! ```
 //! # let workload: workload::Workload = serde_json::from_str(r#"{
@@ -61,26 +62,26 @@
 //!
 //! # Promises
 //!
-//! * **Reproducible.** The n-th I/O of a source is a function of seed, stream, source and n
-//!   ([`random`]); a sequential source adds an explicit cursor. So is the n-th arrival. Threads, batches
-//!   and prefetching have no say, and two runners agree. Integers and tables only; where tables are
-//!   built, IEEE additions, multiplications and divisions: the same bits on every machine, held by
-//!   golden digests in `tests/golden`.
-//! * **Inside.** An I/O begins at a multiple of its own size (sequential: of the smallest size) and
-//!   ends inside the span.
-//! * **Exact rates.** Rates are fractions, and what is left over of a nanosecond is carried:
-//!   arrival n of an even stream is due at `floor(n * den * 10^9 / num)` ns for every n.
-//! * **Lean.** No lock and no allocation per I/O, and no division but in a skewed pattern of several
-//!   sizes; the tables of skewed patterns are one lookup, whatever the size of the drive.
-//!   `examples/cost.rs` counts the instructions.
-//! * **Recorded.** A stream can replay a file of records instead ([`recording`]): its sequence is a function of the
-//!   file's digest, and the file is streamed, whatever its length.
+//! * **Reproducible.** The n-th I/O of a source, like its n-th arrival, is a function of seed, stream,
+//!   source and n ([`random`]); a sequential source adds an explicit cursor. Threads, batches and
+//!   prefetching have no influence, and two runners agree. The arithmetic uses integers and tables, and
+//!   tables are built with IEEE additions, multiplications and divisions only. So every machine
+//!   computes the same bits, which golden digests in `tests/golden` check.
+//! * **Inside.** An I/O ends inside the span and begins at a multiple of its own size. In a sequential
+//!   pattern the unit is the smallest size instead, in a stepped pattern the step.
+//! * **Exact rates.** Rates are fractions, and fractions of a nanosecond are carried over: arrival n of
+//!   an even stream is due at `floor(n * den * 10^9 / num)` ns for every n.
+//! * **Lean.** An I/O takes no lock and no allocation. It takes a division only in the segments and
+//!   one-pass patterns, and in a skewed pattern with several sizes. A skewed pattern takes one table
+//!   lookup, whatever the size of the drive. `examples/cost.rs` counts the instructions.
+//! * **Recorded.** A stream can replay a file of records instead ([`recording`]). Its sequence is a
+//!   function of the file's digest, and the file is streamed, whatever its length.
 //!
 //! # Limits
 //!
-//! [`validate`] lists the bounds. Uniform offsets keep no map of what was visited: in one pass of as many
-//! I/Os as there are blocks, about 37 % of the blocks are not touched. A trim is an operation like
-//! the others; whether the drive can do it is for the engine to find out.
+//! [`validate`] lists the bounds. Uniform offsets keep no map of visited blocks: after as many I/Os as
+//! there are blocks, about 37 % of the blocks are untouched. A trim is an operation like the others; the
+//! engine finds out whether the drive supports it.
 
 mod blocks;
 mod elementary;

@@ -1,24 +1,24 @@
-//! Which operation an I/O is.
+//! Draws the operation of an I/O.
 
 use crate::spec::Ops;
 
-/// What is done to the drive.
+/// The operation of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Op {
-    /// Data is read.
+    /// Reads data.
     Read = 0,
-    /// Data is written.
+    /// Writes data.
     Write = 1,
-    /// Blocks are given back (discard).
+    /// Tells the drive that the blocks are no longer needed (discard).
     Trim = 2,
 }
 
-/// Draws the operation of an I/O, without a branch: a mix would be mispredicted, and a constant
-/// operation costs no more this way.
+/// Draws the operation of an I/O without a branch: the branch of a mix would be mispredicted, and a
+/// constant operation costs no more this way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mix {
-    /// Numbers below are reads.
+    /// A draw below this is a read.
     reads_below: u64,
     otherwise: Op,
 }
@@ -34,7 +34,7 @@ impl Mix {
                 let (reads, writes) = (u128::from(reads), u128::from(writes));
                 (((reads << 64) / (reads + writes)) as u64, Op::Write)
             }
-            // The operation of a recorded I/O is in its record.
+            // A recorded I/O takes its operation from its record.
             Ops::Mix { .. } | Ops::Recorded { .. } => (0, Op::Read),
         };
         Self {
@@ -43,7 +43,7 @@ impl Mix {
         }
     }
 
-    /// The operation that a uniform 64-bit number means.
+    /// Returns the operation that a uniform 64-bit number selects.
     #[inline]
     pub(crate) fn pick(self, uniform: u64) -> Op {
         if uniform < self.reads_below {

@@ -1,4 +1,4 @@
-//! Where in the span the I/Os go: one file per pattern.
+//! The places of the I/Os in the span: one file per pattern.
 
 pub(crate) mod bands;
 pub(crate) mod one_pass;

@@ -1,8 +1,11 @@
 //! A workload made ready to run: checked, with its tables built once and shared by all workers.
 //!
-//! A *source* is one counted sequence of I/Os. In a closed loop each worker has its own. Even and
-//! Poisson arrivals and bursts are one source, which all workers of the stream draw on. With ACT 6
-//! each worker is a source with the same ticks; with ACT 2019 each queue is one. A recording is one source.
+//! A *source* is one counted sequence of I/Os. The arrival law sets the sources of a stream:
+//! - closed loop: each worker is a source;
+//! - even arrivals, Poisson arrivals, bursts: one source, which all workers of the stream share;
+//! - ACT 6: each worker is a source, and all have the same ticks;
+//! - ACT 2019: each queue is a source;
+//! - recording: one source.
 
 use std::sync::Arc;
 
@@ -32,8 +35,8 @@ impl Plan {
     /// Checks the workload, reads the recordings that it replays, and builds its tables.
     ///
     /// # Errors
-    /// The first field that is out of bounds, see [`Workload::validate`]; or a recording that cannot be read or is another
-    /// one than the workload says.
+    /// Returns the first field that is out of bounds, see [`Workload::validate`]. Also fails if a
+    /// recording cannot be read or differs from what the workload says of it.
     pub fn new(workload: &Workload) -> Result<Self, SpecError> {
         workload.validate()?;
         let streams = workload.streams.iter().zip(0..);
@@ -43,7 +46,7 @@ impl Plan {
         })
     }
 
-    /// A stream, by its place in the workload.
+    /// Returns a stream by its index in the workload.
     ///
     /// # Panics
     /// If the workload has no such stream.
@@ -51,7 +54,7 @@ impl Plan {
         &self.streams[index]
     }
 
-    /// The streams, in the workload's order.
+    /// Returns the streams, in the workload's order.
     pub fn streams(&self) -> &[StreamPlan] {
         &self.streams
     }
@@ -70,7 +73,7 @@ pub struct StreamPlan {
     quotas: Quotas,
 }
 
-/// Where the I/Os go, for all sources.
+/// The places of a stream's I/Os, for all sources.
 #[derive(Debug)]
 enum Layout {
     Shared(Places),
@@ -99,29 +102,29 @@ enum Layout {
         index: u32,
     },
     Recorded(Arc<Recording>),
-    /// That of reads, and that of writes.
+    /// Layout of the reads, then of the writes.
     Apart(Box<[Layout; 2]>),
 }
 
-/// What bounds the I/Os of the sources beside time.
+/// Limits of the sources other than time.
 #[derive(Debug)]
 struct Quotas {
     stop: Stop,
-    /// Block size if there is but one.
+    /// Block size, if there is only one.
     block_bytes: Option<u64>,
-    /// I/Os of the recording, if one is replayed.
+    /// Number of I/Os of the recording, if the stream replays one.
     recorded_ios: Option<u64>,
-    /// Bytes of each source's part that are left, if the span is covered once.
+    /// Bytes from each source's cursor to the end of its part, if the span is covered once.
     parts: Option<Vec<u64>>,
 }
 
-/// How much one source may issue at most; `u64::MAX` where there is no bound.
+/// The most that one source may issue; `u64::MAX` means no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// The source ends when it has issued so many I/Os.
+    /// The source ends after this many I/Os.
     pub ios: u64,
-    /// The source ends when it has issued at least so many bytes. With one block size, `ios` says
-    /// the same exactly.
+    /// The source ends when it has issued at least this many bytes. With one block size, `ios`
+    /// holds the exact bound instead.
     pub bytes: u64,
 }
 
@@ -136,7 +139,7 @@ impl StreamPlan {
             None => Layout::new(seed, index, stream),
         };
         let parts = stream.stop.span_once.then(|| layout.parts_left(stream));
-        // The I/Os of a recording have sizes of their own.
+        // The I/Os of a recording have their own sizes.
         let single = single_size(stream).filter(|_| recording.is_none());
         Ok(Self {
             seed,
@@ -155,12 +158,13 @@ impl StreamPlan {
         })
     }
 
-    /// Number of sources.
+    /// Returns the number of sources.
     pub fn sources(&self) -> u32 {
         self.sources
     }
 
-    /// The source that a worker draws on; workers count from 0, and neighbours share a source.
+    /// Returns the source from which a worker draws. Workers count from 0; neighbours share a
+    /// source.
     ///
     /// # Panics
     /// If the stream has no such worker.
@@ -173,7 +177,7 @@ impl StreamPlan {
         worker / (self.workers / self.sources)
     }
 
-    /// The I/Os of a source from its first one on.
+    /// Returns the I/Os of a source, from the first one on.
     ///
     /// # Panics
     /// If the stream has no such source.
@@ -183,7 +187,8 @@ impl StreamPlan {
         Generator::new(key, self.mix, self.layout.places(source))
     }
 
-    /// The intended start times of a source from the first one on; `None` in a closed loop.
+    /// Returns the intended start times of a source, from the first one on; `None` in a closed
+    /// loop.
     ///
     /// # Panics
     /// If the stream has no such source.
@@ -192,8 +197,8 @@ impl StreamPlan {
         self.arrivals.schedule(self.seed, self.index, source)
     }
 
-    /// I/Os of a source's part of the span, from its cursor on; `None` unless the stream stops when
-    /// the span is covered once.
+    /// Returns the number of I/Os from a source's cursor to the end of its part of the span; `None`
+    /// unless the stream stops when the span is covered once.
     ///
     /// # Panics
     /// If the stream has no such source.
@@ -203,15 +208,16 @@ impl StreamPlan {
         Some(left_bytes / self.quotas.block_bytes?)
     }
 
-    /// How much a source may issue: its fair share of the stream's bytes and I/Os, and its part of
-    /// a span that is covered once. The shares of all sources sum to the stream's exactly, and do
-    /// not depend on which source is faster.
+    /// Returns how much a source may issue: an even share of the stream's bytes and I/Os, and its
+    /// part of a span that is covered once. The shares of all sources add up to exactly the
+    /// stream's limit, and do not depend on which source is faster.
     ///
     /// # Panics
     /// If the stream has no such source.
     pub fn quota(&self, source: u32) -> Quota {
         self.check(source);
-        // Split where the span is: whoever transfers as much as the span holds covers it once.
+        // Split as the span is, so that a stream whose limit is the length of the span covers it
+        // once.
         let share =
             |total| until(total, source + 1, self.sources) - until(total, source, self.sources);
         let Stop { bytes, ios, .. } = self.quotas.stop;
@@ -220,7 +226,7 @@ impl StreamPlan {
             bytes: u64::MAX,
         };
         match (bytes, self.quotas.block_bytes) {
-            // Whole blocks: the last one may reach over the bytes that were asked for.
+            // Whole blocks: the last one may exceed the requested bytes.
             (Some(bytes), Some(block)) => quota.ios = quota.ios.min(share(bytes.div_ceil(block))),
             (Some(bytes), None) => quota.bytes = share(bytes),
             (None, _) => {}
@@ -273,7 +279,7 @@ impl Layout {
                     },
                 }
             }
-            // What is recorded has its layout in its file.
+            // A recording has its layout in its file.
             Pattern::Uniform | Pattern::Recorded { .. } => Self::Shared(match sizes {
                 None => Places::Uniform(unit),
                 Some(blocks) => Places::UniformSizes(blocks),
@@ -383,7 +389,7 @@ impl Layout {
         }
     }
 
-    /// Bytes from each source's cursor to the end of its part.
+    /// Returns the bytes from each source's cursor to the end of its part.
     fn parts_left(&self, stream: &Stream) -> Vec<u64> {
         let (Self::Sequential { cursors, .. } | Self::SequentialSizes { cursors, .. }) = self
         else {
@@ -399,19 +405,19 @@ impl Layout {
     }
 }
 
-/// How much of a total the sources before this one have, where it is shared out evenly.
+/// Returns the share of all sources before this one, if a total is divided evenly.
 fn until(total: u64, source: u32, sources: u32) -> u64 {
     (u128::from(total) * u128::from(source) / u128::from(sources)) as u64
 }
 
-/// Where each source of a sequential stream begins.
+/// Returns the offset at which each source of a sequential stream begins.
 fn starts(stream: &Stream) -> Vec<u64> {
     let (unit, sources) = (stream.smallest_block_bytes(), stream.sources());
     let start = |source| part_start(stream.span, unit, source, sources);
     (0..sources).map(start).collect()
 }
 
-/// The block size of a stream that has but one.
+/// Returns the block size of a stream that has only one.
 fn single_size(stream: &Stream) -> Option<u32> {
     match (stream.block.as_slice(), &stream.write_block) {
         ([block], None) => Some(block.bytes),

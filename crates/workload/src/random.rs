@@ -1,42 +1,43 @@
 //! Counter-keyed random numbers.
 //!
-//! A draw is a pure function of a key and a counter: `fold(key + n * STEP)`. With the odd constant
-//! [`STEP`] the argument runs through all 2^64 values before it repeats. [`fold`] multiplies the
-//! argument with a masked copy of itself and folds the 128-bit product, so that high and low bits
-//! meet. This is Wang Yi's generator `wyrand`, entered at any point; it takes half the instructions of
-//! `SplitMix64`'s finaliser, which makes the keys. No state is carried, so that any thread may compute
-//! any draw.
+//! A draw is a pure function of a key and a counter: `fold(key + n * STEP)`. As [`STEP`] is odd,
+//! the argument takes all 2^64 values before it repeats. [`fold`] multiplies the argument by a
+//! masked copy of itself and folds the 128-bit product, so that high and low bits mix. This is Wang
+//! Yi's generator `wyrand` with random access. It takes half the instructions of `SplitMix64`'s
+//! finaliser, which makes the keys. There is no state to carry, so any thread may compute any draw.
 //!
-//! One I/O needs up to four numbers: the draw itself, and the draw times one of the odd constants
-//! below, read from the top. All bits below the top ones of the draw, which the place used up, move
-//! into the top of the product; a span of 2^40 blocks still leaves 24 such bits. In a uniform pattern
-//! the product of draw and number of blocks already gives two independent numbers, see `split`.
+//! One I/O needs up to four numbers: the draw itself, and its products with the odd constants
+//! below, each read from the top bit down. The place of the I/O uses up the top bits of the draw.
+//! The multiplication moves all lower bits into the top of the product; a span of 2^40 blocks
+//! leaves 24 such bits. In a uniform pattern the product of the draw and the number of blocks
+//! already gives two independent numbers, see `split`.
 
-/// Distance of two neighbouring counters.
+/// Distance between neighbouring counters.
 pub const STEP: u64 = 0xa076_1d64_78bd_642f;
 
-/// Makes the second factor of [`fold`] differ from the first one.
+/// Makes the second factor of [`fold`] differ from the first.
 const MASK: u64 = 0xe703_7ed1_a0b4_28db;
 
-/// Spreads the draw for the choice between read and write, where no [`split`] gives it.
+/// Multiplies the draw for the choice between read and write, unless [`split`] gives that number.
 pub(crate) const FOR_OP: u64 = 0xd1b5_4a32_d192_ed03;
-/// Spreads the draw for the choice of the block size.
+/// Multiplies the draw for the choice of the block size.
 pub(crate) const FOR_SIZE: u64 = 0x8cb9_2ba7_2f3d_8dd7;
-/// Spreads the draw for the place inside a chosen part of the span.
+/// Multiplies the draw for the place inside a chosen part of the span.
 pub(crate) const FOR_PLACE: u64 = 0xaef1_7502_108e_f2d9;
 
-/// Keys of one stream differ by what they are for.
+/// What a key is for; each purpose has its own keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     /// Offsets, sizes and operations of one source.
     Io = 1,
     /// Arrival times of one source.
     Arrival = 2,
-    /// Where the hot blocks lie: the same for all sources of a stream.
+    /// The order of the blocks in Zipf, one-pass and shuffled patterns. In a Zipf pattern all
+    /// sources of a stream share one key, so that they share the hot blocks.
     Scatter = 3,
 }
 
-/// The draw that a key advanced by its counter means.
+/// Returns the draw of a word, which is a key advanced by its counter.
 #[inline]
 pub fn fold(word: u64) -> u64 {
     let product = u128::from(word) * u128::from(word ^ MASK);
@@ -52,41 +53,41 @@ pub fn finalise(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Distance of two neighbouring counters of [`mix`].
+/// Distance between neighbouring counters of [`mix`].
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The `n`-th number that `SplitMix64` draws from `key` (the same source): for contents and for parts of a simulated drive,
-/// where no I/O depends on how long a draw takes.
+/// Returns the `n`-th number that `SplitMix64` draws from `key` (reference: [`finalise`]). Used for
+/// data contents and parts of a simulated drive, where no I/O waits for the draw.
 #[inline]
 pub fn mix(key: u64, n: u64) -> u64 {
     finalise(key.wrapping_add(n.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
-/// Key of the draws of one source.
+/// Returns the key for the draws of one source.
 pub(crate) fn key(seed: u64, purpose: Purpose, stream: u32, source: u32) -> u64 {
     let place = (u64::from(stream) << 32) | u64::from(source);
     let seeded = finalise(seed.wrapping_add(STEP.wrapping_mul(purpose as u64)));
     finalise(seeded ^ finalise(place.wrapping_add(STEP)))
 }
 
-/// A uniform number of `0..count`, and a second, independent one of 64 bits: the high and the low
-/// half of `draw * count`. No division and no rejection.
+/// Returns a uniform number of `0..count` and an independent one of 64 bits: the high and the low
+/// half of `draw * count`. Takes no division and no rejection.
 ///
-/// The low half says where in the range of draws that mean the same value the draw lies. The bias of
-/// a value is below `count / 2^64`.
+/// All draws with the same high half form a range; the low half is the position of the draw in it.
+/// The bias of a value is below `count / 2^64`.
 #[inline]
 pub(crate) fn split(draw: u64, count: u64) -> (u64, u64) {
     let product = u128::from(draw) * u128::from(count);
     ((product >> 64) as u64, product as u64)
 }
 
-/// The first number of [`split`].
+/// Returns the first number of [`split`].
 #[inline]
 pub(crate) fn below(draw: u64, count: u64) -> u64 {
     split(draw, count).0
 }
 
-/// The numbers of one source, in order.
+/// The draws of one key, in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     word: u64,
@@ -97,7 +98,7 @@ impl Draws {
         Self { word: key }
     }
 
-    /// The next draw; the n-th call gives `fold(key + n * STEP)`, n from 0.
+    /// Returns the next draw; the n-th call returns `fold(key + n * STEP)`, n from 0.
     #[inline]
     pub(crate) fn next(&mut self) -> u64 {
         let draw = fold(self.word);
@@ -108,7 +109,7 @@ impl Draws {
 
 #[cfg(test)]
 impl Draws {
-    /// The next so many draws.
+    /// Returns the next `count` draws.
     pub(crate) fn take_some(mut self, count: usize) -> impl Iterator<Item = u64> {
         (0..count).map(move |_| self.next())
     }
@@ -120,7 +121,7 @@ mod tests {
 
     const DRAWS: usize = 1 << 17;
 
-    /// Keys as they occur: neighbouring sources, and seeds that differ in one bit.
+    /// Returns keys as they occur: neighbouring sources, and seeds that differ in one bit.
     fn keys() -> Vec<u64> {
         let source = |source| key(1, Purpose::Io, 0, source);
         let seed = |bit| key(1u64 << bit, Purpose::Io, 0, 0);
@@ -157,7 +158,7 @@ mod tests {
                 let pairs = draws.iter().zip(&draws[distance..]);
                 assert_fair_bits(pairs.map(|(a, b)| a ^ b), "draws apart");
             }
-            // A bit against the others of its own word.
+            // Compares each bit with another bit of its own word.
             for turn in [1, 7, 32] {
                 let turned = draws.iter().map(|d| d ^ d.rotate_left(turn));
                 assert_fair_bits(turned, "bits apart");

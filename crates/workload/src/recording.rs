@@ -1,11 +1,13 @@
-//! A recorded workload: I/Os and their times out of a file of records, streamed with bounded memory.
+//! A recorded workload: I/Os and their times from a file of records, streamed with bounded memory.
 //!
-//! The file is [`MAGIC`], then one record of [`RECORD_BYTES`] for each I/O, all numbers little-endian:
-//! `due_ns: u64, offset: u64, length: u32, op: u32` (0 read, 1 write, 2 trim). Due times never go back. Whoever writes
-//! it has laid the I/Os on the drive already: the file holds what is to be issued, byte for byte, and when.
+//! The file is [`MAGIC`], then one record of [`RECORD_BYTES`] for each I/O, all numbers
+//! little-endian: `due_ns: u64, offset: u64, length: u32, op: u32` (0 read, 1 write, 2 trim). Due
+//! times never decrease. The writer of the file has already mapped the I/Os to the drive: the file
+//! holds exactly what is to be issued, and when.
 //!
-//! Before a run the file is read from end to end once: its digest is compared with the one that was asked for, and each
-//! record with the bounds of its stream. The sequence is then a function of the digest alone.
+//! Before a run the file is read completely once. Its digest is compared with the one in the
+//! workload, and each record with the bounds of its stream. The sequence is then a function of the
+//! digest alone.
 
 mod reader;
 mod record;
@@ -25,12 +27,12 @@ pub(crate) use reader::Reader;
 pub use record::{RECORD_BYTES, Record};
 use survey::Survey;
 
-/// How a file of records begins.
+/// The first bytes of a file of records.
 pub const MAGIC: [u8; 16] = *b"ssdlab records 1";
 /// Records read at a time: 48 KiB.
 const CHUNK: usize = 2048;
 
-/// Why a file is no recording that can be replayed.
+/// Why a file cannot be replayed as a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read.
@@ -38,10 +40,10 @@ pub enum RecordingError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is something else, or ends within a record.
+    /// The file is not a file of records, or ends within a record.
     #[error("{path} is not a file of records, or is truncated")]
     NotOne {
         /// The file.
@@ -53,14 +55,14 @@ pub enum RecordingError {
         /// The file.
         path: PathBuf,
     },
-    /// A record says what no recording can.
+    /// A record is invalid.
     #[error("record {index} of {path} {why}")]
     Record {
         /// The file.
         path: PathBuf,
         /// Number of the record, from 0.
         index: u64,
-        /// What is wrong with it, as the rest of a sentence.
+        /// What is wrong with it, as the end of a sentence.
         why: &'static str,
     },
 }
@@ -70,11 +72,11 @@ pub enum RecordingError {
 pub struct RecordingFacts {
     /// BLAKE3 of the file, in hex.
     pub digest: String,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Trims.
+    /// Number of trims.
     pub trims: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -82,17 +84,18 @@ pub struct RecordingFacts {
     pub write_bytes: u64,
     /// Bytes trimmed.
     pub trim_bytes: u64,
-    /// When the last I/O is due, ns.
+    /// Time at which the last I/O is due, ns.
     pub duration_ns: u64,
-    /// First byte behind all I/Os.
+    /// The largest end of an I/O: the first byte after all of them.
     pub end: u64,
-    /// Longest I/O, bytes.
+    /// Length of the longest I/O, in bytes.
     pub longest_bytes: u32,
-    /// Largest power of two, up to 1 MiB, that divides every offset and length: what a drive must be able to address.
+    /// Largest power of two, up to 1 MiB, that divides every offset and length: the unit in which a
+    /// drive must be able to address.
     pub unit_bytes: u32,
 }
 
-/// A file of records that was read once and found in order; held open.
+/// A file of records that was read once, found valid, and is held open.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
@@ -101,10 +104,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads the file from end to end and holds it open.
+    /// Reads the file completely and holds it open.
     ///
     /// # Errors
-    /// It cannot be read, is no file of records, is empty, or a record is out of order.
+    /// If the file cannot be read, is not a file of records, is empty, or a record is invalid.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let failed = |source| RecordingError::Read {
             path: path.to_owned(),
@@ -141,20 +144,21 @@ impl Recording {
         })
     }
 
-    /// The totals of the whole file.
+    /// Returns the totals of the whole file.
     pub fn facts(&self) -> &RecordingFacts {
         &self.facts
     }
 
-    /// I/Os.
+    /// Returns the number of I/Os.
     pub fn ios(&self) -> u64 {
         self.facts.reads + self.facts.writes + self.facts.trims
     }
 
-    /// Opens the recording that a stream replays, if it does, and holds it against what the stream says of it.
+    /// Opens the recording that a stream replays, if any, and compares it with what the stream says
+    /// of it.
     ///
     /// # Errors
-    /// The field that is wrong, its value and the bound.
+    /// Returns the wrong field, its value and the bound.
     pub(crate) fn of(stream: &Stream) -> Result<Option<Arc<Self>>, (&'static str, String, String)> {
         let Pattern::Recorded { path, digest } = &stream.pattern else {
             return Ok(None);
@@ -212,7 +216,7 @@ impl Recording {
     }
 }
 
-/// Where a record begins in the file.
+/// Returns the offset of a record in the file.
 fn place(index: u64) -> u64 {
     MAGIC.len() as u64 + index * RECORD_BYTES as u64
 }

@@ -1,7 +1,7 @@
-//! When the I/Os of an open loop are due: one file per law.
+//! The due times of an open loop's I/Os: one file per law.
 //!
-//! Times are nanoseconds since the start of the run. No law drifts: what is left over of a
-//! nanosecond is carried, and the rate stays the exact fraction that was asked for.
+//! Times are nanoseconds since the start of the run. No law drifts: fractions of a nanosecond are
+//! carried over, and the rate stays exactly the requested fraction.
 
 mod act2019;
 mod act6;
@@ -20,10 +20,12 @@ use bursts::Bursts;
 use even::Even;
 use poisson::{LogTable, Poisson};
 
-/// Once its stream has stopped, an open loop goes on issuing what was due before for at most this long.
+/// After the stop of its stream, an open loop continues to issue I/Os that were due before the stop
+/// for at most this long, ns.
 pub const DRAIN_LIMIT_NS: u64 = SECOND_NS;
 
-/// The intended start times of one source, in order; never ends. Behind the end of a recording all are at the end of time.
+/// The intended start times of one source, in order; never ends. After the last I/O of a recording
+/// all times are `u64::MAX`.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     law: Law,
@@ -38,7 +40,8 @@ enum Law {
 }
 
 impl Schedule {
-    /// When the source's next I/O is due: at or after the one before it.
+    /// Returns the time at which the source's next I/O is due, in ns; never earlier than the
+    /// previous one.
     ///
     /// Saturates at the end of 64-bit time, 584 years after the start.
     #[inline]
@@ -56,7 +59,7 @@ impl Schedule {
     }
 }
 
-/// The arrivals of a stream: makes the schedule of each source.
+/// The arrivals of a stream, which make the schedule of each source.
 #[derive(Debug)]
 pub(crate) enum Arrivals {
     Closed,
@@ -69,7 +72,7 @@ pub(crate) enum Arrivals {
 }
 
 impl Arrivals {
-    /// `recording` is what the stream replays.
+    /// `recording` is the recording that the stream replays, if any.
     pub(crate) fn new(stream: &Stream, recording: Option<&Arc<Recording>>) -> Self {
         match stream.arrival {
             Arrival::Closed { .. } | Arrival::Pulses { .. } => Self::Closed,

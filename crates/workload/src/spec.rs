@@ -1,7 +1,7 @@
 //! The workload as data: what Python sends, in resolved units, and what is stored with a result.
 //!
 //! Every size is in bytes and every time in nanoseconds. Unknown fields are refused, so that a
-//! field one side does not know can never be dropped in silence.
+//! field that one side does not know is never silently dropped.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 pub struct Workload {
     /// Seed of every draw; the same seed gives the same I/Os and the same arrivals.
     pub seed: u64,
-    /// Length of one interval row.
+    /// Length of one interval row, ns.
     pub interval_ns: u64,
-    /// Time at the start that is issued but not counted.
+    /// Length of the ramp at the start, ns: its I/O is issued, but is not in the totals.
     pub ramp_ns: u64,
-    /// The streams, which run at the same time (fio: jobs).
+    /// The streams, which run concurrently (fio: jobs).
     pub streams: Vec<Stream>,
 }
 
@@ -27,48 +27,48 @@ pub struct Workload {
     reason = "independent flags, named as fio and open(2) name them"
 )]
 pub struct Stream {
-    /// Name in results; unique within the workload.
+    /// Name in the results; unique within the workload.
     pub name: String,
-    /// Reads and writes, or trims.
+    /// The mix of operations.
     pub ops: Ops,
     /// Block sizes with their weights; one entry for a fixed size.
     pub block: Vec<BlockWeight>,
-    /// Where in the span the I/Os go.
+    /// The places of the I/Os in the span.
     pub pattern: Pattern,
-    /// Block sizes of writes where those are not of the sizes of reads.
+    /// Block sizes of writes; `None` if writes have those of reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_block: Option<Vec<BlockWeight>>,
-    /// Where writes go where that is not where reads go.
+    /// Pattern of writes; `None` if writes have that of reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_pattern: Option<Pattern>,
-    /// The part of the drive that is touched.
+    /// The part of the drive that the stream may touch.
     pub span: Span,
-    /// Threads.
+    /// Number of threads.
     pub workers: u32,
     /// I/Os in flight per worker; 1 with [`Engine::Sync`].
     pub depth: u32,
-    /// How I/O is issued.
+    /// The system interface that issues I/O.
     pub engine: Engine,
-    /// I/Os to gather before a submission; `None` submits what is ready.
+    /// I/Os to gather before a submission; `None` submits whatever is ready.
     pub batch: Option<u32>,
-    /// Whether completions are polled for instead of interrupting.
+    /// Whether completions are polled, instead of signalled by interrupts.
     pub polled: bool,
     /// When the I/Os are due.
     pub arrival: Arrival,
-    /// Share of the written data that compresses away, in percent.
+    /// Share of the written data that compression removes, in percent.
     pub compressible_pct: u8,
     /// Whether the page cache is bypassed (`O_DIRECT`).
     pub direct: bool,
     /// Whether each write is durable before it completes (`O_DSYNC`).
     pub dsync: bool,
-    /// A flush after every so many writes of a worker; `None` for none.
+    /// Number of its writes after which a worker flushes; `None` for no flushes.
     pub flush_every: Option<u64>,
-    /// Which call a flush is.
+    /// The system call for a flush.
     #[serde(default, skip_serializing_if = "Flush::is_usual")]
     pub flush: Flush,
-    /// CPUs the workers are pinned to, in turn; empty for no pinning.
+    /// CPUs to which the workers are pinned, in turn; empty for no pinning.
     pub cpus: Vec<u32>,
-    /// When the stream ends; all unset means when it is told to.
+    /// Limits at which the stream ends; if none is set, it runs until the engine stops it.
     pub stop: Stop,
     /// Whether every single I/O is recorded.
     pub log_ios: bool,
@@ -83,103 +83,109 @@ pub enum Ops {
         /// Share of reads in percent, 0 to 100.
         read_pct: u8,
     },
-    /// Reads and writes in a ratio, drawn for each I/O: what percent cannot say.
+    /// Reads and writes in a ratio, drawn for each I/O; for shares that are not a whole percent.
     Ratio {
-        /// Reads to so many writes, at least 1.
+        /// Reads for every `writes` writes, at least 1.
         reads: u32,
-        /// Writes to so many reads, at least 1.
+        /// Writes for every `reads` reads, at least 1.
         writes: u32,
     },
     /// Trims (discards) only.
     Trim,
-    /// Those of a recording, counted; with [`Pattern::Recorded`] only.
+    /// The operations of a recording, counted; with [`Pattern::Recorded`] only.
     Recorded {
-        /// Reads.
+        /// Number of reads.
         reads: u64,
-        /// Writes.
+        /// Number of writes.
         writes: u64,
-        /// Trims.
+        /// Number of trims.
         trims: u64,
     },
 }
 
-/// One block size of a stream and its share among the I/Os (not among the bytes).
+/// One block size of a stream and its share of the I/Os (not of the bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockWeight {
-    /// Size; a multiple of [`SECTOR_BYTES`] where I/O is direct.
+    /// Size in bytes; a multiple of [`SECTOR_BYTES`] if I/O is direct.
     pub bytes: u32,
     /// Relative frequency, at least 1.
     pub weight: u32,
 }
 
-/// The part of the drive a stream may touch.
+/// The part of the drive that a stream may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
     /// Length in bytes.
     pub length: u64,
 }
 
 impl Span {
-    /// The first byte behind the span; saturates, which [`Workload::validate`] refuses.
+    /// Returns the offset after the last byte. Saturates; [`Workload::validate`] refuses such a
+    /// span.
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.length)
     }
 }
 
-/// Where in its span a stream goes.
+/// The places of a stream's I/Os in its span.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
-    /// One block behind the other; source i of n begins at i/n of the span and wraps at its end.
+    /// One block after the other; source i of n begins at i/n of the span and wraps at its end.
     Sequential {
-        /// Where each source goes on, as absolute byte offsets that
-        /// [`Generator::cursor`](crate::Generator::cursor) gave; `None` for the beginning.
+        /// Offset at which each source continues, in absolute bytes from
+        /// [`Generator::cursor`](crate::Generator::cursor); `None` to begin at its part of the
+        /// span.
         cursors: Option<Vec<u64>>,
     },
-    /// Every block equally likely, without a map of those already visited.
+    /// Every block equally likely, without a map of visited blocks.
     Uniform,
-    /// Every multiple of a step equally likely, whatever the block size; each leaves room for the largest block.
+    /// Every multiple of a step equally likely, whatever the block size, as long as the largest
+    /// block fits.
     Stepped {
-        /// Distance of neighbouring places, a multiple of [`SECTOR_BYTES`].
+        /// Distance between neighbouring places, in bytes; a multiple of [`SECTOR_BYTES`].
         step_bytes: u32,
     },
-    /// Zipf's law over the blocks; the hot ones lie scattered over the span.
+    /// Zipf's law over the blocks; the hot blocks are scattered over the span.
     Zipf {
         /// Exponent in thousandths: 1100 is the 1.1 of fio's `zipf:1.1`.
         theta_milli: u32,
     },
     /// Neighbouring bands from the start of the span, each with its own share of the accesses.
     Bands(Vec<Band>),
-    /// Equal segments, one at the start of each stride from the start of the span; every block of them equally likely, and
-    /// nothing between them touched. Blocks of each size lie in them without a rest.
+    /// Equal segments, one at the start of each stride from the start of the span. Every block of a
+    /// segment is equally likely, and nothing between the segments is touched. Every block size
+    /// must divide segment length and stride.
     Segments {
-        /// How many.
+        /// Number of segments.
         count: u32,
-        /// Bytes of each.
+        /// Length of a segment, in bytes.
         length_bytes: u64,
-        /// Bytes from the start of one to the start of the next.
+        /// Distance between the starts of neighbouring segments, in bytes.
         stride_bytes: u64,
     },
-    /// Every block once in a random order, and some of them once more, so that a fresh drive is left as long random writing
-    /// would leave it; after that uniform. Source i of n has the i-th part of the span. Writes of one size only.
+    /// Every block once in a random order, and some of them a second time, so that a fresh drive
+    /// ends in the steady state of long random writing. After the pass the writes are uniform.
+    /// Source i of n has the i-th part of the span. Writes of one size only.
     OnePass {
-        /// Bytes of the whole pass: what the drive's flash holds, spare included; more than the span.
+        /// Length of the pass, in bytes: the drive's raw flash, spare included. More than the span.
         raw_bytes: u64,
-        /// A block is rewritten when at least so many bytes were written since.
+        /// Bytes that must have been written between a write and its rewrite.
         behind_bytes: u64,
     },
-    /// Every block once in a random order, then all of them again: fio's random map. Each source has an order of its own
-    /// over the whole span. Blocks of one size only.
+    /// Every block once in a random order, then all of them again: fio's random map. Each source
+    /// has its own order over the whole span. Blocks of one size only.
     Shuffled {
-        /// Whether each pass has another order; else all have that of the first.
+        /// Whether each pass has a new order; otherwise all have the order of the first.
         anew: bool,
     },
-    /// Where a recording went, and in its order; see [`crate::recording`]. The stream's smallest block is the unit of its
-    /// offsets and lengths, the largest its longest I/O.
+    /// The places of a recording, in its order; see [`crate::recording`]. The stream's smallest
+    /// block is the unit of the recorded offsets and lengths, and its largest block is the longest
+    /// I/O.
     Recorded {
         /// The file of records.
         path: String,
@@ -188,7 +194,7 @@ pub enum Pattern {
     },
 }
 
-/// A band of the span: `access_weight` of the I/Os fall into `span_weight` of the bytes.
+/// A band of the span: a share of the I/Os falls into a share of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
@@ -198,24 +204,24 @@ pub struct Band {
     pub span_weight: u32,
 }
 
-/// How I/O is issued.
+/// The system interface that issues I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
-    /// One blocking system call at a time in each worker.
+    /// Each worker makes one blocking system call at a time.
     Sync,
-    /// An `io_uring` in each worker.
+    /// Each worker has an `io_uring`.
     Uring,
 }
 
-/// Which system call makes written data durable.
+/// The system call that makes written data durable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flush {
-    /// The data, and of the file's own record what is needed to read it back.
+    /// Flushes the data, and only the metadata needed to read it back.
     #[default]
     Fdatasync,
-    /// The data and all of the file's own record.
+    /// Flushes the data and all metadata of the file.
     Fsync,
 }
 
@@ -233,43 +239,45 @@ impl Flush {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrival {
-    /// The next I/O when one has completed.
+    /// Closed loop: the next I/O starts when one has completed.
     Closed {
-        /// Pause between a completion and the next I/O.
+        /// Think time between a completion and the next I/O, ns.
         think_ns: u64,
     },
-    /// A closed loop that rests: the next I/O when one has completed, but none begins after `on_ns` of every `every_ns`.
+    /// Closed loop with rests: the next I/O starts when one has completed, but only in the first
+    /// `on_ns` of every `every_ns`.
     Pulses {
-        /// Time from the start of a pulse in which I/Os begin.
+        /// Time from the start of a pulse in which I/Os may start, ns.
         on_ns: u64,
-        /// Time from the start of one pulse to the start of the next.
+        /// Time from the start of one pulse to the start of the next, ns.
         every_ns: u64,
     },
-    /// At times that do not depend on completions.
+    /// Open loop: I/Os are due at times that do not depend on completions.
     Open {
         /// Law of the arrivals.
         process: Process,
         /// Arrivals per second, for the stream as a whole.
         rate: Rate,
-        /// How long an I/O may stay due before it is dropped.
+        /// How long an I/O may be overdue before it is dropped, ns.
         backlog_ns: u64,
     },
-    /// So many bytes, all due at once, again and again.
+    /// A fixed number of bytes, all due at once, at regular times.
     Bursts {
-        /// Bytes of a burst.
+        /// Bytes of one burst.
         bytes: u64,
-        /// Time from the start of one burst to the start of the next.
+        /// Time from the start of one burst to the start of the next, ns.
         every_ns: u64,
     },
-    /// At the times of the recording; with [`Pattern::Recorded`] only.
+    /// The times of a recording; with [`Pattern::Recorded`] only.
     Recorded {
-        /// How long an I/O may stay due before it is dropped.
+        /// How long an I/O may be overdue before it is dropped, ns.
         backlog_ns: u64,
     },
 }
 
 impl Arrival {
-    /// The end of the pause that `at_ns` falls into; `None` outside a pause. Only pulses pause.
+    /// Returns the end of the pause that contains `at_ns`; `None` outside a pause. Only pulses have
+    /// pauses.
     #[inline]
     pub fn rests_until(self, at_ns: u64) -> Option<u64> {
         let Self::Pulses { on_ns, every_ns } = self else {
@@ -286,13 +294,13 @@ impl Arrival {
 pub enum Process {
     /// Equal distances.
     Even,
-    /// Exponential distances (independent arrivals).
+    /// Exponentially distributed distances (independent arrivals).
     Poisson,
-    /// Aerospike ACT 6: every worker has the same ticks, so all of them fire together.
+    /// Aerospike ACT 6: every worker has the same ticks, so that all of them fire together.
     Act6,
     /// ACT before 6.0: one evenly paced generator that feeds queues in turn.
     Act2019 {
-        /// Queues; the workers divide evenly among them.
+        /// Number of queues; the workers are divided evenly among them.
         queues: u32,
     },
 }
@@ -307,40 +315,43 @@ pub struct Rate {
     pub den: u64,
 }
 
-/// When a stream ends: at the first of those that are set.
+/// Limits of a stream, which ends at the first that it reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// Time since the start of the run, ramp included.
+    /// Time since the start of the run, ns, ramp included.
     pub time_ns: Option<u64>,
     /// Bytes of the stream as a whole.
     pub bytes: Option<u64>,
     /// I/Os of the stream as a whole.
     pub ios: Option<u64>,
-    /// The span covered exactly once by the stream's sources together (sequential only).
+    /// Whether the stream ends when its sources together have covered the span exactly once
+    /// (sequential only).
     pub span_once: bool,
 }
 
-/// Smallest logical block of any drive: every block size of direct I/O is a multiple of it.
+/// Smallest logical block of any drive; direct I/O uses multiples of it.
 pub const SECTOR_BYTES: u32 = 512;
 
 impl Stream {
-    /// All block sizes: those of reads first, then those that writes have of their own.
+    /// Returns all block sizes: those of reads first, then those that only writes have.
     pub fn blocks(&self) -> impl Iterator<Item = &BlockWeight> {
         self.block.iter().chain(self.write_block.iter().flatten())
     }
 
-    /// The smallest block size: the unit of the span (0 if there is none, which is invalid).
+    /// Returns the smallest block size, which is the unit of the span; 0 if there is none
+    /// (invalid).
     pub fn smallest_block_bytes(&self) -> u32 {
         self.blocks().map(|b| b.bytes).min().unwrap_or(0)
     }
 
-    /// The largest block size: what a buffer must hold (0 if there is none, which is invalid).
+    /// Returns the largest block size, which a buffer must hold; 0 if there is none (invalid).
     pub fn largest_block_bytes(&self) -> u32 {
         self.blocks().map(|b| b.bytes).max().unwrap_or(0)
     }
 
-    /// Reads and writes as streams of their own, where they have other sizes or other places.
+    /// Returns reads and writes as separate streams; `None` if both have the same sizes and
+    /// pattern.
     pub fn sides(&self) -> Option<[Self; 2]> {
         if self.write_block.is_none() && self.write_pattern.is_none() {
             return None;
@@ -360,7 +371,7 @@ impl Stream {
         Some([reads, writes])
     }
 
-    /// Whether some I/O of the stream writes data.
+    /// Whether the stream writes data.
     pub fn writes(&self) -> bool {
         match self.ops {
             Ops::Mix { read_pct } => read_pct < 100,
@@ -370,7 +381,7 @@ impl Stream {
         }
     }
 
-    /// Whether some I/O of the stream reads.
+    /// Whether the stream reads data.
     pub fn reads(&self) -> bool {
         match self.ops {
             Ops::Mix { read_pct } => read_pct > 0,
@@ -380,7 +391,7 @@ impl Stream {
         }
     }
 
-    /// Whether some I/O of the stream is a trim.
+    /// Whether the stream trims.
     pub fn trims(&self) -> bool {
         match self.ops {
             Ops::Mix { .. } | Ops::Ratio { .. } => false,
@@ -389,12 +400,13 @@ impl Stream {
         }
     }
 
-    /// Whether the I/Os are those of a recording.
+    /// Whether the stream replays a recording.
     pub fn is_recorded(&self) -> bool {
         matches!(self.pattern, Pattern::Recorded { .. })
     }
 
-    /// How long an arrival may stay due before it is dropped; `None` where none ever is.
+    /// Returns how long an arrival may be overdue before it is dropped, in ns; `None` if arrivals
+    /// are never dropped.
     pub fn backlog_ns(&self) -> Option<u64> {
         match self.arrival {
             Arrival::Open { backlog_ns, .. } | Arrival::Recorded { backlog_ns } => Some(backlog_ns),
@@ -402,7 +414,7 @@ impl Stream {
         }
     }
 
-    /// How many counted sequences of I/Os the stream has, see [`crate::plan`].
+    /// Returns the number of counted sequences of I/Os; see [`crate::plan`].
     pub fn sources(&self) -> u32 {
         match self.arrival {
             Arrival::Closed { .. } | Arrival::Pulses { .. } => self.workers,

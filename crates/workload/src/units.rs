@@ -1,4 +1,4 @@
-//! Numbers that more than one crate counts with.
+//! Units that several crates use.
 
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;

@@ -12,29 +12,30 @@ use crate::spec::{
 };
 use crate::units::SECOND_NS;
 
-/// Streams of a workload.
+/// Most streams in a workload.
 pub const MAX_STREAMS: usize = 256;
-/// Workers of a stream.
+/// Most workers in a stream.
 pub const MAX_WORKERS: u32 = 4096;
-/// I/Os in flight per worker: the largest ring the kernel makes.
+/// Most I/Os in flight per worker: the largest ring that the kernel creates.
 pub const MAX_DEPTH: u32 = 32_768;
-/// Block size. Larger transfers are split by any drive.
+/// Largest block size, in bytes. Any drive splits larger transfers.
 pub const MAX_BLOCK_BYTES: u32 = 1 << 30;
-/// Block sizes of a stream, and bands of a span.
+/// Most block sizes of a stream, and most bands of a span.
 pub const MAX_WEIGHTS: usize = 64;
-/// Segments of a span: thirty-two times the most that SNIA's tests name.
+/// Most segments of a span: 32 times the most in SNIA's tests.
 pub const MAX_SEGMENTS: u32 = 65_536;
-/// Zipf's exponent in thousandths. Beyond it nearly all I/Os go to one block.
+/// Largest Zipf exponent, in thousandths. Beyond it nearly all I/Os go to one block.
 pub const MAX_THETA_MILLI: u32 = 10_000;
-/// Flash of a one-pass pattern over its span, at most: no drive has nine tenths spare.
+/// Largest ratio of raw flash to span in a one-pass pattern: no drive has nine tenths spare.
 pub const MAX_RAW: u64 = 10;
-/// Numerator and denominator of a rate.
+/// Largest numerator and denominator of a rate.
 pub const MAX_RATE_TERM: u64 = 1_000_000_000_000;
-/// Any time, in ns: 90 days, below 2^53, so that a float holds it. Also the longest mean distance of arrivals.
+/// Longest time, and longest mean distance of arrivals, in ns: 90 days, which is below 2^53, so
+/// that an `f64` holds it exactly.
 pub const MAX_TIME_NS: u64 = 90 * 86_400 * 1_000_000_000;
-/// Shortest interval of rows.
+/// Shortest interval of rows, ns.
 pub const MIN_INTERVAL_NS: u64 = 1_000_000;
-/// Highest offset: what the kernel's file offsets can hold.
+/// Highest offset: the largest that the kernel's file offsets can hold.
 pub const MAX_OFFSET: u64 = i64::MAX as u64;
 
 type Check = Result<(), SpecError>;
@@ -43,7 +44,8 @@ impl Workload {
     /// Checks every bound that does not depend on a drive.
     ///
     /// # Errors
-    /// The first field that is out of bounds or contradicts another, with its value and the bound.
+    /// Returns the first field that is out of bounds or contradicts another, with its value and the
+    /// bound.
     pub fn validate(&self) -> Result<(), SpecError> {
         within(
             "interval_ns",
@@ -120,7 +122,7 @@ impl Field {
         self.check_stop(stream)
     }
 
-    /// What reads and writes may not be where each has sizes or places of its own.
+    /// Checks the restrictions on a stream whose reads and writes have separate sizes or patterns.
     fn check_apart(self, stream: &Stream) -> Check {
         let bound =
             "must be both reads and writes where these have a block or pattern of their own";

@@ -1,19 +1,19 @@
 //! A choice among weighted alternatives in constant time.
 //!
-//! Walker's alias method (M. D. Vose, "A linear algorithm for generating random numbers with a given
-//! distribution", IEEE Transactions on Software Engineering 17(9), 1991), built in integers: the
-//! probabilities are exact but for the last bit of a 64-bit threshold.
+//! Walker's alias method (M. D. Vose, "A linear algorithm for generating random numbers with a
+//! given distribution", IEEE Transactions on Software Engineering 17(9), 1991), built in integers.
+//! The probabilities are exact except for the last bit of a 64-bit threshold.
 
 use crate::random::split;
 
-/// One column: it keeps the draws below its threshold and gives the others to its alias.
+/// One column: a draw below its threshold selects the column's own alternative, any other its
+/// alias.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     keep_below: u64,
     alias: u32,
 }
 
-/// Weighted alternatives `0..n`.
 #[derive(Debug, Clone)]
 pub(crate) struct Weighted {
     columns: Box<[Column]>,
@@ -25,7 +25,7 @@ impl Weighted {
         let count = weights.len() as u128;
         let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();
         debug_assert!(total > 0 && total < 1 << 64);
-        // Scaled by the count, the mean weight is `total`: a column's share.
+        // Scaled by the count, the mean weight is `total`, which is the share of a column.
         let mut scaled: Vec<u128> = weights.iter().map(|&w| u128::from(w) * count).collect();
         let mut columns: Vec<Column> = (0..weights.len())
             .map(|index| Column {
@@ -51,7 +51,7 @@ impl Weighted {
         }
     }
 
-    /// The alternative that a draw means.
+    /// Returns the alternative that a draw selects.
     #[inline]
     pub(crate) fn pick(&self, draw: u64) -> usize {
         let (index, inside) = split(draw, self.columns.len() as u64);
@@ -63,7 +63,7 @@ impl Weighted {
         }
     }
 
-    /// The probabilities the table gives, in units of `2^-64 / n`.
+    /// Returns the probabilities of the table, in units of `2^-64 / n`.
     #[cfg(test)]
     pub(crate) fn masses(&self) -> Vec<u128> {
         let mut masses = vec![0u128; self.columns.len()];

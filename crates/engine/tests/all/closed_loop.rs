@@ -1,4 +1,4 @@
-//! A closed loop does exactly the I/Os that were asked for: as many, where and what the generator says.
+//! A closed loop does exactly the I/Os that its generator gives: their number, offsets, lengths and operations.
 
 use crate::scratch::{
     MIB, MILLISECOND_NS, Scratch, block, both, ios, logged, measure, reads, workload,
@@ -6,7 +6,7 @@ use crate::scratch::{
 use workload::spec::{Arrival, Engine, Ops, Pattern, Stop, Stream};
 use workload::{Io, Op, Plan};
 
-/// What the generators of all sources give, `counts[source]` each, sorted.
+/// Returns the sorted I/Os that the generators of all sources give, `counts[source]` from each.
 fn asked_for(stream: &Stream, counts: &[u64]) -> Vec<(u64, u32, Op)> {
     let workload = workload(vec![stream.clone()]);
     let plan = Plan::new(&workload).expect("a valid workload");
@@ -207,11 +207,11 @@ fn pulses_begin_on_time_and_nothing_begins_while_they_rest() {
         let mut pulses = [0u32; 4];
         for io in &done {
             pulses[(io.submit_ns / EVERY_NS) as usize] += 1;
-            // What was decided within the pulse may reach the kernel a little later.
+            // An I/O that was decided on within the pulse may reach the kernel a little later.
             assert!(io.submit_ns % EVERY_NS < ON_NS + 30 * MILLISECOND_NS);
             assert_eq!(io.intended_ns, io.submit_ns);
         }
-        // A host that is held up misses some.
+        // A host that is held up misses some pulses.
         let begun = pulses.iter().filter(|&&ios| ios > 0).count();
         assert!(begun >= 2, "{pulses:?}");
         assert!(outcome.measurement.elapsed_ns >= 280 * MILLISECOND_NS);

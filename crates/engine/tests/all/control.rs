@@ -1,4 +1,4 @@
-//! The reins: stopping, judging rows, progress; and what is in flight is drained.
+//! Control of a run: stopping, judging rows, progress; I/O in flight is drained.
 
 use std::sync::Arc;
 use std::thread;
@@ -10,7 +10,7 @@ use metrics::Row;
 use workload::Op;
 use workload::spec::{Arrival, Process, Rate, Stream, Workload};
 
-/// Runs an endless stream while `rein` holds the reins.
+/// Runs an endless stream while `rein` controls it.
 fn driven(stream: Stream, control: &Control, rein: impl FnOnce(&Control) + Send) -> Outcome {
     driven_as(&workload(vec![stream]), control, rein)
 }
@@ -79,7 +79,7 @@ fn a_stop_before_the_start_runs_nothing() {
     }
 }
 
-/// Judges rows in order until `last` is reached; gives all rows seen.
+/// Judges rows in order until `last` is reached; returns all rows seen.
 fn judge(control: &Control, last: u64) -> Vec<Row> {
     let mut seen: Vec<Row> = Vec::new();
     loop {
@@ -130,7 +130,7 @@ fn rows_are_judged_to_the_end_of_a_run_that_ends_by_itself() {
             stop: ios(500),
             ..stream
         };
-        // One row, however slow the host: the run is over long before it would end.
+        // One row, however slow the host: the run ends long before the row would.
         let workload = Workload {
             interval_ns: 3_600_000_000_000,
             ..workload(vec![stream])
@@ -177,7 +177,7 @@ fn a_stop_by_time_covers_the_time() {
     }
 }
 
-/// Runs an endless stream that may go on for `time` unless the deadline is moved.
+/// Runs an endless stream that may go on for `time`, unless `rein` moves the deadline.
 fn until_late(
     stream: Stream,
     time: Duration,

@@ -1,4 +1,4 @@
-//! What fails is counted and told of; a run that is hopeless ends, with what was measured until then.
+//! Failures are counted and reported; a hopeless run ends and keeps what it measured.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn io_failure(result: Result<engine::Outcome, EngineError>) -> IoFailure {
     }
 }
 
-/// A file of 4 MiB that loses its upper half after it was opened.
+/// Returns a file of 4 MiB that loses its upper half after it was opened.
 fn shrunken() -> (Scratch, Target) {
     let file = Scratch::file(4 * MIB);
     let target = file.open();
@@ -106,7 +106,7 @@ fn a_hundred_failures_in_a_row_end_the_run_with_what_was_measured() {
     }
 }
 
-/// A file system of 1 MiB in memory; `None` where it may not be mounted.
+/// A file system of 1 MiB in memory; `mount` returns `None` where mounting is not allowed.
 struct SmallFileSystem(Scratch);
 
 impl SmallFileSystem {
@@ -129,7 +129,7 @@ impl SmallFileSystem {
 
 impl Drop for SmallFileSystem {
     fn drop(&mut self) {
-        // Lazily: the kernel lets go of a loop device a moment after it was detached.
+        // Unmounts lazily, because the kernel lets go of a loop device a moment after it was detached.
         let _ = Command::new("umount")
             .arg("--lazy")
             .arg(self.path())
@@ -172,7 +172,7 @@ fn a_full_file_system_ends_the_run_with_its_errno() {
     }
 }
 
-/// A loop device over a file of 4 MiB, of which there is room for 1 MiB.
+/// A loop device over a file of 4 MiB on a file system with room for 1 MiB.
 struct SmallLoop {
     device: String,
     _small: SmallFileSystem,
@@ -280,7 +280,7 @@ fn polling_a_file_without_poll_queues_is_unsupported() {
         stop: ios(10),
         ..reads(Engine::Uring, 1, 4)
     };
-    // Where a drive does poll, the I/Os are done.
+    // On a drive that can poll, the I/Os are done.
     match try_run(&file.open(), vec![stream]) {
         Err(EngineError::Unsupported { feature, advice }) => {
             assert_eq!(feature, "polling for completions");

@@ -1,4 +1,4 @@
-//! All tests of the engine beside its own modules, in one program: it is linked once.
+//! All integration tests of the engine in one program, so that it is linked once.
 
 mod closed_loop;
 mod control;

@@ -64,7 +64,7 @@ fn intended_starts_are_the_schedules() {
 
 #[test]
 fn what_is_due_longer_than_the_backlog_is_dropped() {
-    // A hundred million a second is more than any host can issue; nearly all must be dropped, none lost.
+    // No host can issue a hundred million I/Os a second; nearly all must be dropped, and none lost.
     for stream in both(1) {
         let tally = total(Stream {
             arrival: open_loop(Process::Even, 100_000_000, MILLISECOND_NS),
@@ -72,7 +72,7 @@ fn what_is_due_longer_than_the_backlog_is_dropped() {
             ..stream
         });
         assert_eq!(tally.requested(), 2_000_000);
-        // None may be done: on a busy host the first look can come later than all 20 ms.
+        // Perhaps none is done: on a busy host the first look can come after all 20 ms.
         assert!(tally.dropped > tally.done, "{} dropped", tally.dropped);
         assert_eq!(tally.response().count(), tally.done + tally.dropped);
         assert_eq!(tally.service.count(), tally.done);
@@ -81,7 +81,7 @@ fn what_is_due_longer_than_the_backlog_is_dropped() {
 
 #[test]
 fn giving_up_takes_no_time_of_the_run() {
-    // Twenty-five million arrivals, of which one thread or one slot issues a few thousand.
+    // Twenty-five million arrivals, of which one thread or one slot can issue a few thousand.
     for stream in both(1) {
         let stop_ns = 250 * MILLISECOND_NS;
         let outcome = measure(Stream {
@@ -95,7 +95,7 @@ fn giving_up_takes_no_time_of_the_run() {
         );
         assert_eq!(tally.requested(), 25_000_000);
         assert!(tally.done > 0);
-        // The drain, and one I/O or one look that began within it.
+        // The drain, plus one I/O or one look that began within it.
         let allowed_ns = stop_ns + (50 + 200) * MILLISECOND_NS;
         assert!(
             (stop_ns..allowed_ns).contains(&measured_ns),
@@ -155,7 +155,7 @@ fn a_sleeping_worker_still_closes_rows() {
 
 #[test]
 fn an_open_loop_lasts_until_its_stop() {
-    // Two arrivals, at 0 and 200 ms: what is left of the time belongs to the rate, and to the rows.
+    // Two arrivals, at 0 and 200 ms: the remaining time still counts for the rate and the rows.
     for stream in both(2) {
         let outcome = measure(Stream {
             arrival: open_loop(Process::Even, 5, LONG_NS),

@@ -1,11 +1,12 @@
-//! A recording is issued as it is by both engines: every I/O once, with its operation, its place and its intended start.
+//! Both engines issue a recording as it is: every I/O once, with its operation, offset and intended start.
 
 use crate::scratch::{MIB, MILLISECOND_NS, Scratch, block, both, logged};
 use workload::recording::{MAGIC, Record, Recording};
 use workload::spec::{Arrival, Ops, Pattern, Span, Stream};
 use workload::{Io, Op};
 
-/// Reads, writes and trims in turn, so that a slot of a ring gets one after the other; bursts of eight each 2 ms.
+/// Reads, writes and trims in turn, so that each slot of a ring carries different operations; bursts of eight every 2
+/// ms.
 fn records() -> Vec<Record> {
     let ops = [Op::Read, Op::Trim, Op::Read, Op::Write, Op::Trim];
     let one = |n: u64| Record {
@@ -25,7 +26,7 @@ fn without(op: Op) -> Vec<Record> {
     records
 }
 
-/// The stream that replays these records out of a file.
+/// Returns a stream that replays these records from a file.
 fn replay(stream: Stream, records: &[Record], arrival: Arrival) -> (Scratch, Stream) {
     let file = Scratch::path("records");
     let mut bytes = MAGIC.to_vec();
@@ -71,7 +72,7 @@ fn every_io_is_issued_at_its_time() {
             let target = Scratch::file(4 * MIB);
             let (_file, stream) = replay(stream.clone(), records, timed);
             let (outcome, mut done) = logged(&target.open(), stream);
-            // Several were due at once, and threads may take them in any order.
+            // Several I/Os were due at once, and threads may take them in any order.
             done.sort_by_key(|io| (io.intended_ns, io.offset));
             let done: Vec<_> = done
                 .iter()
@@ -98,7 +99,7 @@ fn as_fast_as_possible_is_a_closed_loop_in_order() {
         let (outcome, mut done) = logged(&target.open(), stream);
         assert_eq!(done.len(), records.len());
         done.sort_by_key(|io| io.submit_ns);
-        // What was submitted together has one stamp; what was submitted later was recorded later.
+        // I/Os submitted together share one stamp; I/Os submitted later come later in the recording.
         let mut rest = records.iter().map(|record| record.io).collect::<Vec<_>>();
         for group in done.chunk_by(|a, b| a.submit_ns == b.submit_ns) {
             let mut head: Vec<_> = rest.drain(..group.len()).collect();

@@ -1,4 +1,4 @@
-//! Many workers begin together, and each of them begins.
+//! Many workers start together, and none is left out.
 
 use crate::scratch::{measure, milliseconds, reads};
 use workload::spec::{Engine, Stream};

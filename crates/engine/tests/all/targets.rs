@@ -1,4 +1,4 @@
-//! What may be measured, and what a workload may do to it.
+//! What may be a target, and what a workload may do to it.
 
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -203,7 +203,7 @@ fn a_claimed_device_is_busy_to_others_and_takes_trims() {
     assert_eq!(measured.measurement.op(workload::Op::Write).done, 50);
 }
 
-/// A compressed RAM disk of our own.
+/// A compressed RAM disk for the tests alone.
 struct ZramDevice(String);
 
 impl ZramDevice {
@@ -219,7 +219,7 @@ impl ZramDevice {
 
 impl Drop for ZramDevice {
     fn drop(&mut self) {
-        // The kernel closes what a ring held a moment after the ring is gone; until then the device is busy.
+        // The kernel closes a ring's files a moment after the ring is gone; until then the device is busy.
         let removed = || std::fs::write("/sys/class/zram-control/hot_remove", &self.0).is_ok();
         let _ = (0..100).any(|_| {
             let gone = removed();

@@ -1,4 +1,4 @@
-//! What is written: every block unlike all others, as compressible as asked; flushes and trims.
+//! Written data: every block differs from all others and is as compressible as asked. Also flushes and trims.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -139,7 +139,7 @@ fn flushes_go_on_in_the_ramp_and_after_reads() {
         let sum = |place| rows.at(place).expect("rows").done.iter().sum::<u64>();
         let (writes, flushes) = (sum(1), sum(FLUSH));
         assert!(measured.op(Op::Write).done < writes, "a ramp");
-        // Of each worker the last writes have none yet.
+        // The last writes of each worker have no flush yet.
         let most = writes / 4;
         assert!(
             (most.saturating_sub(1)..=most).contains(&flushes),

@@ -1,4 +1,4 @@
-//! A log read back as the measurement it was written from.
+//! Reads a log back into the measurement that it was written from.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::row::Row;
 use crate::spec::CollectorSpec;
 use crate::tally::{Place, StreamSpec, StreamTally, histograms};
 
-/// The first frame.
+/// The payload of the first frame.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HeaderJson {
     format: u32,
@@ -43,24 +43,25 @@ impl HeaderJson {
     }
 }
 
-/// What an append log holds, up to its end or its first bad frame.
+/// The contents of an append log, up to its end or its first bad frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogContents {
-    /// What the owner gave as header.
+    /// JSON that the owner stored in the header.
     pub header: Value,
-    /// Whether the log ends without a footer or is damaged: the run was cut short.
+    /// Whether the run was cut short: the log has no footer, or is damaged.
     pub torn: bool,
-    /// How its frames end.
+    /// How the log ends.
     pub end: LogEnd,
-    /// What was measured, or as much of it as was logged.
+    /// The measurement, as far as it was logged.
     pub measurement: Measurement,
 }
 
-/// Reads a log. A torn one gives what it holds, with `complete` false. `keep_interval_histograms`
-/// keeps them, sparse.
+/// Reads a log. A torn log yields what it holds, with `complete` false. With
+/// `keep_interval_histograms` the measurement keeps the histogram of every interval, sparsely
+/// encoded.
 ///
 /// # Errors
-/// If the file cannot be read, is no log, is of a newer format or contradicts itself.
+/// If the file cannot be read, is not a log, has a newer format or contradicts itself.
 pub fn read_log(
     path: impl AsRef<Path>,
     keep_interval_histograms: bool,
@@ -113,11 +114,11 @@ fn read_header(reader: &mut LogReader) -> Result<HeaderJson, LogError> {
     serde_json::from_value(json).map_err(|_| reader.malformed(FrameType::Header))
 }
 
-/// The frames of a log as they come in.
+/// Builds a measurement from the frames of a log, one at a time.
 struct Gathering {
     streams: Vec<StreamSpec>,
     results: Results,
-    /// The interval whose row has not come yet.
+    /// The interval whose row frame has not been read yet.
     interval: Vec<StreamTally>,
     failures: Vec<Failure>,
     totals: Vec<(Place, Histogram)>,
@@ -156,7 +157,7 @@ impl Gathering {
         std::mem::replace(&mut self.interval, empty)
     }
 
-    /// Takes a frame; `None` if it does not hold what it should.
+    /// Takes a frame; `None` if its payload is malformed.
     fn take(&mut self, frame_type: FrameType, frame: &Frame) -> Option<()> {
         let payload = &frame.payload;
         match frame_type {
@@ -177,7 +178,7 @@ impl Gathering {
         Some(())
     }
 
-    /// The interval is whole: what its histograms do not hold comes from the row.
+    /// Completes the interval: the row supplies the counts that the histograms do not hold.
     fn row(&mut self, row: &Row) -> Option<()> {
         let mut streams = self.next_interval();
         if row.streams.len() != streams.len() {

@@ -1,33 +1,34 @@
 //! One frame: `magic u32, type u16, flags u16, length u32, crc32 u32, payload`, all little-endian.
-//! The checksum (CRC-32 as in zip) covers type, flags, length and payload; the magic checks itself.
+//! The checksum (CRC-32 as in zip) covers type, flags, length and payload. The magic needs no
+//! checksum: a reader compares it.
 
 /// First four bytes of every frame.
 pub const MAGIC: [u8; 4] = *b"sLG1";
-/// Bytes before the payload.
+/// Length of a frame's header, in bytes.
 pub const HEADER_BYTES: usize = 16;
-/// Longest payload. A longer length in a file is damage, and is not allocated.
+/// Longest payload. A reader takes a greater length for damage and does not allocate it.
 pub const MAX_PAYLOAD_BYTES: u32 = 64 << 20;
 
-/// What a frame holds.
+/// The kind of payload that a frame holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum FrameType {
-    /// JSON: format version, what is recorded, what the owner says of it. Always the first frame.
+    /// JSON: format version, what is recorded, and the owner's header. Always the first frame.
     Header = 1,
-    /// An interval row. The histograms and failures of its interval stand before it: a row in the
-    /// log is whole.
+    /// An interval row. The histograms and failures of its interval precede it, so an interval
+    /// whose row is in the log is complete.
     Row = 2,
-    /// The histogram of an interval, stream, operation and kind.
+    /// The histogram of one interval, stream, operation and kind of latency.
     IntervalHistogram = 3,
-    /// The same over all rows that are not ramp.
+    /// The histogram of one stream, operation and kind of latency over all rows outside the ramp.
     TotalHistogram = 4,
     /// Per-I/O columns.
     IoColumns = 5,
-    /// JSON: facts of the finished run. Without it the run was cut short.
+    /// JSON: facts of the finished run. A log without it was cut short.
     Footer = 6,
-    /// JSON: the absolute stamp of zero.
+    /// JSON: the absolute time of the run's zero.
     Start = 7,
-    /// JSON: failed I/Os of an interval in full.
+    /// JSON: all facts of the failed I/Os of an interval.
     Failures = 8,
 }
 
@@ -48,35 +49,35 @@ impl FrameType {
     }
 }
 
-/// A frame as it was read.
+/// A frame as read from a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Number of its type.
+    /// Code of the frame type.
     pub code: u16,
-    /// What it holds.
+    /// The payload.
     pub payload: Vec<u8>,
 }
 
 impl Frame {
-    /// Its type; `None` for one that a later version added, which a reader passes over.
+    /// Returns the type; `None` for a type that a later version added, which a reader skips.
     pub fn frame_type(&self) -> Option<FrameType> {
         FrameType::from_code(self.code)
     }
 }
 
-/// The header of a frame with this payload.
+/// Builds the header of a frame with this payload.
 pub(crate) fn header(frame_type: FrameType, payload: &[u8]) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[..4].copy_from_slice(&MAGIC);
     bytes[4..6].copy_from_slice(&(frame_type as u16).to_le_bytes());
-    // Bytes 6 and 7 are flags; format version 1 has none.
+    // Bytes 6 and 7 are flags; no format version defines any so far.
     bytes[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     let checksum = checksum(&bytes, payload);
     bytes[12..].copy_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
-/// CRC-32 of a header's middle and the payload.
+/// Computes the CRC-32 of type, flags, length and payload.
 pub(crate) fn checksum(header: &[u8; HEADER_BYTES], payload: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[4..12]);
@@ -84,7 +85,7 @@ pub(crate) fn checksum(header: &[u8; HEADER_BYTES], payload: &[u8]) -> u32 {
     crc.finalize()
 }
 
-/// Fields of a frame's header; parsing gives `None` if the bytes are no header.
+/// The fields of a frame's header; parsing returns `None` if the bytes are not a header.
 pub(crate) struct Fields {
     pub(crate) code: u16,
     pub(crate) length: usize,

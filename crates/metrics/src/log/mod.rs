@@ -1,5 +1,5 @@
 //! The append log: framed and checksummed, so that a kill at any byte loses nothing that was
-//! written before.
+//! written before it.
 
 pub(crate) mod contents;
 mod frame;
@@ -17,15 +17,15 @@ pub use frame::{Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD_BYTES};
 pub use reader::{LogEnd, LogReader};
 pub use writer::LogWriter;
 
-/// The version that this code writes, and the latest that it reads. Version 2 has the busy time of the workers in its footer,
-/// version 3 flushes.
+/// The version that this code writes, and the latest that it reads. Version 2 added the workers'
+/// busy time to the footer; version 3 added flushes.
 pub const FORMAT_VERSION: u32 = 3;
 
-/// What can go wrong with a log.
+/// Errors of a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The file system is full, or the quota used up.
+    /// The file system is full, or the quota is used up.
     #[error("{path} cannot grow: its file system is full")]
     NoSpace {
         /// The log.
@@ -33,24 +33,24 @@ pub enum LogError {
         /// The kernel's error number, if it gave one.
         errno: Option<i32>,
     },
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("cannot {action} {path}: {message}")]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// The log.
         path: PathBuf,
         /// The kernel's error number, if it gave one.
         errno: Option<i32>,
-        /// What the system says of it.
+        /// The system's message.
         message: String,
     },
     /// A frame would be longer than the format allows.
     #[error("a frame of {bytes} bytes is longer than the {limit} that the log's format allows")]
     FrameTooLong {
-        /// Its length.
+        /// Its length, in bytes.
         bytes: usize,
-        /// The bound.
+        /// The longest that the format allows, in bytes.
         limit: u32,
     },
     /// The file does not begin with a good header frame.
@@ -66,13 +66,13 @@ pub enum LogError {
     NewerFormat {
         /// The log.
         path: PathBuf,
-        /// Its format.
+        /// The format of the log.
         found: u32,
-        /// The latest that is known here.
+        /// The latest format that this version reads.
         known: u32,
     },
-    /// A frame with a good checksum does not hold what its type says: a fault of the writer, not of
-    /// the disk.
+    /// A frame with a good checksum does not hold what its type requires: a fault of the writer,
+    /// not of the disk.
     #[error(
         "{path} has a frame of type {frame_type:?} that cannot be understood; report this as a fault of ssdlab"
     )]
@@ -82,7 +82,7 @@ pub enum LogError {
         /// Type of the frame.
         frame_type: FrameType,
     },
-    /// The intervals do not add up to the totals that stand in the log.
+    /// The intervals in the log do not add up to the totals in the log.
     #[error(
         "the intervals in {path} do not add up to its totals; report this as a fault of ssdlab"
     )]
@@ -93,7 +93,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// The kernel's error number, where there is one.
+    /// Returns the kernel's error number, if there is one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {

@@ -1,14 +1,15 @@
-//! What the frames hold. Numbers are varints unless said otherwise.
+//! Payloads of the frames. Numbers are varints unless stated otherwise.
 //!
-//! - histogram: number of buckets; for each its distance from the one before (from -1) less 1, and
-//!   its count; then, if there are any, sum, min, max in ns.
-//! - row: index, start, duration, flags (byte: 1 partial, 2 ramp), number of streams; for each
-//!   stream in-flight area and maximum and a byte that says which operations follow (1 read, 2
-//!   write, 4 trim, 8 flush); for each operation done, failed, dropped, late, bytes, number of errors and
-//!   each errno and count, service p50 p99 p99.9 max, response likewise, lateness maximum.
-//! - interval histogram: row, stream, operation (byte), kind (byte), histogram. Total histogram:
-//!   the same without row.
-//! - io columns: stream, participant, number of I/Os, then the columns little-endian and unpadded:
+//! - histogram: number of buckets; for each bucket the number of buckets skipped since the
+//!   previous one, and its count; then, if there are any buckets, sum, minimum and maximum in ns.
+//! - row: index, start, duration, flags (byte: 1 partial, 2 ramp), number of streams; then each stream.
+//! - stream of a row: in-flight area, in-flight maximum, a byte that says which operations follow
+//!   (1 read, 2 write, 4 trim, 8 flush); then each of these operations.
+//! - operation of a row: done, failed, dropped, late, bytes; number of distinct errors, and for each
+//!   errno and count; service p50 p99 p99.9 max; response p50 p99 p99.9 max; lateness maximum.
+//! - interval histogram: row, stream, operation (byte), kind (byte), histogram. A total histogram is
+//!   the same without the row.
+//! - io columns: stream, participant, number of I/Os; then the columns, little-endian and unpadded:
 //!   op u8, offset u64, length u32, submit u64, latency u64, intended u64.
 
 use super::varint::{Reader, put};
@@ -49,14 +50,14 @@ pub(crate) fn histogram(reader: &mut Reader) -> Option<Histogram> {
 }
 
 impl Histogram {
-    /// The sparse encoding, as in the append log.
+    /// Returns the sparse encoding, as in the append log.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_histogram(&mut bytes, self);
         bytes
     }
 
-    /// The histogram that [`Self::to_bytes`] encoded; `None` for bytes that it cannot have given.
+    /// Decodes the result of [`Self::to_bytes`]; `None` for bytes that cannot come from there.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
         let histogram = self::histogram(&mut reader)?;
@@ -99,7 +100,7 @@ fn put_op(bytes: &mut Vec<u8>, op: &OpRow) {
     }
     put(bytes, op.errors.len() as u64);
     for (&errno, &count) in &op.errors {
-        // Error numbers are positive; a negative one survives as its bit pattern.
+        // Error numbers are positive; a negative one is kept as its bit pattern.
         put(bytes, errno.cast_unsigned());
         put(bytes, count);
     }

@@ -12,15 +12,15 @@ use crate::io_columns::IoColumns;
 /// How a log ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogEnd {
-    /// With a whole frame.
+    /// After a whole frame.
     Clean,
     /// Within a frame: a write was cut short.
     CutShort,
-    /// With bytes that are no frame, or a frame that does not match its checksum.
+    /// With bytes that are not a frame, or with a frame that does not match its checksum.
     Damaged,
 }
 
-/// The reading end of a log: frames in order, as long as they are good.
+/// Reads the frames of a log in order, up to the first bad one.
 #[derive(Debug)]
 pub struct LogReader<R = BufReader<File>> {
     source: R,
@@ -33,7 +33,7 @@ impl LogReader {
     /// Opens a log.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, LogError> {
         let path = path.into();
         let file = File::open(&path).map_err(|error| LogError::io("open", &path, &error))?;
@@ -52,10 +52,11 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// The next good frame; `None` at the end, which [`Self::end`] then tells.
+    /// Returns the next good frame; `None` at the end, and then [`Self::end`] tells how the log
+    /// ends.
     ///
     /// # Errors
-    /// If the system cannot read. A bad frame is not an error but the end.
+    /// If the system cannot read. A bad frame is not an error; it ends the log.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, LogError> {
         if self.end.is_some() {
             return Ok(None);
@@ -83,10 +84,10 @@ impl<R: Read> LogReader<R> {
         }))
     }
 
-    /// The next chunk of per-I/O columns; other frames are passed over.
+    /// Returns the next chunk of per-I/O columns, skipping other frames.
     ///
     /// # Errors
-    /// If the system cannot read, or a frame with a good checksum does not hold what it should.
+    /// If the system cannot read, or if the payload of a frame with a good checksum is malformed.
     pub fn next_ios(&mut self) -> Result<Option<IoColumns>, LogError> {
         while let Some(frame) = self.next_frame()? {
             if frame.frame_type() == Some(FrameType::IoColumns) {
@@ -99,17 +100,17 @@ impl<R: Read> LogReader<R> {
         Ok(None)
     }
 
-    /// How the log ends, once the last frame has been read.
+    /// Returns how the log ends, once the last frame has been read.
     pub fn end(&self) -> Option<LogEnd> {
         self.end
     }
 
-    /// Length of the good frames that have been read, in bytes.
+    /// Returns the total length of the good frames read so far, in bytes.
     pub fn good_bytes(&self) -> u64 {
         self.good_bytes
     }
 
-    /// The name for errors.
+    /// Returns the path, as used in errors.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -126,7 +127,7 @@ impl<R: Read> LogReader<R> {
         None
     }
 
-    /// Reads until `target` is full or the source ends; gives the bytes read.
+    /// Reads until `target` is full or the source ends; returns the number of bytes read.
     fn fill(&mut self, target: &mut [u8]) -> Result<usize, LogError> {
         let mut filled = 0;
         while filled < target.len() {

@@ -1,4 +1,4 @@
-//! What a collector writes into its log as intervals become final.
+//! Writes a collector's intervals to its log as they become final.
 
 use serde_json::Value;
 
@@ -13,8 +13,8 @@ use crate::row::Row;
 use crate::spec::CollectorSpec;
 use crate::tally::{StreamTally, histograms};
 
-/// The log of a run, and the log of its I/Os if that is another file. A log that could not be
-/// written is closed; the run's owner is told once and decides.
+/// The log of a run, and a separate log of its I/Os if there is one. The first failed write closes
+/// both; the owner of the run gets the error once and decides whether to continue.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     rows: Option<LogWriter>,
@@ -25,7 +25,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Takes the spec's logs and writes their headers.
+    /// Takes the log writers out of the spec and writes the headers.
     pub(crate) fn open(spec: &mut CollectorSpec) -> Result<Self, LogError> {
         let mut sink = Self {
             rows: spec.log.take(),
@@ -39,7 +39,7 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Whether per-I/O columns have somewhere to go.
+    /// Whether a log takes per-I/O columns.
     pub(crate) fn takes_columns(&self) -> bool {
         self.rows.is_some() || self.ios.is_some()
     }
@@ -54,7 +54,8 @@ impl Sink {
         self.note(result);
     }
 
-    /// Writes an interval: its histograms and failures, and then the row that makes it whole.
+    /// Writes an interval: its histograms and failures first, then the row, which makes it
+    /// complete.
     pub(crate) fn row(&mut self, row: &Row, streams: &[StreamTally], failures: &[Failure]) {
         let result = self.write_row(row, streams, failures);
         self.note(result);
@@ -94,7 +95,7 @@ impl Sink {
         self.note(result);
     }
 
-    /// Writes the totals and the footer, and flushes: the run is recorded to its end.
+    /// Writes the totals and the footer, which marks the run as complete, and flushes.
     pub(crate) fn finish(&mut self, totals: &[StreamTally], ending: &Ending) {
         let result = self.write_end(totals, ending);
         self.note(result);
@@ -133,7 +134,7 @@ impl Sink {
         }
     }
 
-    /// The first error, the first time it is asked for.
+    /// Returns the first error, once.
     pub(crate) fn untold_error(&mut self) -> Result<(), LogError> {
         match &self.error {
             Some(error) if !self.told => {
@@ -149,7 +150,8 @@ impl Sink {
     }
 }
 
-/// JSON of one of our own types, whose keys are strings and whose numbers JSON can hold.
+/// Encodes one of our own types as JSON. Their keys are strings and their numbers fit, so encoding
+/// cannot fail.
 fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value)
         .unwrap_or_else(|error| Value::from(error.to_string()).to_string().into_bytes())

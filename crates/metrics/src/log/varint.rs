@@ -1,7 +1,6 @@
-//! Numbers of the payloads: seven bits a byte, least significant first, the top bit says that more
-//! follow.
+//! Variable-length numbers of the payloads: seven bits per byte, least significant first; the top
+//! bit of a byte tells that more bytes follow.
 
-/// Appends `value`.
 pub(crate) fn put(bytes: &mut Vec<u8>, value: impl Into<u128>) {
     let mut rest = value.into();
     while rest >= 0x80 {
@@ -11,8 +10,8 @@ pub(crate) fn put(bytes: &mut Vec<u8>, value: impl Into<u128>) {
     bytes.push(rest as u8);
 }
 
-/// Reads a payload from its start; every method gives `None` where it does not hold what is asked
-/// for.
+/// Reads a payload from its start. Every method returns `None` if the remaining bytes do not hold
+/// the value.
 #[derive(Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -51,7 +50,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// The value, if it took the whole payload to read it.
+    /// Returns `value` if the whole payload has been read.
     pub(crate) fn end<T>(&self, value: T) -> Option<T> {
         self.0.is_empty().then_some(value)
     }

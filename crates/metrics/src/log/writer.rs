@@ -8,23 +8,23 @@ use super::LogError;
 use super::frame::{FrameType, MAX_PAYLOAD_BYTES, header};
 use super::reader::{LogEnd, LogReader};
 
-/// The writing end of a log. A frame is handed to the kernel whole, so a killed process loses none
-/// that was appended; a crash of the machine loses none that was appended before the last
-/// [`Self::sync`].
+/// Appends frames to a log. The kernel receives every frame whole: if the process is killed, no
+/// appended frame is lost. If the machine crashes, no frame is lost that was appended before the
+/// last [`Self::sync`].
 #[derive(Debug)]
 pub struct LogWriter {
     file: File,
     path: PathBuf,
-    /// Where the last good frame ends.
+    /// Offset at which the last good frame ends.
     good_bytes: u64,
     buffer: Vec<u8>,
 }
 
 impl LogWriter {
-    /// A new log.
+    /// Creates a new log.
     ///
     /// # Errors
-    /// If it exists already or cannot be made.
+    /// If the file exists already or cannot be created.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, LogError> {
         let path = path.into();
         let file = OpenOptions::new().append(true).create_new(true).open(&path);
@@ -37,7 +37,7 @@ impl LogWriter {
         })
     }
 
-    /// A new log in an open, empty file; `path` names it in errors.
+    /// Starts a new log in an open, empty file; `path` names it in errors.
     pub fn from_file(file: File, path: impl Into<PathBuf>) -> Self {
         Self {
             file,
@@ -47,11 +47,11 @@ impl LogWriter {
         }
     }
 
-    /// Continues a log behind its last good frame; what stands there of a bad one is cut off.
-    /// Also tells how the log ended.
+    /// Opens a log to continue it after its last good frame, and cuts off what follows. Also
+    /// returns how the log ended.
     ///
     /// # Errors
-    /// If it cannot be opened, read or cut.
+    /// If the file cannot be opened, read or truncated.
     pub fn reopen(path: impl Into<PathBuf>) -> Result<(Self, LogEnd), LogError> {
         let path = path.into();
         let mut reader = LogReader::open(&path)?;
@@ -70,7 +70,7 @@ impl LogWriter {
         Ok((writer, reader.end().unwrap_or(LogEnd::Clean)))
     }
 
-    /// Where the log is.
+    /// Returns the path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -78,7 +78,7 @@ impl LogWriter {
     /// Appends one frame.
     ///
     /// # Errors
-    /// If the payload is too long or cannot be written. What was written of it is cut off, so the
+    /// If the payload is too long or cannot be written. A partly written frame is cut off, so the
     /// log stays good and the caller may try again.
     pub fn append(&mut self, frame_type: FrameType, payload: &[u8]) -> Result<(), LogError> {
         if payload.len() > MAX_PAYLOAD_BYTES as usize {
@@ -91,7 +91,7 @@ impl LogWriter {
         self.buffer.extend_from_slice(&header(frame_type, payload));
         self.buffer.extend_from_slice(payload);
         if let Err(error) = self.file.write_all(&self.buffer) {
-            // Should this fail too, the reader stops there all the same.
+            // If this fails too, a reader still stops at the partial frame.
             let _ = self.file.set_len(self.good_bytes);
             return Err(LogError::io("append to", &self.path, &error));
         }
@@ -102,7 +102,7 @@ impl LogWriter {
     /// Flushes the log to stable storage (`fdatasync`).
     ///
     /// # Errors
-    /// If the system cannot; the file system may be full only now.
+    /// If the system cannot flush. A full file system may show only now.
     pub fn sync(&mut self) -> Result<(), LogError> {
         self.file
             .sync_data()

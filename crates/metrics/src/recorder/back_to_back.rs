@@ -1,6 +1,6 @@
-//! The short ways of a back-to-back stream, whose I/Os have one latency and are in flight on one
-//! worker's account. They count exactly what [`Recorder::submitted`] and [`Recorder::completed`]
-//! count, in a third of the instructions.
+//! Short code paths for a back-to-back stream, whose I/Os have one latency only and are counted as
+//! in flight by one worker alone. They count exactly what [`Recorder::submitted`] and
+//! [`Recorder::completed`] count, in a third of the instructions.
 
 use workload::Op;
 
@@ -8,7 +8,7 @@ use crate::operation;
 use crate::recorder::Recorder;
 use crate::tally::Pacing;
 
-/// I/Os that completed at one stamp. They leave the count of those in flight when this is dropped.
+/// I/Os that completed at one stamp. They count as in flight until this value is dropped.
 #[derive(Debug)]
 pub struct Together<'a> {
     recorder: &'a mut Recorder,
@@ -29,8 +29,8 @@ impl Recorder {
         }
     }
 
-    /// An I/O of a back-to-back stream was submitted and done, with nothing else of this worker in
-    /// flight.
+    /// Counts an I/O of a back-to-back stream as submitted and done. The worker must have had no
+    /// other I/O in flight.
     #[inline]
     pub fn alone(&mut self, op: Op, bytes: u32, submit_ns: u64, at_ns: u64) {
         debug_assert_eq!(self.pacing, Pacing::BackToBack);
@@ -56,7 +56,7 @@ impl Recorder {
 }
 
 impl Together<'_> {
-    /// One of the I/Os.
+    /// Counts one of the I/Os as done.
     #[inline]
     pub fn completed(&mut self, op: Op, bytes: u32, submit_ns: u64) {
         self.landed += 1;
@@ -65,7 +65,7 @@ impl Together<'_> {
         slot.service.record(self.at_ns.saturating_sub(submit_ns));
     }
 
-    /// How many there were so far.
+    /// Returns the number of I/Os counted so far.
     pub fn count(&self) -> u32 {
         self.landed
     }
@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn alone_counts_what_submitted_and_completed_count() {
-        // Latencies from nothing to several intervals, with pauses between them.
+        // Latencies from zero to 240 ns with pauses between them, and at the end one longer than an
+        // interval.
         let ios: Vec<(u64, u64)> = (0..60).map(|n| (n * 311, n * 311 + (n % 7) * 40)).collect();
         let ios = [ios, vec![(18_700, 19_990)]].concat();
         let short = measured(|recorder| {

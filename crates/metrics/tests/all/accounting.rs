@@ -1,4 +1,4 @@
-//! What becomes of each I/O in the totals: done, failed, dropped, late, in flight; facts of workers.
+//! How each I/O ends up in the totals: done, failed, dropped, late, in flight. Facts of workers.
 
 use std::sync::Arc;
 
@@ -153,8 +153,8 @@ fn overlapping(pacing: Pacing) -> Measurement {
         Recorder::new(&collector, 0, 0),
         Recorder::new(&collector, 0, 1),
     );
-    // a holds 3 until 200; b holds 4 from 300: 4 at once, but 3 + 4 as a sum of the workers'
-    // maxima.
+    // `a` holds 3 until 200 and `b` holds 4 from 300: at most 4 at once, but 3 + 4 as a sum of the
+    // workers' maxima.
     a.submitted(3, 100);
     (0..3).for_each(|_| a.completed(Op::Read, 512, 100, 100, 200));
     b.submitted(4, 300);

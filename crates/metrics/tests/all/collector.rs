@@ -1,4 +1,4 @@
-//! Rows on one clock: edges, ramp, the deciding row, progress, what is refused.
+//! Rows on one clock: edges, ramp, the deciding row, progress, and what the collector refuses.
 
 use std::sync::Arc;
 
@@ -214,7 +214,7 @@ fn the_deciding_row_ends_the_result_and_the_rest_is_overshoot() {
     for row in 0..5 {
         read(&mut recorder, row * 1_000 + 1, row * 1_000 + 900);
     }
-    // Four rows have closed before anybody looked: the second decides all the same.
+    // Four rows have closed before the owner looked; the second can still decide.
     let rows = collector.close_rows().unwrap();
     assert_eq!(rows.len(), 4);
     collector.truncate_after(1).unwrap();
@@ -375,7 +375,8 @@ fn a_day_of_rows_stays_small() {
         + stream.in_flight_area_ns.capacity() * 8
         + stream.in_flight_max.capacity() * 4
         + ops;
-    // 261 bytes a row for a mixed scheduled stream, at most doubled by the room that vectors keep.
+    // A row of a mixed scheduled stream takes 261 bytes; the spare capacity of vectors at most
+    // doubles it.
     assert!(
         bytes as u64 <= 2 * 261 * ROWS,
         "{} bytes a row",

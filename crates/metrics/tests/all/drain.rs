@@ -1,4 +1,4 @@
-//! A stop by time: what completes after it is counted, and in no rate.
+//! A stop by time: I/O that completes after it is in the counts, but in no rate.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ fn stopping_at(stop_ns: u64) -> (Arc<Collector>, Recorder) {
 #[test]
 fn what_completes_after_a_stop_by_time_is_counted_and_in_no_rate() {
     let (collector, mut recorder) = stopping_at(2_500);
-    // Three in flight all the time, each for 300 ns; the last three return after the stop, at ever longer times.
+    // Three I/Os are always in flight, each for 300 ns. The last three return after the stop, ever
+    // later.
     for at_ns in (0..2_400).step_by(300) {
         recorder.submitted(3, at_ns);
         for _ in 0..3 {

@@ -57,7 +57,7 @@ fn small_values_are_exact_and_all_others_within_the_bound() {
 
 #[test]
 fn ranks_are_exact_ceilings() {
-    // Each of these is one off, or may be, when computed as a float product.
+    // Computed as a floating-point product, each of these ranks is off by one, or may be.
     assert_eq!(Quantile::P90.rank(10), 9);
     assert_eq!(Quantile::P99.rank(100), 99);
     assert_eq!(Quantile::P99.rank(101), 100);
@@ -164,7 +164,7 @@ proptest! {
         let mut sorted = values;
         sorted.sort_unstable();
         let n = sorted.len();
-        // Every rank with its neighbours, ties included, and one arbitrary quantile.
+        // All ranks with their neighbours, ties included, and one arbitrary quantile.
         let every_rank = (1..=n).map(|rank| (rank as u64 * 1_000_000 / n as u64) as u32);
         for parts in every_rank.chain([per_million]) {
             let rank = (n as u128 * u128::from(parts)).div_ceil(1_000_000).max(1) as usize;

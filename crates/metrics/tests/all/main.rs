@@ -1,4 +1,4 @@
-//! All tests of the recorder beside its own modules, in one program: it is linked once.
+//! All integration tests of the crate in one program, so that it is linked once.
 
 mod accounting;
 mod collector;

@@ -1,4 +1,4 @@
-//! The figures of a direction under the keys of `measure --json`, which are contract.
+//! The figures of a direction under the keys of `measure --json`, which scripts rely on.
 
 use metrics::{Collector, CollectorSpec, Pacing, Recorder, StreamSpec, Summary, WorkerFacts};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn the_keys_are_those_of_the_contract() {
             "min": 1, "mean": 2.5, "max": 4, "p50": 2, "p90": 4, "p99": 4,
             "p99.9": null, "p99.99": null, "p99.999": null,
         },
-        // The dropped one had been due for 10002 ns; 5500 + 10002 ns over 1001 samples.
+        // The dropped I/O was 10002 ns overdue: the mean is (5500 + 10002) ns over 1001 samples.
         "response_ns": {
             "min": 4, "mean": 15.5, "max": 10_002, "p50": 6, "p90": 7, "p99": 7,
             "p99.9": null, "p99.99": null, "p99.999": null,

@@ -1,4 +1,4 @@
-//! A simulated drive of any kind, for callers that do not care which: the kind is looked at once a run, not once an I/O.
+//! A simulated drive of any kind, for callers that do not care which. The kind is matched once per run, not once per I/O.
 
 use serde::Serialize;
 use workload::Op;
@@ -10,31 +10,31 @@ use crate::power::{Power, Saving};
 use crate::profile::spec::{DriveSpec, UNIT};
 use crate::profile::{Profile, ProfileError, Rule, Settings, Size};
 
-/// What the host moved and the flash did since the drive was made.
+/// Bytes that the host moved and work that the flash did, since the drive was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Bytes that the host read.
     pub host_read_bytes: u64,
     /// Bytes that the host wrote.
     pub host_written_bytes: u64,
-    /// Bytes programmed into flash: the host's, those moved by collection or folded, those of the map, and padding.
+    /// Bytes programmed into flash: host data, data moved by collection or folding, map pages, parity and padding.
     pub nand_written_bytes: u64,
-    /// Of these the bytes moved by collection.
+    /// Part of `nand_written_bytes`: bytes moved by collection.
     pub moved_bytes: u64,
-    /// Of these the host's bytes that were written with one bit a cell.
+    /// Part of `nand_written_bytes`: host bytes written with one bit per cell.
     pub cached_bytes: u64,
-    /// Of these the bytes moved from flash with one bit a cell to flash with all.
+    /// Part of `nand_written_bytes`: bytes folded from flash with one bit per cell to flash with all bits.
     pub folded_bytes: u64,
-    /// Of these the bytes of the map, where not all of it is in memory.
+    /// Part of `nand_written_bytes`: map pages, where not all of the map is in memory.
     pub map_bytes: u64,
-    /// Of these the bytes that hold the parity of others.
+    /// Part of `nand_written_bytes`: parity.
     pub parity_bytes: u64,
     /// Superblocks erased.
     pub erases: u64,
 }
 
 impl Counters {
-    /// What was counted since `earlier`.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -50,41 +50,41 @@ impl Counters {
         }
     }
 
-    /// Bytes programmed for each byte the host wrote; `None` where it wrote nothing.
+    /// Bytes programmed for each byte that the host wrote; `None` if it wrote nothing.
     pub fn write_amplification(self) -> Option<f64> {
         (self.host_written_bytes > 0)
             .then(|| self.nand_written_bytes as f64 / self.host_written_bytes as f64)
     }
 }
 
-/// A simulated drive. A copy of it is an independent drive in the same state.
+/// A simulated drive. A clone is an independent drive in the same state.
 #[derive(Debug, Clone)]
 pub struct AnyDrive {
     kind: Kind,
     spec: DriveSpec,
-    /// Bytes that the host read and wrote.
+    /// Bytes read and bytes written.
     host: (u64, u64),
 }
 
-/// What is read back of a snapshot, in the order of [`AnyDrive::state`].
+/// The state read from a snapshot, in the order of [`AnyDrive::state`].
 pub(crate) type KeptState = (Kind, (u64, u64));
 
-/// Bytes of one trim command: what a command's length can say, in whole units.
+/// Bytes of one trim command: the largest power of two that a command's length can take.
 const TRIM_BYTES: u32 = 1 << 30;
 
 impl AnyDrive {
-    /// An erased drive of a profile.
+    /// Creates an erased drive from a profile.
     ///
     /// # Errors
-    /// A size that the profile cannot have.
+    /// If the profile cannot have this size.
     pub fn new(profile: &Profile, size: Size, seed: u64) -> Result<Self, ProfileError> {
         Self::with_settings(profile, size, Settings::default(), seed)
     }
 
-    /// The same with settings of its own.
+    /// As [`new`](Self::new), with settings that override the profile.
     ///
     /// # Errors
-    /// A size or a setting that the profile cannot have.
+    /// If the profile cannot have this size or a setting.
     pub fn with_settings(
         profile: &Profile,
         size: Size,
@@ -97,7 +97,7 @@ impl AnyDrive {
             spread.seed = seed;
         }
         if let Some(housekeeping) = &mut spec.options.housekeeping {
-            // Drives of several profiles do not stop at one time, as they would by the seed alone.
+            // The name is mixed in, so that drives of different profiles with the same seed do not stop at the same times.
             let name = profile.name.bytes();
             housekeeping.seed = name.fold(seed, |key, byte| mix(key, byte.into()));
         }
@@ -110,23 +110,23 @@ impl AnyDrive {
         })
     }
 
-    /// A run has moved so many bytes.
+    /// Adds the bytes that a run has moved.
     pub(crate) fn count_host_bytes(&mut self, read: u64, written: u64) {
         self.host.0 += read;
         self.host.1 += written;
     }
 
-    /// For what is done on whichever drive it is.
+    /// The drive of whichever kind, for `each!`.
     pub(crate) fn kind_mut(&mut self) -> &mut Kind {
         &mut self.kind
     }
 
-    /// What a snapshot keeps; the parts follow from profile and size.
+    /// What a snapshot keeps. The specification is left out, since it follows from profile and size.
     pub(crate) fn state(&self) -> impl Serialize + '_ {
         (&self.kind, self.host)
     }
 
-    /// The same drive in a state that was kept; `None` if that is of a drive of another kind.
+    /// Returns this drive in a state read from a snapshot; `None` if the state is of a drive of another kind or size.
     pub(crate) fn with_state(&self, (kind, host): KeptState) -> Option<Self> {
         let alike = std::mem::discriminant(&kind) == std::mem::discriminant(&self.kind);
         let drive = Self {
@@ -137,27 +137,27 @@ impl AnyDrive {
         (alike && drive.user_bytes() == self.user_bytes()).then_some(drive)
     }
 
-    /// The drive's parts.
+    /// The specification that the drive was made from.
     pub fn spec(&self) -> &DriveSpec {
         &self.spec
     }
 
-    /// Bytes that can be addressed.
+    /// Bytes that the host can address.
     pub fn user_bytes(&self) -> u64 {
         each!(&self.kind, drive => drive.user_bytes())
     }
 
-    /// The drive's clock, ns since it was made.
+    /// The drive's clock, in ns since the drive was made.
     pub fn now_ns(&self) -> u64 {
         each!(&self.kind, drive => drive.now())
     }
 
-    /// Trims a range of bytes.
+    /// Trims a range of bytes, cut off at the end of the drive. The clock advances by the time that this takes.
     pub fn trim(&mut self, start: u64, length: u64) {
         let end = start.saturating_add(length).min(self.user_bytes());
         let mut at = start;
         while at < end {
-            // Commands meet at multiples of it, so that none has half of a mapping unit.
+            // Commands are split at multiples of `TRIM_BYTES`, so that no split cuts a mapping unit in two.
             let whole = u64::from(TRIM_BYTES);
             let part = (end - at).min(whole - at % whole) as u32;
             each!(&mut self.kind, drive => {
@@ -168,7 +168,7 @@ impl AnyDrive {
         }
     }
 
-    /// Whether every unit that a range touches holds data.
+    /// Whether every 4 KiB unit that the range touches holds data. False if the range extends beyond the end of the drive.
     pub fn holds(&self, start: u64, length: u64) -> bool {
         let end = start.saturating_add(length);
         let units = start / UNIT..end.div_ceil(UNIT);
@@ -178,7 +178,7 @@ impl AnyDrive {
             })
     }
 
-    /// Makes all written data durable; the clock goes on by what that takes.
+    /// Makes all written data durable. The clock advances by the time that this takes.
     pub fn flush(&mut self) {
         each!(&mut self.kind, drive => {
             let done = drive.flush(drive.now());
@@ -186,11 +186,11 @@ impl AnyDrive {
         });
     }
 
-    /// Submits one command, as a server does: at `now` on the drive's clock, or at the clock itself where that is later.
-    /// Returns when the host sees it complete.
+    /// Submits one command, as a server does: at `now`, or at the drive's clock if that is later. Returns when the host sees
+    /// it complete.
     ///
     /// # Panics
-    /// If the range passes the end of the drive.
+    /// If the range extends beyond the end of the drive.
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         match op {
             Op::Read => self.host.0 += u64::from(length),
@@ -200,32 +200,32 @@ impl AnyDrive {
         each!(&mut self.kind, drive => drive.submit(now.max(drive.now()), op, offset, length))
     }
 
-    /// Submits a flush, as [`Self::submit`] does. Returns when the host sees it done.
+    /// Submits a flush, as [`Self::submit`] submits a command. Returns when the host sees it complete.
     pub fn submit_flush(&mut self, now: u64) -> u64 {
         each!(&mut self.kind, drive => drive.flush(now.max(drive.now())))
     }
 
-    /// When all that was written by `at` is safe from a loss of power: what a write with FUA waits for.
+    /// Returns when all data written by `at` is safe from a loss of power, as a write with FUA requires.
     pub fn durable_at(&mut self, at: u64) -> u64 {
         each!(&mut self.kind, drive => drive.durable_at(at))
     }
 
-    /// Lets the drive rest.
+    /// Lets `ns` nanoseconds pass without a command.
     pub fn idle(&mut self, ns: u64) {
         each!(&mut self.kind, drive => drive.wait_until(drive.now().saturating_add(ns)));
     }
 
-    /// Lets the drive use other states of less power from now on. Returns whether it has any.
+    /// Sets which low-power states the drive may use from now on. Returns whether it has any.
     pub fn save_power(&mut self, saving: Saving) -> bool {
         each!(&mut self.kind, drive => drive.save_power(saving))
     }
 
-    /// The drive is at ambient temperature again, as one that has just been switched on.
+    /// Returns the drive to ambient temperature, as if it had just been switched on.
     pub fn cool(&mut self) {
         each!(&mut self.kind, drive => drive.cool());
     }
 
-    /// Erases everything, as a format does: the drive holds nothing then, and its counters go on.
+    /// Erases everything, as a format does. The drive then holds no data; its counters continue.
     pub fn purge(&mut self) {
         each!(&mut self.kind, drive => {
             let done_ns = drive.purge(drive.now());
@@ -233,13 +233,13 @@ impl AnyDrive {
         });
     }
 
-    /// Places the steady state of random writes, as theory has it, without a write: prepared, not written. Returns whether that can be
-    /// done of this drive; it must be erased.
+    /// Places the steady state of random writes that theory predicts, without writing it. Returns whether this is possible
+    /// for this drive, which must be erased.
     pub fn place_steady(&mut self, seed: u64) -> bool {
         each!(&mut self.kind, drive => drive.place_steady(seed))
     }
 
-    /// What the host moved and the flash did since the drive was made.
+    /// Bytes that the host moved and work that the flash did, since the drive was made.
     pub fn counters(&self) -> Counters {
         let counts = each!(&self.kind, drive => drive.ftl_counts());
         let map = self.map_counts();
@@ -257,8 +257,8 @@ impl AnyDrive {
         }
     }
 
-    /// Share of the usable flash that holds no user data at this moment: what theory calls the spare. `None` while superblocks are
-    /// left that hold nothing and that collection does not keep free, since it grows by each write until then.
+    /// Share of the usable flash that holds no user data now, which theory calls the spare. `None` while more superblocks are
+    /// empty than collection keeps free: until those are used, each write makes the share grow.
     pub fn effective_spare(&self) -> Option<f64> {
         each!(&self.kind, drive => {
             let ftl = drive.ftl();
@@ -266,17 +266,17 @@ impl AnyDrive {
         })
     }
 
-    /// Fewest and most erases of any block since the drive was made.
+    /// Lowest and highest erase count of any block since the drive was made.
     pub fn wear(&self) -> (u32, u32) {
         each!(&self.kind, drive => drive.ftl().wear())
     }
 
-    /// How the memory for the map was used, where not all of it is there.
+    /// Use of the map memory; all zeros if the whole map is in memory.
     pub fn map_counts(&self) -> MapCounts {
         each!(&self.kind, drive => drive.map_counts())
     }
 
-    /// Energy and heat, if the profile says anything of them.
+    /// Energy and heat; `None` if the profile has no power model.
     pub fn power(&self) -> Option<&Power> {
         each!(&self.kind, drive => drive.power())
     }

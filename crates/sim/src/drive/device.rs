@@ -1,4 +1,4 @@
-//! What a runner or a server needs of a simulated drive, whatever it is made of.
+//! The interface of a simulated drive to runners and servers, whatever the drive is made of.
 
 use workload::{Io, Op};
 
@@ -7,55 +7,56 @@ use crate::ftl::{MappingCache, Translation};
 use crate::power::Power;
 use crate::profile::spec::UNIT;
 
-/// A drive in virtual time: commands go in at a time and the time of their completion comes out.
+/// A drive in virtual time: a caller submits a command with its time and gets the completion time back.
 pub trait Device {
-    /// Bytes that can be addressed.
+    /// Bytes that the host can address.
     fn user_bytes(&self) -> u64;
 
-    /// Unit of offsets and lengths, in bytes.
+    /// Granularity of offsets and lengths, in bytes.
     fn logical_block_bytes(&self) -> u32;
 
-    /// The drive's clock, in ns: no command can come before it.
+    /// The drive's clock, in ns: no command can be submitted at an earlier time.
     fn now(&self) -> u64;
 
-    /// Lets time pass until `at`, unless it has come already.
+    /// Lets time pass until `at`, or does nothing if the clock is already there.
     fn wait_until(&mut self, at: u64);
 
-    /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
+    /// Prefetches the table entries that a future I/O will need. Changes nothing that can be observed.
     fn expect(&mut self, io: Io);
 
-    /// Submits a command at `now`, which never goes back. Returns when the host sees it complete.
+    /// Submits a command at `now`; `now` must not decrease. Returns when the host sees the command complete.
     ///
     /// # Panics
-    /// If `now` lies before an earlier command's, or the range passes the end of the drive.
+    /// If `now` lies before an earlier command, or the range extends beyond the end of the drive.
     fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64;
 
-    /// As [`submit`](Self::submit), but where the end hangs on what the host does until then it is told later, by
-    /// [`ended`](Self::ended) with this tag.
+    /// Submits a command as [`submit`](Self::submit) does. Returns `None` if its end depends on what the host does before
+    /// then; [`ended`](Self::ended) reports that end later, with this `tag`.
     ///
     /// # Panics
     /// As `submit` does.
     fn issue(&mut self, now: u64, tag: u32, op: Op, offset: u64, length: u32) -> Option<u64>;
 
-    /// Whether there are commands whose ends were not told.
+    /// Whether any issued command's end has not been reported yet.
     fn waits(&self) -> bool;
 
-    /// Lets time pass for these, until then or until the first end that becomes known, whichever is earlier: no command comes before.
+    /// Advances pending commands to `until`, or to the first end that becomes known if that is earlier. The caller must
+    /// submit no command before that time.
     fn advance(&mut self, until: u64);
 
-    /// The next of them that has ended, or will, and when.
+    /// Takes the next pending command whose end has become known: its tag, and when it has ended or will end.
     fn ended(&mut self) -> Option<(u32, u64)>;
 
-    /// Makes all written data durable. Returns when the host sees it done.
+    /// Makes all written data durable. Returns when the host sees the flush complete.
     ///
     /// # Panics
-    /// If `now` lies before an earlier command's.
+    /// If `now` lies before an earlier command.
     fn flush(&mut self, now: u64) -> u64;
 
-    /// When all that was written by `at` is safe from a loss of power.
+    /// Returns when all data written by `at` is safe from a loss of power.
     fn durable_at(&mut self, at: u64) -> u64;
 
-    /// Energy and heat, if anything is known of them.
+    /// Energy and heat; `None` if the drive has no power model.
     fn power(&self) -> Option<&Power>;
 
     /// Bytes programmed into the medium since the drive was made.

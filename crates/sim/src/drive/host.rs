@@ -1,4 +1,4 @@
-//! The host side: the queue that the device takes commands from, the link, and the controller's cores.
+//! The host interface: the device's command queue, the link, and the controller's cores.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::flash::Timeline;
 use crate::profile::spec::HostSpec;
 
-/// The state of the host side.
+/// State of the host interface.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Host {
     spec: HostSpec,
     in_device: BinaryHeap<Reverse<u64>>,
-    /// When each core is free. From `next_core` on, and round to it, they are in order of that.
+    /// When each core is free: a ring in ascending order, starting at `next_core`.
     cores: Vec<u64>,
     next_core: usize,
-    /// What each command takes of the link beside its data.
+    /// Link time of each command besides its data, in ns.
     turnaround_ns: u64,
     down: Timeline,
     up: Timeline,
 }
 
 impl Host {
-    /// Idle at time zero.
+    /// Creates an idle host interface at time zero.
     pub fn new(spec: HostSpec, turnaround_ns: u64) -> Self {
         Self {
             spec,
@@ -36,8 +36,8 @@ impl Host {
         }
     }
 
-    /// When the device has a slot for the next command, as far as is known, if so many that it holds end nobody knows when;
-    /// [`u64::MAX`] if one of these ends first.
+    /// Returns when the device has a slot for the next command, as far as is known; [`u64::MAX`] if no end is known.
+    /// `unknown` is the number of commands in the device whose ends are unknown.
     pub(crate) fn slot_at(&self, unknown: usize) -> u64 {
         match self.spec.queue_limit {
             Some(limit) if self.in_device.len() + unknown >= limit as usize => {
@@ -48,7 +48,8 @@ impl Host {
         }
     }
 
-    /// When the device takes a command that the host submits at `now`, if so many that it holds end nobody knows when.
+    /// Returns when the device takes a command that the host submits at `now`, and reuses a slot for it. `unknown` is the
+    /// number of commands in the device whose ends are unknown.
     #[inline]
     pub fn accept(&mut self, now: u64, unknown: usize) -> u64 {
         let Some(limit) = self.spec.queue_limit else {
@@ -62,7 +63,7 @@ impl Host {
             .map_or(now, |Reverse(end)| now.max(end))
     }
 
-    /// The command that was accepted ends at `end`.
+    /// Records that the accepted command ends at `end`, which frees its slot.
     #[inline]
     pub fn completes(&mut self, end: u64) {
         if self.spec.queue_limit.is_some() {
@@ -70,18 +71,18 @@ impl Host {
         }
     }
 
-    /// Half of the command's way: to the device, or back.
+    /// Half of the command overhead, in ns: the way to the device, or back.
     pub fn command_half_ns(&self) -> u64 {
         self.spec.command_ns / 2
     }
 
-    /// Takes a core for a command that is there at `ready`. Returns when the core has done its part.
+    /// Occupies a core for a command that arrives at `ready`. Returns when the core has done its part.
     #[inline]
     pub fn process(&mut self, ready: u64, write: bool) -> u64 {
         self.occupy(ready, self.core_ns(write))
     }
 
-    /// What a command takes of a core.
+    /// Core time for each command, in ns.
     #[inline]
     pub fn core_ns(&self, write: bool) -> u64 {
         if write {
@@ -91,7 +92,7 @@ impl Host {
         }
     }
 
-    /// Takes the core that is free first, from `ready` on. Returns when it has worked for so long.
+    /// Occupies the core that is free first for `duration` ns, from `ready` on. Returns when it has finished.
     #[inline]
     pub fn occupy(&mut self, ready: u64, duration: u64) -> u64 {
         let count = self.cores.len();
@@ -101,7 +102,8 @@ impl Host {
         };
         let end = ready.max(free) + duration;
         self.next_core = if at + 1 == count { 0 } else { at + 1 };
-        // The place of the first is that of the last now; a short command goes before longer ones.
+        // The head of the ring is now its tail. The new end moves ahead of later ones, since a short command may end before
+        // longer ones.
         for _ in 1..count {
             let before = if at == 0 { count - 1 } else { at - 1 };
             if self.cores[before] <= end {
@@ -114,19 +116,19 @@ impl Host {
         end
     }
 
-    /// The firmware does nothing else from `at` on for so long, nor what its cores have begun.
+    /// Stops the firmware for `duration` ns from `at` on. Work that a core has already begun ends that much later.
     pub(crate) fn stop(&mut self, at: u64, duration: u64) {
         for free in &mut self.cores {
             *free = at.max(*free) + duration;
         }
     }
 
-    /// What so many bytes take of the link, in ns.
+    /// Link time of `bytes`, in ns.
     pub(crate) fn link_ns(&self, bytes: u64) -> u64 {
         bytes * self.spec.unit_link_ns_x1024 / (4096 * 1024)
     }
 
-    /// Data from the host: there at the returned time.
+    /// Sends data from the host over the link, from `ready` on. Returns when it has arrived.
     #[inline]
     pub fn send(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
         let duration = self.link_ns(bytes) + self.turnaround_ns;
@@ -138,7 +140,7 @@ impl Host {
         link.share(now, ready, duration)
     }
 
-    /// The frames of a read command beside its data. Returns when they have crossed.
+    /// Sends the frames of a read command other than its data. Returns when they have crossed the link.
     #[inline]
     pub fn turn_around(&mut self, now: u64, ready: u64) -> u64 {
         if self.turnaround_ns == 0 {
@@ -147,7 +149,7 @@ impl Host {
         self.up.share(now, ready, self.turnaround_ns)
     }
 
-    /// Data to the host: there at the returned time.
+    /// Sends data to the host over the link, from `ready` on. Returns when it has arrived.
     #[inline]
     pub fn receive(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
         let duration = self.link_ns(bytes);

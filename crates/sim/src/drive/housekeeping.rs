@@ -1,18 +1,18 @@
-//! When the firmware stops for work of its own, and for how long.
+//! When the firmware stops for housekeeping, and for how long.
 
 use serde::{Deserialize, Serialize};
 use workload::random::mix;
 
 use crate::profile::spec::HousekeepingSpec;
 
-/// Doublings of a length at most: one in a million is so long.
+/// Most leading zeros that count towards the length of a stop; one draw in a million has that many.
 const DOUBLINGS: u32 = 20;
 
-/// The stops of one drive, as collection moves data for what the host writes.
+/// The firmware stops of one drive. They come as collection moves data for host writes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Housekeeping {
     spec: HousekeepingSpec,
-    /// Units until the next one.
+    /// Units to move until the next stop.
     left: u64,
     drawn: u64,
 }
@@ -28,7 +28,7 @@ impl Housekeeping {
         made
     }
 
-    /// So many more units were moved. Returns how long the firmware stops behind them, if it does.
+    /// Counts `units` more moved units. Returns how long the firmware stops after them, in ns, if a stop is due.
     #[inline]
     pub(crate) fn moved(&mut self, units: u32) -> Option<u64> {
         self.left = self.left.saturating_sub(units.into());
@@ -39,7 +39,8 @@ impl Housekeeping {
     fn stop(&mut self) -> u64 {
         self.left = self.distance();
         let random = self.draw();
-        // Leading zeroes are as many as heads before the first tail: one in the mean, and half as often each more.
+        // Each further leading zero is half as likely, and their mean number is 1. With a uniform fraction the mean is 1.5,
+        // hence the divisor.
         let zeroes = random.leading_zeros().min(DOUBLINGS);
         let parts = u128::from(zeroes << 16 | random as u32 & 0xFFFF);
         (u128::from(self.spec.pause_ns) * parts / (3 << 15)) as u64
@@ -83,7 +84,7 @@ mod tests {
         assert!((0.95e6..1.05e6).contains(&pause), "{pause}");
         let variance = mean(&|stop| (stop.0 - gap) * (stop.0 - gap));
         assert!(variance.sqrt() / gap > 0.5);
-        // Twice as long is half as often: each 0.67 ms more.
+        // Each further 0.67 ms makes a stop half as likely.
         let longer = |ns: f64| stops.iter().filter(|stop| stop.1 > ns).count() as f64;
         let halved = longer(3.0e6) / longer(3.0e6 - 2e6 / 3.0);
         assert!((0.4..0.6).contains(&halved), "{halved}");

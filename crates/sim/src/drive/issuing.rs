@@ -1,7 +1,8 @@
-//! Commands that are issued: their ends may be told later.
+//! Issued commands: their ends may be reported later.
 //!
-//! What is read goes before programs, so when one will make room is known when that time has come. A command that is *issued* may
-//! therefore have its end told later; one that is submitted has it told at once, as if nothing more came.
+//! Host reads go ahead of programs, so the time at which a program frees buffer room is certain only when it has come. The
+//! end of an *issued* command may therefore be reported later. A *submitted* command returns its end at once, as if no
+//! further command came.
 
 use workload::Op;
 
@@ -12,8 +13,8 @@ use crate::ftl::{MappingCache, Translation};
 use crate::profile::spec::UNIT;
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
-    /// As [`submit`](Self::submit), but where the end hangs on what the host does until then it is told later, by
-    /// [`ended`](Self::ended) with this tag.
+    /// Submits a command as [`submit`](Self::submit) does. Returns `None` if its end depends on what the host does before
+    /// then; [`ended`](Self::ended) reports that end later, with this `tag`.
     ///
     /// # Panics
     /// As `submit` does.
@@ -33,19 +34,19 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.take(now, tag, op, offset, length)
     }
 
-    /// Whether there are commands whose ends were not told.
+    /// Whether any issued command's end has not been reported yet.
     #[inline]
     pub fn waits(&self) -> bool {
         self.waiting.has_unknown() || !self.waiting.ended.is_empty()
     }
 
-    /// The next command that has ended, or will, and when, of those whose ends were not told.
+    /// Takes the next pending command whose end has become known: its tag, and when it has ended or will end.
     pub fn ended(&mut self) -> Option<(u32, u64)> {
         self.waiting.next_ended()
     }
 
-    /// Lets time pass for what waits, until then or until the first end that becomes known, whichever is earlier: no command
-    /// comes before.
+    /// Advances pending commands to `until`, or to the first end that becomes known if that is earlier. The caller must
+    /// submit no command before that time.
     pub fn advance(&mut self, until: u64) {
         let known = self.waiting.ended.iter().map(|&(_, end)| end);
         let mut until = known.fold(until, u64::min);
@@ -58,7 +59,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// Lets time pass for what waits until then, whatever ends before.
+    /// Advances pending commands to `until`, whichever of them end before.
     #[cold]
     pub(crate) fn catch_up(&mut self, until: u64) {
         while self.step(until) {}
@@ -70,7 +71,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// The next unit enters or the next command is taken, if that is by `until`. Returns whether one was.
+    /// Lets the next piece enter the buffer, or takes the next queued command, if either happens by `until`. Returns whether
+    /// one did.
     fn step(&mut self, until: u64) -> bool {
         let slot_at = if self.waiting.at_door.is_empty() {
             u64::MAX
@@ -85,12 +87,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         entered || takes
     }
 
-    /// When there is a slot for the next command, as far as is known.
     fn slot_at(&self) -> u64 {
         self.host.slot_at(self.waiting.entering())
     }
 
-    /// The device takes a command. Returns its end, if that is known.
+    /// Takes a command into the device. Returns its end, if that is known.
     #[inline]
     fn take(&mut self, now: u64, tag: u32, op: Op, offset: u64, length: u32) -> Option<u64> {
         let accepted = self.charged(now, op, length);
@@ -110,20 +111,19 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         None
     }
 
-    /// As [`perform`](Self::perform), which is where `submit` is.
+    /// As [`perform`](Self::perform), but out of line: `perform` is inlined into `submit`.
     #[inline(never)]
     fn perform_apart(&mut self, accepted: u64, op: Op, offset: u64, length: u32) -> u64 {
         self.perform(accepted, op, offset, length)
     }
 
-    /// Whether nothing in the buffer holds up a write of so many bytes.
+    /// Whether a write of `length` bytes can enter the buffer without waiting for room.
     fn enters_as_it_comes(&mut self, length: u32) -> bool {
-        // Both its ends may make others way.
+        // Each end of the write may make a partly written mapping unit give way, which then needs room for all of it.
         let units = length.div_ceil(UNIT as u32) + 1 + 2 * self.parts.together();
         self.waiting.entering.is_empty() && self.machine.has_room(self.clock, units)
     }
 
-    /// The first command at the door is taken.
     fn take_first(&mut self, at: u64) {
         let Some(AtDoor {
             tag,
@@ -140,14 +140,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// The first unit that waits enters, if it may by `until`. Returns whether it did.
+    /// Lets the next piece of the first waiting write enter the buffer, if it can by `until`. Returns whether it did.
     fn enter_first(&mut self, until: u64) -> bool {
         let Some(mut first) = self.waiting.entering.pop_front() else {
             return false;
         };
         let enters = self.first_enters(&mut first, until);
         if let Some(at) = enters {
-            // What a trim forgets makes room at once, whenever the first could have entered before.
+            // A trim may have freed the room only now, so the piece enters no earlier than the drive's clock.
             let at = at.max(self.clock);
             self.happens_at(at);
             self.enter_next(&mut first, at);
@@ -162,10 +162,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         enters.is_some()
     }
 
-    /// When the next unit of a write enters, if that is by `until`. Rests that are there before it may make room.
+    /// Returns when the next piece of a write enters the buffer, if that is by `until`. Units whose missing data arrives
+    /// before are placed, since their programs may free room.
     fn first_enters(&mut self, first: &mut Entering, until: u64) -> Option<u64> {
         loop {
-            // What is placed meanwhile may leave other parts held.
+            // Placing a unit below may change which parts are held, so the piece is determined anew.
             let piece = if self.parts.concern(first.offset | first.end) {
                 self.first_piece(first.offset..first.end, first.at)
             } else {
@@ -180,7 +181,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// The next unit of a write enters at `at`.
+    /// Lets the next piece of a write enter the buffer at `at`.
     fn enter_next(&mut self, write: &mut Entering, at: u64) {
         write.paced = None;
         if self.parts.concern(write.offset | write.end) {
@@ -195,7 +196,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         (write.at, write.ready) = (write.at + UNIT, at);
     }
 
-    /// Something that waited happens at `at`.
+    /// Advances the drive to a pending event at `at`.
     fn happens_at(&mut self, at: u64) {
         let at = at.max(self.clock);
         self.idle_from = self.idle_from.max(at);

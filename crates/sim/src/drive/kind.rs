@@ -1,5 +1,5 @@
-//! The kinds of simulated drive: each combination of layout, map and rule of collection is compiled for itself, so that a plain
-//! drive does not pay for what others have.
+//! The kinds of simulated drive. Each combination of layout, map and collection rule is compiled separately, so that a plain
+//! drive does not pay for the features of others.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,8 @@ use crate::ftl::{CostBenefit, DChoices, Fifo, Ftl, Greedy, InPlace, PartOfMap, P
 use crate::profile::Rule;
 use crate::profile::spec::{DriveSpec, Layout, MapMemory, UNIT};
 
-/// One kind for each rule of collection: with the whole map in memory, with part of it, and by planes; and one without collection.
+/// For each collection rule, one kind with the whole map in memory, one with part of it, and one that collects by planes. One
+/// further kind has no collection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Greedy(Drive<Ftl<Greedy>>),
@@ -26,7 +27,7 @@ pub(crate) enum Kind {
     InPlace(Drive<InPlace>),
 }
 
-/// Runs the same code on whichever drive it is.
+/// Evaluates the same expression on a drive of any kind.
 macro_rules! each {
     ($kind:expr, $drive:ident => $body:expr) => {
         match $kind {
@@ -49,7 +50,7 @@ macro_rules! each {
 pub(crate) use each;
 
 impl Kind {
-    /// An erased drive of these parts; `seed` decides what the rule draws.
+    /// Creates an erased drive; `seed` seeds the random draws of the collection rule.
     pub(crate) fn of(spec: &DriveSpec, rule: Rule, seed: u64) -> Self {
         match (spec.options.layout, spec.options.map_memory) {
             (Layout::InPlace, _) => Self::InPlace(Drive::in_place(spec)),

@@ -1,8 +1,8 @@
 //! A whole drive: the host's queue and link, a translation layer and the flash under it.
 //!
-//! A command goes into a [`Drive`] at a time, and the time of its completion comes out. [`Device`] is that much of it, for
-//! whoever only submits. [`AnyDrive`] is a drive made from a profile, whatever its parts, and [`snapshot`] keeps its state
-//! in a file.
+//! A caller submits a command to a [`Drive`] with its time and gets the completion time back. [`Device`] is the interface for
+//! runners and servers, which only submit commands. [`AnyDrive`] is a drive made from a profile, whatever its layout, map and
+//! collection rule. [`snapshot`] saves its state to a file.
 
 mod any_drive;
 mod device;

@@ -1,4 +1,4 @@
-//! A whole drive: a command goes in at a time, and the time of its completion comes out.
+//! A whole drive: a caller submits a command with its time and gets the completion time back.
 
 use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
@@ -15,7 +15,7 @@ use crate::ftl::{
 use crate::power::{Power, Saving};
 use crate::profile::spec::{DriveSpec, TrimRule, UNIT};
 
-/// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
+/// A simulated drive. `T` is the translation layer that locates its data; `M` determines how much of the map is in memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Drive<T, M = WholeMap> {
     pub(crate) ftl: T,
@@ -26,11 +26,11 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) parts: Parts,
     pub(crate) housekeeping: Option<Box<Housekeeping>>,
     pub(crate) clock: u64,
-    /// From when on the drive may work for itself, if no command comes before.
+    /// Time from which the drive may do background work, if no command comes before.
     pub(crate) idle_from: u64,
-    /// Whether it may go into states of less power.
+    /// Whether the drive may enter low-power states.
     pub(crate) saves_power: bool,
-    /// It works on no command before: it comes out of such a state.
+    /// The drive works on no command before this time, since it is leaving a low-power state.
     awake_at: u64,
     pub(crate) idle_after_ns: u64,
     pub(crate) trim_rule: TrimRule,
@@ -39,28 +39,28 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) user_bytes: u64,
     logical_block_bytes: u32,
     power_loss_protection: bool,
-    /// Units to be written soon, in a ring: what they overwrite is asked for when the map has had time to say where it is.
+    /// Ring of units to be written soon. What they invalidate is prefetched once their map entries have had time to arrive.
     #[serde(skip)]
     expected: [u32; EXPECTED],
     #[serde(skip)]
     expected_next: usize,
-    /// Empty but while somebody runs the drive.
+    /// Empty unless issued commands are pending.
     #[serde(skip)]
     pub(crate) waiting: Waiting,
 }
 
-/// Writes between asking for a map entry and asking for what it points at.
+/// Writes between prefetching a map entry and prefetching the validity bits that it points at.
 const EXPECTED: usize = 16;
 
 impl<R: VictimRule> Drive<Ftl<R>> {
-    /// An erased drive of superblocks at time zero, its whole map in memory.
+    /// Creates an erased drive of superblocks at time zero, with the whole map in memory.
     pub fn new(spec: &DriveSpec, rule: R) -> Self {
         Self::assemble(spec, Ftl::of_drive(spec, rule), WholeMap)
     }
 }
 
 impl<R: VictimRule> Drive<Planes<R>> {
-    /// An erased drive at time zero that places data statically.
+    /// Creates an erased drive at time zero that places data statically by plane.
     pub fn of_planes(spec: &DriveSpec, rule: &R) -> Self {
         let user_units = (spec.user_bytes / UNIT) as u32;
         let planes = Planes::new(user_units, &spec.geometry, spec.reserve, rule);
@@ -71,7 +71,7 @@ impl<R: VictimRule> Drive<Planes<R>> {
 }
 
 impl Drive<InPlace> {
-    /// A new drive at time zero that is written in place. Its geometry must have one plane, pages of one unit and one bit a cell.
+    /// Creates a drive at time zero that is written in place. It must have one plane, pages of one unit and one bit per cell.
     pub fn in_place(spec: &DriveSpec) -> Self {
         let units = (spec.user_bytes / UNIT) as u32;
         let raw_units = spec.geometry.raw_bytes() / UNIT;
@@ -80,7 +80,7 @@ impl Drive<InPlace> {
 }
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
-    /// An erased drive at time zero, of the given translation and map.
+    /// Creates an erased drive at time zero with the given translation layer and map.
     pub fn assemble(spec: &DriveSpec, ftl: T, map_cache: M) -> Self {
         let options = &spec.options;
         let machine = Machine::new(
@@ -123,22 +123,22 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// Bytes that can be addressed.
+    /// Bytes that the host can address.
     pub fn user_bytes(&self) -> u64 {
         self.user_bytes
     }
 
-    /// Unit of offsets and lengths, in bytes.
+    /// Granularity of offsets and lengths, in bytes.
     pub fn logical_block_bytes(&self) -> u32 {
         self.logical_block_bytes
     }
 
-    /// The drive's clock: no command can come before it.
+    /// The drive's clock, in ns: no command can be submitted at an earlier time.
     pub fn now(&self) -> u64 {
         self.clock
     }
 
-    /// Lets time pass until `at`, unless it has come already.
+    /// Lets time pass until `at`, or does nothing if the clock is already there.
     pub fn wait_until(&mut self, at: u64) {
         if self.waiting.has_unknown() {
             self.catch_up(at);
@@ -156,20 +156,20 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.machine.begin(self.clock);
     }
 
-    /// Lets the drive use other states of less power from now on. Returns whether it has any.
+    /// Sets which low-power states the drive may use from now on. Returns whether it has any.
     pub fn save_power(&mut self, saving: Saving) -> bool {
         self.saves_power = saving != Saving::Off;
         self.machine.save_power(saving, self.clock)
     }
 
-    /// When the device takes a command that the host submits at `now`, and is awake for it.
+    /// Returns when the device takes a command that the host submits at `now`, and is awake for it.
     #[inline]
     pub(crate) fn accept(&mut self, now: u64) -> u64 {
         let accepted = self.host.accept(now, self.waiting.entering()) + self.host.command_half_ns();
         accepted.max(self.awake_at)
     }
 
-    /// The host sees a command done.
+    /// Records that the host sees a command complete at `done`.
     #[inline]
     pub(crate) fn completes(&mut self, done: u64) {
         self.host.completes(done);
@@ -178,7 +178,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
+    /// Prefetches the table entries that a future I/O will need. Changes nothing that can be observed.
     #[inline]
     pub fn expect(&mut self, io: Io) {
         let unit = (io.offset / UNIT) as u32;
@@ -190,10 +190,10 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// Makes all written data durable. Returns when the host sees it done.
+    /// Makes all written data durable. Returns when the host sees the flush complete.
     ///
     /// # Panics
-    /// If `now` lies before an earlier command's.
+    /// If `now` lies before an earlier command.
     pub fn flush(&mut self, now: u64) -> u64 {
         self.begin(now);
         let accepted = self.accept(now);
@@ -203,8 +203,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// When all that was written by `at` is safe from a loss of power. Without protection what is written in part is made whole, and the
-    /// open word line is programmed for it, full or not; then their entries of the map are committed.
+    /// Returns when all data written by `at` is safe from a loss of power. Without power-loss protection, this completes
+    /// partly written units, programs the open word lines, full or not, and then commits the map entries.
     pub fn durable_at(&mut self, at: u64) -> u64 {
         if self.power_loss_protection {
             return at;
@@ -246,25 +246,25 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         &self.ftl
     }
 
-    /// What is known of energy and heat, if the drive's specification says anything of them.
+    /// Energy and heat; `None` if the specification has no power model.
     pub fn power(&self) -> Option<&Power> {
         self.machine.power()
     }
 
-    /// Limits the drive's power from now on, as a power state does; `None` takes the limit away.
+    /// Limits the drive's power from now on, as a power state does; `None` removes the limit.
     pub fn limit_power(&mut self, cap_mw: Option<u64>) {
         self.machine.limit_power(cap_mw);
     }
 
-    /// The drive is at ambient temperature again, as one that has just been switched on.
+    /// Returns the drive to ambient temperature, as if it had just been switched on.
     pub fn cool(&mut self) {
         self.machine.cool();
     }
 
-    /// Forgets all data and erases the flash. Returns when the host sees it done.
+    /// Forgets all data and erases the flash. Returns when the host sees the purge complete.
     ///
     /// # Panics
-    /// If `now` lies before an earlier command's.
+    /// If `now` lies before an earlier command.
     pub fn purge(&mut self, now: u64) -> u64 {
         self.begin(now);
         let accepted = self.accept(now);
@@ -278,8 +278,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// Places the steady state of random writes, without a write and without time. Returns whether that can be done: the drive must
-    /// be erased and collect superblocks.
+    /// Places the steady state of random writes, without writing and without virtual time. Returns whether this is possible:
+    /// the drive must be erased, and [`DriveSpec::can_be_placed`] must hold for it.
     pub fn place_steady(&mut self, seed: u64) -> bool {
         let placed = self.ftl.place_steady(seed);
         if placed {
@@ -288,7 +288,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         placed
     }
 
-    /// Units and superblocks worked on since the last reset.
+    /// Work of the translation layer since the last reset.
     pub fn ftl_counts(&self) -> FtlCounts {
         FtlCounts {
             part_units: self.parts.counts.units,
@@ -297,38 +297,38 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// How the memory for the map was used, where not all of it is there.
+    /// Use of the map memory; all zeros if the whole map is in memory.
     pub fn map_counts(&self) -> MapCounts {
         self.map_cache.counts()
     }
 
-    /// Starts the translation layer's counts anew.
+    /// Resets the translation layer's counts to zero.
     pub fn reset_counts(&mut self) {
         self.ftl.reset_counts();
         self.parts.counts = PartCounts::default();
     }
 
-    /// Operations of the flash.
+    /// Flash operations since the drive was made.
     pub fn flash_counts(&self) -> FlashCounts {
         self.machine.counts()
     }
 
-    /// Units that the flash has programmed, parity and the map's among them.
+    /// Units that the flash has programmed, including parity and map pages.
     pub fn programmed_units(&self) -> u64 {
         let moved_and_written = self.ftl_counts().flash_units();
         moved_and_written + self.map_counts().written_back + self.flash_counts().parity_units
     }
 
-    /// When everything given so far is in flash.
+    /// Returns when all work given to the flash so far will have ended.
     pub fn idle_at(&self) -> u64 {
         let rests = self.parts.rests().map(|rest| self.machine.rest_there(rest));
         rests.fold(self.machine.idle_at(), u64::max)
     }
 
-    /// Submits a command at `now`, which never goes back. Returns when the host sees it complete.
+    /// Submits a command at `now`; `now` must not decrease. Returns when the host sees the command complete.
     ///
     /// # Panics
-    /// If `now` lies before an earlier command's, or the range passes the end of the drive.
+    /// If `now` lies before an earlier command, or the range extends beyond the end of the drive.
     #[inline]
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         self.begin(now);
@@ -336,16 +336,16 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.perform(accepted, op, offset, length)
     }
 
-    /// When the device has taken a command that the host submits at `now`, and has power for it.
+    /// Returns when the device has taken a command that the host submits at `now`, and has power for it.
     #[inline]
     pub(crate) fn charged(&mut self, now: u64, op: Op, length: u32) -> u64 {
         let accepted = self.accept(now);
-        // A trim carries ranges, not their data.
+        // A trim command carries a list of ranges, not data.
         let carried = if op == Op::Trim { 0 } else { length };
         self.machine.charge_command(accepted, carried)
     }
 
-    /// All that a command does. Returns when the host sees it complete.
+    /// Executes an accepted command. Returns when the host sees it complete.
     #[inline]
     pub(crate) fn perform(&mut self, accepted: u64, op: Op, offset: u64, length: u32) -> u64 {
         let done = match op {
@@ -358,9 +358,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// Takes a core for a command that is there at `ready`. Returns when it has done its part.
+    /// Occupies a core for a command that arrives at `ready`. Returns when the core has done its part.
     ///
-    /// A firmware that moves one page after another takes commands between two of them.
+    /// Firmware that moves pages one after another takes commands between two of them, so its moves are put off.
     #[inline]
     pub(crate) fn process(&mut self, ready: u64, write: bool) -> u64 {
         let processed = self.host.process(ready, write);
@@ -370,7 +370,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         processed
     }
 
-    /// When a core has taken a write, and when its data has crossed the link.
+    /// Returns when a core has processed a write, and when its data has crossed the link.
     #[inline]
     pub(crate) fn arrives(&mut self, accepted: u64, length: u32) -> [u64; 2] {
         let processed = self.process(accepted, true);
@@ -398,7 +398,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// Whole units of 4 KiB, each a mapping unit. Returns when the last is in the buffer and what was moved for them has been entered.
+    /// Writes whole 4 KiB units, each a mapping unit. Returns when the last one is in the buffer and a core has updated the
+    /// map for the moves that they caused.
     #[inline]
     fn write_units(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let (mut there, mut moved) = (sent, 0);
@@ -409,7 +410,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there.max(moved)
     }
 
-    /// A unit is in the buffer: it passes the data path to its place. Returns when a core has entered what was moved for it.
+    /// Places a unit that is in the buffer at `there`: it crosses the data path, then goes to its stream. Returns when a core
+    /// has updated the map for the moves that it caused.
     #[inline]
     pub(crate) fn place(&mut self, unit: u32, processed: u64, there: u64) -> u64 {
         self.machine.at = self.machine.path.pass(there, 1);
@@ -419,15 +421,15 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.charge_moves(processed)
     }
 
-    /// Programs what was written, full or not, and makes room for what that leaves empty.
+    /// Programs the open word lines, full or not, and makes room for the units left empty in them.
     fn end_word_line(&mut self, processed: u64) {
         self.ftl.end_word_line(&mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
         self.charge_moves(processed);
     }
 
-    /// What was moved for a write takes a core behind it, and the firmware may stop then. Returns when that core has done it; 0 where
-    /// nothing was moved.
+    /// Charges a core for the units that collection moved because of a write; the firmware may then stop for housekeeping.
+    /// Returns when the core has mapped these units, or 0 if that takes no core time.
     #[inline]
     pub(crate) fn charge_moves(&mut self, processed: u64) -> u64 {
         let units = self.machine.moving.charge();

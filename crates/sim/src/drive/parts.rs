@@ -1,4 +1,5 @@
-//! Mapping units that the host has written in part: held in the write buffer until they are whole, or until the rest has been read.
+//! Mapping units that the host has written only in part. The write buffer holds them until they are complete, or until what
+//! they lack has been read from flash.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,24 +10,24 @@ use serde::{Deserialize, Serialize};
 use crate::flash::{Piece, Rest, SECTORS};
 use crate::profile::spec::{DriveSpec, UNIT, UNIT_BYTES};
 
-/// What is known to be written of a unit is counted in these.
+/// Granularity at which written parts are tracked, in bytes.
 const SECTOR: u64 = 512;
 
-/// A unit that the host has written in part.
+/// A mapping unit that the host has written in part.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Held {
     pub(crate) unit: u32,
-    /// A bit for each sector that was written.
+    /// One bit for each sector, set if the host has written it.
     sectors: u128,
 }
 
-/// Of the bytes from one to before another.
+/// Sectors in the bytes `from..until`, rounded up.
 fn sectors(from: u64, until: u64) -> u32 {
     (until - from).div_ceil(SECTOR) as u32
 }
 
 impl Held {
-    /// Whether it holds anything of the 4 KiB that this sector is in.
+    /// Whether any sector is written in the 4 KiB that contain `sector`.
     fn touches(self, sector: u64) -> bool {
         let first = sector / u64::from(SECTORS) * u64::from(SECTORS);
         self.sectors >> first & u128::from(u8::MAX) != 0
@@ -38,50 +39,51 @@ impl Held {
         each.filter(|at| counts(self.sectors >> at & all)).count() as u32
     }
 
-    /// 4 KiB of which it holds anything: they have room in the buffer.
+    /// Number of 4 KiB units with any written sector; each has room in the buffer.
     pub(crate) fn touched(self) -> u32 {
         self.of_units(|sectors| sectors != 0)
     }
 
-    /// Sectors that these lack: they are programmed with what was written.
+    /// Sectors missing from the touched 4 KiB units; they are programmed along with the written ones.
     pub(crate) fn lacks(self) -> u32 {
         self.touched() * SECTORS - self.sectors.count_ones()
     }
 
-    /// 4 KiB that it holds whole.
+    /// Number of 4 KiB units that are written completely.
     pub(crate) fn whole(self) -> u32 {
         self.of_units(|sectors| sectors == u128::from(u8::MAX))
     }
 }
 
-/// A unit whose rest is being read.
+/// A mapping unit whose missing data is being read from flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Waiting {
     rest: Rest,
     unit: u32,
 }
 
-/// The mapping units that are written in part.
+/// The mapping units that are written in part, and those whose missing data is being read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Parts {
-    /// Units of 4 KiB in a mapping unit.
+    /// 4 KiB units per mapping unit.
     together: u32,
+    /// Most units that `held` may have.
     contexts: usize,
     user_bytes: u64,
-    /// The one written longest ago first.
+    /// The least recently written unit comes first.
     held: Vec<Held>,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// Ends of a write that meet it concern these; see [`concern`](Self::concern).
+    /// Bits of a write's ends that send it through this module; see [`concern`](Self::concern).
     mask: u64,
     pub(crate) counts: PartCounts,
 }
 
-/// What came in parts since the last reset.
+/// Counts of partial writes since the last reset.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct PartCounts {
-    /// Units of 4 KiB that were placed, of mapping units that the host wrote in part.
+    /// 4 KiB units placed for mapping units that the host wrote in part.
     pub(crate) units: u64,
-    /// Bytes that the host wrote of them.
+    /// Bytes that the host wrote into parts of mapping units.
     pub(crate) bytes: u64,
 }
 
@@ -100,7 +102,8 @@ impl Parts {
         parts
     }
 
-    /// Whether a write with these ends (both in one number) is one of whole units of 4 KiB, and nothing else need be looked at.
+    /// Whether a write must be handled here, and not as whole units. `ends` is its offset and its end, combined by OR. False
+    /// only if both are multiples of 4 KiB, mapping units are 4 KiB, and no unit is written in part.
     #[inline]
     pub(crate) fn concern(&self, ends: u64) -> bool {
         ends & self.mask != 0
@@ -111,29 +114,30 @@ impl Parts {
         self.mask = if plain { UNIT - 1 } else { u64::MAX };
     }
 
-    /// Whether any unit is written in part.
+    /// Whether any unit is held in part or waits for its missing data.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         !self.held.is_empty() || self.waits()
     }
 
-    /// Whether the rest of any is being read.
+    /// Whether missing data of any unit is being read.
     #[inline]
     pub(crate) fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Units of 4 KiB in a mapping unit.
+    /// 4 KiB units per mapping unit.
     pub(crate) fn together(&self) -> u32 {
         self.together
     }
 
-    /// Bytes of a mapping unit.
+    /// Bytes per mapping unit.
     pub(crate) fn unit_bytes(&self) -> u64 {
         u64::from(self.together * UNIT_BYTES)
     }
 
-    /// Mapping units that lie wholly in a range of bytes. The last one may go on behind the end of the drive.
+    /// Returns the mapping units that lie wholly in the bytes `offset..end`. The drive's last mapping unit may extend beyond
+    /// the end of the drive; it counts if the range reaches that end.
     pub(crate) fn within(&self, offset: u64, end: u64) -> Range<u64> {
         let size = self.unit_bytes();
         let last = if end == self.user_bytes {
@@ -144,19 +148,19 @@ impl Parts {
         offset.div_ceil(size)..last
     }
 
-    /// Whether a mapping unit is written in part.
+    /// Whether a mapping unit is held in part or waits for its missing data.
     pub(crate) fn has(&self, unit: u32) -> bool {
         self.held.iter().any(|held| held.unit == unit) || self.rest_of(unit).is_some()
     }
 
-    /// The rest of a unit, if it is being read.
+    /// Returns the pending read of a unit's missing data, if there is one.
     pub(crate) fn rest_of(&self, unit: u32) -> Option<Rest> {
         let mut waiting = self.waiting.iter();
         let found = waiting.find(|waiting| waiting.0.unit == unit)?;
         Some(found.0.rest)
     }
 
-    /// Forgets a unit, or all. Returns the units of 4 KiB that it has room for in the buffer.
+    /// Forgets one unit, or all if `unit` is `None`. Returns the 4 KiB units of buffer room that this frees.
     pub(crate) fn forget(&mut self, unit: Option<u32>) -> u32 {
         let forgotten = |other: u32| unit.is_none_or(|unit| unit == other);
         let mut room = 0;
@@ -172,14 +176,16 @@ impl Parts {
         room
     }
 
-    /// The one that must make way before another is held: none while there is room for it, or if it is held already.
+    /// Takes out the least recently written unit if `unit` needs its context. `None` while a context is free, or if `unit` is
+    /// held already.
     pub(crate) fn makes_way_for(&mut self, unit: u32) -> Option<Held> {
         let full = self.place_of(unit).is_none() && self.held.len() == self.contexts;
         full.then(|| self.take_oldest()).flatten()
     }
 
-    /// What enters the buffer first when sectors of 4 KiB are written, from one byte of the drive to before another: of a unit that must
-    /// make way the 4 KiB that it has nothing of, else these, with what the others lack.
+    /// Returns the piece that enters the buffer first when the host writes the bytes `from..until`, which lie within one 4
+    /// KiB unit. If the oldest mapping unit must make way and has untouched 4 KiB units, one of those enters first. Otherwise
+    /// the written sectors enter, together with the sectors that a unit making way lacks.
     pub(crate) fn first_piece(&self, from: u64, until: u64) -> Piece {
         let size = self.unit_bytes();
         let Some(at) = self.place_of((from / size) as u32) else {
@@ -204,14 +210,15 @@ impl Parts {
         self.held.iter().position(|held| held.unit == unit)
     }
 
-    /// Takes the one that was written longest ago.
+    /// Takes out the least recently written unit.
     pub(crate) fn take_oldest(&mut self) -> Option<Held> {
         let oldest = (!self.held.is_empty()).then(|| self.held.remove(0));
         self.refresh();
         oldest
     }
 
-    /// Sectors of 4 KiB are written, from one byte of the drive to before another. Returns what enters the buffer.
+    /// Records that the host writes the bytes `from..until`, which lie within one 4 KiB unit. Returns the piece that enters
+    /// the buffer.
     pub(crate) fn hold(&mut self, from: u64, until: u64) -> Piece {
         let size = self.unit_bytes();
         let unit = (from / size) as u32;
@@ -228,7 +235,7 @@ impl Parts {
         piece
     }
 
-    /// Takes the one written last if all of it that lies on the drive is there.
+    /// Takes out the most recently written unit if all of it is written, apart from any part beyond the end of the drive.
     pub(crate) fn take_whole(&mut self) -> Option<Held> {
         let size = self.unit_bytes();
         let whole = self.held.pop_if(|held| {
@@ -240,30 +247,30 @@ impl Parts {
         whole
     }
 
-    /// The rest of a unit is being read.
+    /// Records that the missing data of `unit` is being read as `rest`.
     pub(crate) fn wait_for(&mut self, unit: u32, rest: Rest) {
         self.waiting.push(Reverse(Waiting { rest, unit }));
         self.refresh();
     }
 
-    /// The rests that are being read, in any order.
+    /// Returns all pending reads of missing data, in any order.
     pub(crate) fn rests(&self) -> impl Iterator<Item = &Rest> {
         self.waiting.iter().map(|waiting| &waiting.0.rest)
     }
 
-    /// The first rest to be there, as far as is known.
+    /// Returns the pending read that ends first as far as is known: later host reads may still delay it.
     pub(crate) fn first_rest(&self) -> Option<Rest> {
         self.waiting.peek().map(|waiting| waiting.0.rest)
     }
 
-    /// The first rest is there later than was known.
+    /// Moves the end of the first pending read to `there`, since host reads have delayed it.
     pub(crate) fn put_off(&mut self, there: u64) {
         if let Some(mut first) = self.waiting.peek_mut() {
             first.0.rest.there = there;
         }
     }
 
-    /// The first rest is there. Returns its unit.
+    /// Removes the first pending read, which has ended. Returns its unit.
     pub(crate) fn take_read(&mut self) -> Option<u32> {
         let unit = self.waiting.pop().map(|waiting| waiting.0.unit);
         self.refresh();
@@ -280,7 +287,7 @@ mod tests {
         for (written, touched, lacks, whole) in [
             (vec![], 0, 0, 0),
             (vec![3], 1, 7, 0),
-            // All of the first 4 KiB, two sectors of the third, one of the last.
+            // All sectors of the first 4 KiB, two of the third, and the last one of all.
             ((0..8).chain([16, 23, 127]).collect(), 3, 6 + 7, 1),
             ((0..128).collect(), 16, 0, 16),
         ] {

@@ -1,9 +1,9 @@
-//! Reading ahead: streams that are read in order are found, and what they will want next is fetched before it is asked for.
+//! Read-ahead: detects streams that the host reads in order, and fetches what they will need next.
 //!
-//! A drive follows so many streams at once. A read that goes on where one of them ended is of that stream; any other begins a new
-//! one, in place of the one that was used longest ago. Two reads in a row may be chance, so no more is fetched ahead of a stream
-//! than has gone on in it: what is fetched in vain never exceeds what was read. More streams than the drive follows find no place
-//! that lasts, and cost what random reads cost.
+//! A drive follows a fixed number of streams. A read that starts where one of them ended continues that stream. Any other
+//! read begins a new stream in place of the least recently used one. Two consecutive reads may be chance, so the drive never
+//! fetches further ahead than the stream has been read in order: data fetched in vain never exceeds data read. If there are
+//! more streams than the drive follows, they keep evicting each other and cost as much as random reads.
 
 use std::collections::VecDeque;
 
@@ -11,31 +11,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::spec::{ReadAheadSpec, UNIT};
 
-/// Units that were fetched together.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Piece {
-    /// The unit behind the last of them.
+    /// The unit after the last one fetched.
     pub(crate) end: u64,
-    /// When they are in the controller.
+    /// When the units are in the controller, in ns.
     pub(crate) there: u64,
 }
 
-/// A stream that is read in order.
+/// A stream that the host reads in order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Stream {
-    /// Where it goes on, in bytes.
+    /// Byte at which the stream continues.
     next: u64,
-    /// Bytes that were read in order behind its first read.
+    /// Bytes read in order after the stream's first read.
     in_order: u64,
-    /// The unit until which it has been fetched, and the pieces not handed to the host yet.
+    /// The unit up to which data has been fetched.
     fetched: u64,
+    /// Fetched pieces that the host has not read completely.
     pieces: VecDeque<Piece>,
-    /// The number of the read that used it last.
+    /// Number of the read that last used the stream; 0: none has.
     used: u64,
 }
 
 impl Stream {
-    /// What of the units from `unit` on was fetched together, no further than `end`.
+    /// Returns the fetched piece that contains `unit`, cut off at `end`. Drops the pieces before it.
     pub(crate) fn fetched(&mut self, unit: u64, end: u64) -> Option<Piece> {
         while self.pieces.front().is_some_and(|piece| piece.end <= unit) {
             self.pieces.pop_front();
@@ -47,20 +47,19 @@ impl Stream {
         })
     }
 
-    /// It has been read until `end`, in bytes.
+    /// Records that the host has read the stream up to the byte `end`.
     pub(crate) fn goes_on(&mut self, end: u64) {
         self.in_order += end - self.next;
         self.next = end;
     }
 
-    /// A piece was fetched, behind all others.
+    /// Adds a piece that was fetched after all others.
     pub(crate) fn put(&mut self, piece: Piece) {
         self.fetched = piece.end;
         self.pieces.push_back(piece);
     }
 }
 
-/// The streams that are followed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ReadAhead {
     spec: ReadAheadSpec,
@@ -77,13 +76,13 @@ impl ReadAhead {
         }
     }
 
-    /// The stream that goes on at this byte.
+    /// Returns the stream that continues at byte `start`.
     pub(crate) fn find(&self, start: u64) -> Option<usize> {
         let goes_on = |stream: &Stream| stream.used > 0 && stream.next == start;
         self.streams.iter().position(goes_on)
     }
 
-    /// A read that is of no stream ends here: another stream may have begun.
+    /// Begins a new stream at byte `end`, where a read outside all streams ended.
     pub(crate) fn begin(&mut self, end: u64) {
         self.reads += 1;
         if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.used) {
@@ -95,20 +94,19 @@ impl ReadAhead {
         }
     }
 
-    /// Takes a stream out, to be read from.
     pub(crate) fn take(&mut self, stream: usize) -> Stream {
         std::mem::take(&mut self.streams[stream])
     }
 
-    /// Puts it back when it has been read from.
+    /// Puts a stream back into its place and marks it as the most recently used.
     pub(crate) fn put_back(&mut self, place: usize, mut stream: Stream) {
         self.reads += 1;
         stream.used = self.reads;
         self.streams[place] = stream;
     }
 
-    /// The units to be fetched for a stream, of `all` that there are: none while half of what it reads ahead is there, since
-    /// neighbouring units are read together.
+    /// Returns the units to fetch for a stream, on a drive of `all` units. Returns none while at least half of the read-ahead
+    /// is fetched: larger fetches let neighbouring units share an array read.
     pub(crate) fn wanted(&self, stream: &Stream, all: u64) -> std::ops::Range<u64> {
         let end = stream.next.div_ceil(UNIT);
         let units = u64::from(self.spec.units).min(stream.in_order / UNIT);

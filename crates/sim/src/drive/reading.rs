@@ -1,4 +1,4 @@
-//! Reads of the host: from flash, or from what was read ahead.
+//! Host reads: from flash, or from data that was read ahead.
 
 use crate::drive::model::Drive;
 use crate::drive::read_ahead::{Piece, Stream};
@@ -18,7 +18,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.read_from_flash(ready, offset, end)
     }
 
-    /// Reads from `offset` to `end`. Returns when all of it has crossed the link.
+    /// Reads the bytes `offset..end`. Returns when all of them have crossed the link.
     #[inline]
     fn read_from_flash(&mut self, ready: u64, offset: u64, end: u64) -> u64 {
         let mut unit = offset / UNIT;
@@ -33,7 +33,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// Bytes cross the data path and the link together from `there` on, or when the link is free. Returns when they have.
+    /// Sends bytes over the data path and the link together, from `there` on or once the link is free. Returns when they have
+    /// crossed.
     #[inline]
     fn receive(&mut self, there: u64, bytes: u64) -> u64 {
         let done = self.host.receive(self.clock, there, bytes);
@@ -42,8 +43,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// Brings a unit into the controller, and those behind it, before `end`, that the same array read brings. Returns the unit
-    /// behind them and when they are there.
+    /// Reads unit `first` into the controller, together with the units after it and before `end` that the same array read
+    /// brings. Returns the unit after the last of these, and when all are in the controller.
     #[inline]
     fn fetch(&mut self, first: u64, end: u64, ready: u64) -> (u64, u64) {
         let physical = self.ftl.physical(first as u32);
@@ -66,7 +67,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         (unit, self.machine.read(place, units, ready))
     }
 
-    /// A read on a drive that reads ahead.
+    /// Reads on a drive with read-ahead.
     #[inline(never)]
     fn read_in_stream(&mut self, ready: u64, offset: u64, end: u64) -> u64 {
         let Some(ahead) = &mut self.read_ahead else {
@@ -94,7 +95,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// Fetches what a stream will want, and puts it back in its place.
+    /// Fetches what a stream will need next, then puts the stream back in its place.
     fn fetch_ahead(&mut self, place: usize, mut stream: Stream, ready: u64) {
         let Some(ahead) = &self.read_ahead else {
             return;

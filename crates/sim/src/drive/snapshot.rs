@@ -1,8 +1,8 @@
-//! A drive's state in a file, and a digest of it.
+//! Saves a drive's state to a file, and computes a digest of the state.
 //!
-//! A file is a magic word, the format's number, a header in JSON, the state in postcard's encoding with large tables as plain
-//! bytes, and the BLAKE3 hash of all that. Nothing of it is used before all of it has been checked: a file that is torn, has
-//! a flipped bit or belongs to another drive is refused and leaves the drive as it was.
+//! A file consists of a magic word, the format number, a header in JSON, the state in postcard's encoding with large tables
+//! as plain bytes, and the BLAKE3 hash of all this. The hash is checked before any content is used: a file that is truncated,
+//! has a flipped bit or belongs to another drive is refused and leaves the drive as it was.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,59 +11,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::drive::any_drive::AnyDrive;
 
-/// Number of the format. It goes up whenever a part of a drive's state is added, removed or gets another meaning.
+/// Format number. It increases whenever a part of a drive's state is added, is removed or changes its meaning.
 pub const FORMAT: u32 = 19;
 const MAGIC: &[u8; 8] = b"SSDstate";
 const HASH_BYTES: usize = blake3::OUT_LEN;
-/// Magic word, format, and length of the header.
+/// Bytes of magic word, format number and header length.
 const PREFIX_BYTES: usize = MAGIC.len() + 4 + 4;
-/// Of a larger table a digest takes so many bytes, evenly spread.
+/// Most bytes of a table that a digest covers; a larger table is sampled evenly.
 const SAMPLED_BYTES: usize = 1 << 20;
-/// Bytes taken together.
+/// Bytes per sample of a large table.
 const LINE_BYTES: usize = 64;
 
-/// What decides which drive it is: name of a setting (`"profile"`, `"scale"`, `"seed"`) to its value as text. A state is only
-/// good for the drive with the same.
+/// What identifies a drive: names of settings (`"profile"`, `"scale"`, `"seed"`) with their values as text. A state can only
+/// be read for a drive with the same identity.
 pub type Identity = BTreeMap<String, String>;
 
-/// Why a state cannot be taken up or kept.
+/// Why a state cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The file does not begin as a state does.
+    /// The file does not start with the magic word.
     #[error("it is not the state of a simulated drive")]
     NotAState,
-    /// It was written by a version that keeps states otherwise.
+    /// The file was written by a version with another format.
     #[error("its format is {found}, and this version reads {known}")]
     Format {
-        /// The file's format.
+        /// Format number of the file.
         found: u32,
-        /// The format that is read here.
+        /// Format number that this version reads.
         known: u32,
     },
-    /// It was cut short, or bytes of it have changed.
+    /// The file was cut short, or bytes of it have changed.
     #[error("it is torn or corrupt: {why}")]
     Corrupt {
-        /// What does not fit.
+        /// The check that failed.
         why: String,
     },
-    /// It belongs to another drive.
+    /// The state belongs to another drive.
     #[error("{setting} is {found} there, but {asked} was requested")]
     Differs {
-        /// Which setting.
+        /// Name of the setting that differs.
         setting: String,
-        /// What the file says.
+        /// Value in the file.
         found: String,
-        /// What the drive says.
+        /// Value for the requested drive.
         asked: String,
     },
-    /// It could not be written.
+    /// The state could not be written.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 impl StateError {
-    /// What the reader can do, in one line.
+    /// Returns advice to the user, in one line.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::NotAState => "name another file: this one is left unchanged",
@@ -85,21 +85,20 @@ impl StateError {
     }
 }
 
-/// What a file says before the state itself.
+/// Header of a state file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     identity: Identity,
-    /// Hash of all the drive's parts as the simulator made them: the same profile may become another drive in another version.
+    /// Hash of the specification as the simulator derived it: another version may derive another drive from the same profile.
     parts: String,
-    /// The drive's clock.
     clock_ns: u64,
     digest: String,
 }
 
-/// Writes a drive's state. The caller makes it durable and puts it in place.
+/// Writes a drive's state to `out`. The caller must make the file durable and move it into place.
 ///
 /// # Errors
-/// [`StateError::Io`] of `out`.
+/// [`StateError::Io`] if writing to `out` fails.
 pub fn write(drive: &AnyDrive, identity: &Identity, out: impl Write) -> Result<(), StateError> {
     let header = Header {
         identity: identity.clone(),
@@ -123,11 +122,11 @@ pub fn write(drive: &AnyDrive, identity: &Identity, out: impl Write) -> Result<(
     Ok(())
 }
 
-/// Reads a state that [`write`](write()) wrote of the drive with this identity. `drive` is one of the same profile and size, in any
-/// state; it stays as it is.
+/// Reads a state that [`write`](write()) wrote for the drive with this identity. `drive` must have the same profile and size;
+/// its own state does not matter and is not changed.
 ///
 /// # Errors
-/// All but [`StateError::Io`].
+/// Any [`StateError`] except [`StateError::Io`].
 pub fn read(file: &[u8], identity: &Identity, drive: &AnyDrive) -> Result<AnyDrive, StateError> {
     let (header, state) = verified(file)?;
     if let Some(differs) = difference(&header.identity, identity) {
@@ -151,14 +150,14 @@ pub fn read(file: &[u8], identity: &Identity, drive: &AnyDrive) -> Result<AnyDri
         .ok_or_else(|| StateError::corrupt("it is of a drive of another kind"))
 }
 
-/// A digest of a drive's state, in hexadecimal: all counters, clocks and queues, the figures of every superblock, and a sample of
-/// the map, so that it costs about a millisecond however large the drive is. Two drives that were made alike and then
-/// went different ways differ in it.
+/// Returns a digest of a drive's state, in hexadecimal. It covers all counters, clocks and queues, the figures of every
+/// superblock, and a sample of the map, so it takes about a millisecond however large the drive is. Two drives that were made
+/// alike and then diverged have different digests.
 pub fn digest(drive: &AnyDrive) -> String {
     let mut sampling = Sampling {
         hasher: blake3::Hasher::new(),
     };
-    // A hasher takes everything.
+    // Writing to a hasher cannot fail.
     let _ = encode(drive, &mut sampling);
     hex(&sampling.hasher)
 }
@@ -169,7 +168,7 @@ fn parts(drive: &AnyDrive) -> String {
     hex(&hasher)
 }
 
-/// 128 bits are enough where nobody tries to make two alike.
+/// Returns 128 bits of the hash, which are enough because nobody tries to forge a collision.
 fn hex(hasher: &blake3::Hasher) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
@@ -236,7 +235,7 @@ fn difference(found: &Identity, asked: &Identity) -> Option<StateError> {
         })
 }
 
-/// Hashes what passes.
+/// Passes bytes on and hashes them.
 struct Hashing<W> {
     out: W,
     hasher: blake3::Hasher,
@@ -254,7 +253,7 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
-/// Hashes what comes, of large tables a part.
+/// Hashes bytes, but only a sample of large tables.
 struct Sampling {
     hasher: blake3::Hasher,
 }
@@ -278,7 +277,7 @@ impl Write for Sampling {
     }
 }
 
-/// Keeps the reason of a failure, which the encoder forgets.
+/// Passes bytes on and keeps an I/O error, which the encoder discards.
 struct Keeping<'a, W> {
     out: &'a mut W,
     failure: &'a mut io::Result<()>,

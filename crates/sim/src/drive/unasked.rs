@@ -1,10 +1,10 @@
-//! What a drive does that nobody asks for, when it has been idle for long enough.
+//! Background work that a drive does when it has been idle for long enough.
 
 use crate::drive::model::Drive;
 use crate::ftl::{MappingCache, Translation};
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
-    /// What the drive does for itself until `until`.
+    /// Does background work from `idle_from` to `until`.
     #[cold]
     pub(crate) fn work_unasked(&mut self, until: u64) {
         self.machine.unasked = true;

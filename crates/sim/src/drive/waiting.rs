@@ -1,26 +1,27 @@
-//! Commands whose ends are not known when they come: writes that wait for the buffer, and what waits for a slot behind them.
+//! Commands whose ends are unknown when they come: writes that wait for buffer room, and commands behind them that wait for a
+//! device slot.
 
 use std::collections::VecDeque;
 
 use workload::Op;
 
-/// A write whose data is there.
+/// A write whose data is in the device and waits to enter the write buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entering {
     pub(super) tag: u32,
-    /// When its next unit is there.
+    /// When the next piece is ready to enter.
     pub(super) ready: u64,
-    /// From when on the buffer's pace lets that in, if it is known.
+    /// Earliest time at which the buffer's pacing admits the next piece, if that is known.
     pub(super) paced: Option<u64>,
     pub(super) offset: u64,
-    /// Where its next unit begins.
+    /// Byte at which the next piece begins.
     pub(super) at: u64,
     pub(super) end: u64,
-    /// When what was moved for it has been entered.
+    /// When a core has mapped what collection moved for this write.
     pub(super) moved: u64,
 }
 
-/// A command that has no slot of the device's.
+/// A command that waits for a device slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AtDoor {
     pub(super) tag: u32,
@@ -29,7 +30,7 @@ pub(super) struct AtDoor {
     pub(super) length: u32,
 }
 
-/// Commands whose ends are not known, in order, and those that have become known.
+/// Commands whose ends are unknown, in order, and commands whose ends are known but not yet reported.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waiting {
     pub(super) entering: VecDeque<Entering>,
@@ -38,19 +39,19 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Commands that the device holds.
+    /// Number of commands in the device whose ends are unknown.
     #[inline]
     pub(crate) fn entering(&self) -> usize {
         self.entering.len()
     }
 
-    /// Whether the end of any command is not known.
+    /// Whether any command's end is unknown.
     #[inline]
     pub(crate) fn has_unknown(&self) -> bool {
         !self.entering.is_empty() || !self.at_door.is_empty()
     }
 
-    /// The next command that has ended, or will, and when.
+    /// Takes the next command whose end has become known: its tag and its end.
     pub(crate) fn next_ended(&mut self) -> Option<(u32, u64)> {
         self.ended.pop_front()
     }

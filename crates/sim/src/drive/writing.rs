@@ -1,4 +1,4 @@
-//! Mapping units that are written in part, or that a drive has of more than 4 KiB: parts meet in the write buffer.
+//! Writes of partial mapping units, and of mapping units larger than 4 KiB: the write buffer combines parts.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use crate::flash::{Flash, NONE, Piece};
 use crate::ftl::{MappingCache, Translation};
 use crate::profile::spec::{TrimRule, UNIT};
 
-/// Where the 4 KiB end that a byte is in, or the write before it.
+/// Returns the end of the 4 KiB that contain byte `at`, or the end of the write if that comes first.
 fn piece_ends(at: u64, end: u64) -> u64 {
     (at / UNIT * UNIT + UNIT).min(end)
 }
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
-    /// A write whose data has crossed the link at `sent`; its core was free of it at `processed`. Returns when all of it is in the buffer
-    /// and what was moved for it has been entered.
+    /// Writes the bytes `offset..end`. A core had processed the command at `processed`, and its data had crossed the link at
+    /// `sent`. Returns when all of the data is in the buffer and a core has mapped what collection moved for it.
     #[inline(never)]
     pub(crate) fn write_parts(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let mut there = sent;
@@ -26,7 +26,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there.max(self.charge_moves(processed))
     }
 
-    /// What a write of these bytes has of 4 KiB, from `at` on. Returns where it ends, and when it is in the buffer.
+    /// Enters the part of the write `all` that lies in the 4 KiB unit at `at`. Returns where that part ends, and when it is
+    /// in the buffer.
     pub(crate) fn enter_piece(&mut self, all: Range<u64>, at: u64, ready: u64) -> (u64, u64) {
         let until = piece_ends(at, all.end);
         let unit = at / self.parts.unit_bytes();
@@ -38,7 +39,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         (until, there)
     }
 
-    /// What enters first of what [`enter_piece`](Self::enter_piece) takes.
+    /// Returns the piece that enters first when [`enter_piece`](Self::enter_piece) is called.
     pub(crate) fn first_piece(&self, all: Range<u64>, at: u64) -> Piece {
         let unit = at / self.parts.unit_bytes();
         if self.parts.within(all.start, all.end).contains(&unit) {
@@ -48,7 +49,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// 4 KiB of a mapping unit that the write has all of.
+    /// Enters 4 KiB of a mapping unit that the write covers completely. Returns when they are in the buffer.
     fn enter_whole(&mut self, unit: u32, bytes: Range<u64>, ready: u64) -> u64 {
         let size = self.parts.unit_bytes();
         if bytes.start.is_multiple_of(size) && self.parts.is_busy() {
@@ -56,7 +57,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
         let mut there = self.admit_beside_rests(ready, Piece::UNIT);
         if bytes.end.is_multiple_of(size) || bytes.end == self.user_bytes {
-            // Of the last one some may lie behind the end of the drive.
+            // The drive's last mapping unit may extend beyond the end of the drive; that excess takes buffer room too.
             for _ in bytes.end / UNIT..(u64::from(unit) + 1) * size / UNIT {
                 there = self.admit_beside_rests(there, Piece::UNIT);
             }
@@ -65,7 +66,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// Up to 4 KiB of a mapping unit that the write has not all of.
+    /// Enters up to 4 KiB of a mapping unit that the write covers in part. Returns when they are in the buffer.
     fn enter_part(&mut self, unit: u32, bytes: Range<u64>, ready: u64) -> u64 {
         self.parts.counts.bytes += bytes.end - bytes.start;
         let (mut there, mut lacks) = (ready, 0);
@@ -74,7 +75,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             lacks = oldest.lacks();
         }
         let mut piece = self.parts.hold(bytes.start, bytes.end);
-        // What makes way is programmed whole, whatever was written of it: the buffer's pace is that of whole units.
+        // The unit that makes way is programmed whole, however little of it was written, so pacing counts the sectors that it
+        // lacks.
         piece.sectors += lacks;
         there = self.admit_beside_rests(there, piece);
         if let Some(whole) = self.parts.take_whole() {
@@ -87,13 +89,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// What is held of a unit, or being completed, is overwritten.
+    /// Forgets the parts of a mapping unit that are held or being completed, since all of the unit is overwritten or trimmed.
     pub(crate) fn forget(&mut self, unit: u32) {
         let room = self.parts.forget(Some(unit));
         self.machine.discard(room);
     }
 
-    /// A unit that is held in part is to be placed: what it lacks is read, if there is anything. Returns when there is room for it.
+    /// Completes a partly written unit for placement: reads what it lacks, or places it at once if flash holds no data of it.
+    /// Returns when the buffer has room for all of it.
     fn make_way(&mut self, held: Held, ready: u64) -> u64 {
         let together = self.parts.together();
         let mut there = ready;
@@ -101,7 +104,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             there = self.admit_beside_rests(there, Piece::UNIT);
         }
         if let Some(rest) = self.parts.rest_of(held.unit) {
-            // An earlier part of it is being completed: there is the rest.
+            // An earlier part of the unit is already being completed: the same read brings what this part lacks.
             self.parts.wait_for(held.unit, rest);
             return there;
         }
@@ -118,7 +121,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// Places all that is held in part, from `at` on. Returns when the last of it was whole.
+    /// Completes and places all partly written units, from `at` on. Returns when the last one was complete.
     #[inline(never)]
     pub(crate) fn place_all_parts(&mut self, at: u64) -> u64 {
         let mut there = at;
@@ -131,14 +134,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// Places the units whose rests are there by `until`.
+    /// Places the units whose missing data has arrived by `until`.
     #[cold]
     #[inline(never)]
     pub(crate) fn place_rests(&mut self, until: u64) {
         while self.place_first_rest(until).is_some() {}
     }
 
-    /// Places the unit whose rest is there first, if it is by `until`. Returns when that was.
+    /// Places the unit whose missing data arrives first, if that is by `until`. Returns when it arrived.
     pub(crate) fn place_first_rest(&mut self, until: u64) -> Option<u64> {
         loop {
             let rest = self.parts.first_rest().filter(|rest| rest.there <= until)?;
@@ -153,13 +156,13 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
     }
 
-    /// Places a mapping unit that the host wrote in parts.
+    /// Places a mapping unit that the host wrote in parts, and counts it.
     fn place_part(&mut self, unit: u32, at: u64) {
         self.parts.counts.units += u64::from(self.parts.together());
         self.place_unit(unit, at);
     }
 
-    /// Places a mapping unit that is whole in the buffer at `at`, when it has passed the data path.
+    /// Places a mapping unit that is complete in the buffer at `at`; it first crosses the data path.
     fn place_unit(&mut self, unit: u32, at: u64) {
         let together = self.parts.together();
         let first = unit * together;
@@ -169,7 +172,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.map_cache.change_moved(&mut self.machine);
     }
 
-    /// Takes 4 KiB or less into the buffer. Units whose rests are there before it are placed before it: programs may make room then.
+    /// Admits a piece of at most 4 KiB to the buffer. Units whose missing data arrives before that are placed first, since
+    /// their programs may free room.
     fn admit_beside_rests(&mut self, ready: u64, piece: Piece) -> u64 {
         if !self.parts.waits() {
             return self.machine.admit_piece(ready, piece);
@@ -185,7 +189,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// Only whole mapping units are forgotten.
+    /// Trims the mapping units that lie wholly in the range; others keep their data. Returns when a core has processed the
+    /// command.
     #[inline(never)]
     pub(crate) fn trim(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
         let processed = self.host.process(accepted, true);
@@ -211,13 +216,13 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         processed
     }
 
-    /// Whether a unit of 4 KiB holds data, in the medium or in the buffer.
+    /// Whether a 4 KiB unit holds data, in the medium or in the buffer.
     pub fn holds(&self, unit: u64) -> bool {
         self.ftl.physical(unit as u32) != NONE
             || self.parts.has(unit as u32 / self.parts.together())
     }
 
-    /// Whether all units do.
+    /// Whether the map has an entry for every unit.
     pub fn is_full(&self) -> bool {
         let units = (self.user_bytes / UNIT).next_multiple_of(self.parts.together().into());
         self.ftl.mapped() == units

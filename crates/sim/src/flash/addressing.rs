@@ -1,56 +1,57 @@
-//! Where a physical unit lies in the machine, by how the translation layer lays out its blocks.
+//! Maps physical units to dies and pages, for each way in which the translation layer lays out its blocks.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::divisor::Divisor;
 use crate::profile::spec::Geometry;
 
-/// The page type of a word line that holds one bit a cell.
+/// Page type of a word line with one bit per cell.
 pub const ONE_BIT: u32 = 4;
 
-/// Marks a logical unit that holds nothing, and a physical unit that belongs to nobody.
+/// Marks a logical unit without data, and a physical unit without an owner.
 pub const NONE: u32 = u32::MAX;
 
-/// Where a physical unit lies.
+/// The location of a physical unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Die, counted so that neighbours lie on different channels.
+    /// The die. Dies with neighbouring numbers are on different channels.
     pub die: u32,
-    /// Which page of the word line: 0 is the lower one; [`ONE_BIT`] if there is only one.
+    /// Page of the word line: 0 is the lower page; [`ONE_BIT`] if the word line has only one page.
     pub page_type: u32,
-    /// The array read that brings this unit: same number, same read (all planes of one page of one word line).
+    /// Number of the array read that brings this unit: one page of one word line on all planes. Units with the same
+    /// number come with the same read.
     pub array_read: u32,
 }
 
-/// How physical numbers follow the flash.
+/// The layout of physical unit numbers on the flash.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Addressing {
     blocks: Blocks,
     units_per_read: Divisor,
     units_per_program: Divisor,
-    /// Dies over which pages alternate, and the units of their word lines together.
+    /// Dies over which pages alternate. `units_per_stripe` counts the units of one word line on each of these dies.
     stripe: Divisor,
     units_per_stripe: Divisor,
     dies: Divisor,
 }
 
-/// What a block of the translation layer is.
+/// The kind of block that the translation layer writes and erases.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Blocks {
     /// Superblocks over all dies.
     Super,
-    /// The same, some of which are used with one bit a cell: then only the first numbers of the superblock exist.
+    /// Superblocks over all dies, some of them with one bit per cell. Those use only their first unit numbers.
     Mixed {
-        /// A bit for each superblock.
+        /// A bit for each superblock: whether it has one bit per cell.
         one_bit: Vec<u64>,
         units_per_superblock: Divisor,
     },
-    /// Blocks of one plane: plane after plane, and in each block after block.
+    /// Blocks of one plane each. Unit numbers count plane by plane, and block by block within a plane.
     OfPlanes { units_per_plane: Divisor },
 }
 
 impl Addressing {
-    /// For a drive of superblocks.
+    /// Creates the addressing of a drive with superblocks.
     pub fn superblocks(geometry: &Geometry) -> Self {
         Self {
             blocks: Blocks::Super,
@@ -62,7 +63,7 @@ impl Addressing {
         }
     }
 
-    /// The same, with pages that alternate over so many dies, a divisor of all.
+    /// Lets pages alternate over `dies` dies, a divisor of the number of all dies.
     #[must_use]
     pub fn striped(mut self, dies: u32) -> Self {
         self.stripe = Divisor::new(dies);
@@ -70,7 +71,7 @@ impl Addressing {
         self
     }
 
-    /// For a drive whose superblocks may change between many bits a cell and one.
+    /// Creates the addressing of a drive whose superblocks can switch between all bits per cell and one.
     pub fn mixed(geometry: &Geometry) -> Self {
         Self {
             blocks: Blocks::Mixed {
@@ -81,7 +82,7 @@ impl Addressing {
         }
     }
 
-    /// For planes that are written each for itself.
+    /// Creates the addressing of planes that are written independently.
     pub fn planes(geometry: &Geometry) -> Self {
         let page_units = geometry.units_per_read() / geometry.planes;
         Self {
@@ -96,7 +97,8 @@ impl Addressing {
         }
     }
 
-    /// The superblock is to be used with one bit a cell, or with all of them again.
+    /// Switches a superblock to one bit per cell (`on`), or back to all bits. Only a [`mixed`](Self::mixed) layout
+    /// does so.
     pub fn set_one_bit(&mut self, block: u32, on: bool) {
         if let Blocks::Mixed { one_bit, .. } = &mut self.blocks {
             let bit = 1 << (block % 64);
@@ -105,12 +107,12 @@ impl Addressing {
         }
     }
 
-    /// Whether a plane has blocks of its own; else they lie over all planes of all dies.
+    /// Returns whether each block belongs to one plane; otherwise a block spans all planes of all dies.
     pub fn is_of_planes(&self) -> bool {
         matches!(self.blocks, Blocks::OfPlanes { .. })
     }
 
-    /// The die, page type and array read of a physical unit.
+    /// Returns the die, page type and array read of a physical unit.
     #[inline]
     pub fn place(&self, physical: u32) -> Place {
         match &self.blocks {
@@ -119,7 +121,7 @@ impl Addressing {
         }
     }
 
-    /// Word lines follow each other over the dies, a stripe of them at a time, whose pages alternate.
+    /// Stripes of word lines follow each other over the dies. Within a stripe, pages alternate over its dies.
     #[inline]
     fn many_bit_place(&self, physical: u32) -> Place {
         let stripe = self.units_per_stripe.quotient(physical);
@@ -164,7 +166,7 @@ impl Addressing {
         }
     }
 
-    /// Planes are counted so that neighbours lie on different channels, then ways, then dies: see `planes.rs`.
+    /// Planes are numbered so that neighbours differ in channel first, then in way, then in die: see `planes.rs`.
     fn plane_place(&self, plane: u32, physical: u32) -> Place {
         let within = self.units_per_program.rest(physical);
         Place {
@@ -174,7 +176,7 @@ impl Addressing {
         }
     }
 
-    /// Which word line of its block, over all dies, holds a page of the block.
+    /// Returns the word line that holds `page`, both counted over all dies of the block.
     pub fn word_line(&self, page: u32, one_bit: bool) -> u32 {
         if one_bit {
             return page;
@@ -184,19 +186,20 @@ impl Addressing {
         page / pages * dies + page % pages % dies
     }
 
-    /// The array read that brings a physical unit: same number, same read.
+    /// Returns the number of the array read that brings a physical unit. Units with the same number come with the
+    /// same read.
     #[inline]
     pub fn array_read(&self, physical: u32) -> u32 {
         self.units_per_read.quotient(physical)
     }
 
-    /// Units that one array read brings.
+    /// Units of one array read.
     #[inline]
     pub fn units_per_read(&self) -> u32 {
         self.units_per_read.by()
     }
 
-    /// Units that one program takes where all bits of a cell are used.
+    /// Units of one program that uses all bits of a cell.
     #[inline]
     pub fn units_per_program(&self) -> u32 {
         self.units_per_program.by()

@@ -1,4 +1,4 @@
-//! What is over when work of a die and a transfer of its channel are, each as far as reads have delayed it.
+//! The common end of a die's work and of its channel transfer, with the delays by reads so far.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +6,19 @@ use crate::flash::channel::Channel;
 use crate::flash::die::Die;
 use crate::flash::divisor::Divisor;
 
-/// Work of a die, and what crosses its channel for it.
+/// Work of a die, and the transfer on its channel that belongs to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Behind {
     /// The die.
     pub die: u32,
-    /// Their numbers, as [`Die::work`] and [`Channel::carry`] say.
+    /// Numbers of the work and of the transfer, as returned by [`Die::work`] and [`Channel::carry`].
     pub numbers: [u64; 2],
-    /// What follows each of them, in ns.
+    /// Least time from the end of the work, and of the transfer, to the end of both together, in ns.
     pub follows_ns: [u64; 2],
 }
 
 impl Behind {
-    /// When it is over if no more reads come; what is past at some time before.
+    /// Returns the common end if no more reads come. If that end is past, the result may be any earlier time.
     #[inline]
     pub fn end(&self, dies: &[Die], channels: &[Channel], count: Divisor) -> u64 {
         let [work, transfer] = self.numbers;

@@ -1,27 +1,28 @@
-//! A channel: what reads bring in front, what programs and moves carry behind, page by page.
+//! A channel of the flash bus: data of host reads crosses first; data of programs and moves waits behind it.
 //!
-//! As a die has two queues, a channel has the reserved stretches of reads and a queue of all other transfers. A page
-//! that is crossing is not interrupted; those that wait let reads go first.
+//! Like a die, a channel has two queues: reserved stretches for reads, and an ordered queue of all other transfers. A
+//! read does not interrupt the unit that is crossing, but goes before units that wait.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::in_order::InOrder;
 use crate::flash::timeline::{Fitted, Timeline};
 
-/// The transfers of a channel, in ns.
+/// The transfers of a channel; times in ns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Channel {
     reads: Timeline,
-    /// The other transfers: pages that cross one after another, and what each takes.
+    /// Transfers of programs and moves, in order, each with the time of one unit.
     behind: InOrder<u64>,
-    /// For so long their ends are known when they are over: a program may follow them.
+    /// Time for which ends of transfers are kept after they are past, because a program may follow a transfer.
     known_ns: u64,
-    /// Whether reads have held any of them up.
+    /// Whether reads have delayed any transfer whose end is still kept.
     held_up: bool,
 }
 
 impl Channel {
-    /// Nothing crosses yet, and what follows it takes so long.
+    /// Creates an idle channel. Ends of transfers are kept for `follows_ns` after they are past: the time of a
+    /// program.
     pub fn new(follows_ns: u64) -> Self {
         Self {
             known_ns: follows_ns,
@@ -29,9 +30,9 @@ impl Channel {
         }
     }
 
-    /// What a read brings crosses from `ready` on, behind the page that is crossing then. Returns when it is over.
+    /// Transfers the data of a read from `ready` on, behind the unit that is crossing then. Returns when it is over.
     ///
-    /// `now` is the submission clock: nothing will be asked for before it.
+    /// `now` is the submission clock: no later request is for an earlier time.
     #[inline]
     pub fn bring(&mut self, now: u64, ready: u64, duration_ns: u64) -> u64 {
         if self.behind.ends() <= ready {
@@ -60,10 +61,10 @@ impl Channel {
         read.told
     }
 
-    /// A read crosses, and the transfer at this place, which begins then, has not ended when it starts.
+    /// Delays the transfer at index `at`, which begins at `begins` and has not ended when the read starts.
     fn push_out(&mut self, at: usize, begins: u64, read: Fitted) {
         self.held_up = true;
-        // The dies will ask, of programs of the host and others.
+        // Dies will ask for the ends of all these transfers, not only of those with host data.
         self.behind.watch_all();
         let left_ns = read.left_ns(begins);
         if begins <= read.start {
@@ -73,8 +74,8 @@ impl Channel {
         }
     }
 
-    /// So many pages cross from `at` on, each in `page_ns` and the last in what is left of `all_ns`. Returns their number, and when
-    /// they are over if no more reads come.
+    /// Queues a transfer of `all_ns` behind the others, from `at` on. A read can interrupt it every `page_ns`,
+    /// counted back from its end. Returns its number, and its end if no more reads come.
     #[inline]
     pub fn carry(&mut self, now: u64, at: u64, all_ns: u64, page_ns: u64) -> (u64, u64) {
         self.behind.forget_ended(now);
@@ -87,30 +88,31 @@ impl Channel {
         self.behind.push(at, start, end - start, page_ns)
     }
 
-    /// The same for what goes before that which is asked for later, though it came before.
+    /// Queues a transfer as [`carry`](Self::carry) does, but before transfers that were requested earlier for a later
+    /// time.
     pub fn carry_in_time(&mut self, now: u64, at: u64, all_ns: u64, page_ns: u64) -> (u64, u64) {
         self.behind.forget_ended(now);
         let takes_ns = self.reads.beside(at, all_ns) - at;
         self.behind.push_in_time(at, takes_ns, page_ns)
     }
 
-    /// Whether reads have held up any transfer that is not over.
+    /// Returns whether reads have delayed any transfer whose end is still kept.
     #[inline]
     pub fn is_held_up(&self) -> bool {
         self.held_up
     }
 
-    /// Somebody will ask for the end of the transfer of this number.
+    /// Keeps the end of a transfer for later calls of [`end_of`](Self::end_of).
     pub fn watch(&mut self, number: u64) {
         self.behind.watch(number);
     }
 
-    /// When the transfer of this number is over as things stand; 0 if that is so long past that what follows it is over too.
+    /// Returns the end of a transfer as known so far; 0 if even the program behind it is past.
     pub fn end_of(&self, number: u64) -> u64 {
         self.behind.end_of(number)
     }
 
-    /// When nothing will cross any more.
+    /// Returns when the channel becomes idle.
     pub fn ends(&self) -> u64 {
         self.behind.ends().max(self.reads.ends())
     }
@@ -127,7 +129,7 @@ mod tests {
     fn a_read_goes_before_pages_that_wait_and_behind_the_one_that_crosses() {
         let mut channel = Channel::default();
         assert_eq!(channel.carry(0, 100, 3 * PAGE_NS, PAGE_NS), (0, 220));
-        // Before the first page, within the second, and right behind another read.
+        // One read before the first page, one within the second, and one right behind another read.
         assert_eq!(channel.bring(0, 20, READ_NS), 25);
         assert_eq!(channel.bring(0, 150, READ_NS), 180 + READ_NS);
         assert_eq!(channel.bring(0, 182, READ_NS), 185 + READ_NS);
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(channel.carry(0, 0, PAGE_NS, PAGE_NS), (0, 40));
         assert_eq!(channel.carry(0, 43, PAGE_NS, PAGE_NS), (1, 83));
         assert_eq!(channel.bring(0, 10, READ_NS), 40 + READ_NS);
-        // Of 5 ns the rest has made up 3.
+        // The idle time before the second transfer absorbs 3 of the 5 ns.
         assert_eq!([0, 1].map(|number| channel.end_of(number)), [40, 85]);
     }
 }

@@ -1,5 +1,5 @@
-//! What the translation layer's calls cost: array reads for moves, programs, erases and pages of the map on the clocks of dies and
-//! channels.
+//! Charges the translation layer's calls to the clocks of dies and channels: reads for moves, programs, erases, map
+//! pages.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::flash::medium::Flash;
 use crate::flash::moving::MoveRead;
 use crate::power::DieWork;
 
-/// Whose units a word line holds.
+/// The owner of the units in a word line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stream {
     Host,
@@ -19,7 +19,7 @@ enum Stream {
 }
 
 impl Machine {
-    /// Work of a die that reads go before, and that may start at `ready`. Returns its number, and when it ends if none comes.
+    /// Queues work of a die behind its host reads, from `ready` on. Returns its number, and its end if no read comes.
     #[inline]
     pub(crate) fn work(
         &mut self,
@@ -57,9 +57,10 @@ impl Machine {
         die.work(self.now, [self.at, start], work, duration_ns)
     }
 
-    /// Programs the word line that ends with `last_unit`. Returns the work that it is, and when that ends if no reads come.
+    /// Programs the word line that ends with `last_unit` and holds `held` units. Returns this work, and its end if no
+    /// reads come.
     ///
-    /// Of a word line that is not full only what it holds crosses, page by page: the command clears the page registers first.
+    /// Only the held units cross the channel, page by page: the program command clears the page registers first.
     fn program(&mut self, last_unit: u32, held: u32, stream: usize) -> (Behind, u64) {
         self.counts.programs += 1;
         let place = self.place(last_unit);
@@ -77,11 +78,12 @@ impl Machine {
         programmed
     }
 
-    /// Units cross to a die, which then programs them: it is over when the die's work is, and when a program would be that follows
-    /// the data. Returns this work, and when it ends if no reads come.
+    /// Transfers `units` to a die, which then programs them. Returns this work, and its end if no reads come.
     ///
-    /// The page registers take the next word line while one is being programmed. A die that has nothing else to do waits for the
-    /// data, and a read that comes meanwhile finds no program running.
+    /// The end is the later of two times: the end of the die's program, and one program time after the transfer.
+    ///
+    /// The page registers accept the next word line during a program. An idle die waits for the data; a read that
+    /// comes meanwhile finds no program running.
     pub(crate) fn load_and_program(
         &mut self,
         die: u32,
@@ -100,7 +102,7 @@ impl Machine {
         (behind, worked.max(crossed + program_ns))
     }
 
-    /// A word line of a stream was given to a die: if it was the last of a stripe, the next die programs the parity of all of them.
+    /// Counts a word line towards its parity stripe. If it completes the stripe, the next die programs the parity.
     fn protect(&mut self, die: u32, block: u32, stream: usize, units: u32, program_ns: u64) {
         self.unprotected[stream] += 1;
         if self.unprotected[stream] + 1 < self.parity_lines {
@@ -113,12 +115,13 @@ impl Machine {
         self.load_and_program(die, block, units, program_ns);
     }
 
-    /// Counts one more erase of a block. Returns whether it is one of those that take time.
+    /// Counts an erase of a block. Returns whether this erase takes time: a scaled drive charges only some of its
+    /// erases.
     fn counts_as_erase(&mut self, block: u32) -> bool {
         if let Some(erases) = self.erases.get_mut(block as usize) {
             *erases += 1;
         }
-        // Superblocks are as many as hold data; those with parity are erased as often.
+        // All superblocks here hold data. With one parity line in n, a real drive erases n / (n - 1) times as often.
         self.erase_phase += self.parity_lines.max(1);
         let whole = self.erase_every * self.parity_lines.saturating_sub(1).max(1);
         let counts = self.erase_phase >= whole;
@@ -133,7 +136,7 @@ impl Machine {
         *word = if on { *word | bit } else { *word & !bit };
     }
 
-    /// A word line is to be programmed in this block: if the die has to erase its part of it first, it does.
+    /// Erases the die's part of a block, if that is due, before the die programs a word line there.
     #[inline]
     fn erase_if_due(&mut self, place: Place, block: u32) {
         if self.erase_due[block as usize / 64] >> (block % 64) & 1 == 1 {
@@ -164,8 +167,8 @@ impl Machine {
         self.work(die, block, DieWork::Erase, self.at, self.timing.erase_ns);
     }
 
-    /// Takes the units of the last array read for moves over the channel. Where any number of reads may be under way collection
-    /// reads ahead, so they cross beside other transfers and nothing waits for them.
+    /// Transfers the units of the last array read for moves. If the number of such reads is unbounded, collection
+    /// reads ahead, so these units cross beside other transfers and nothing waits for them.
     fn take_moved(&mut self) {
         let read = std::mem::replace(&mut self.moving.read, MoveRead::NONE);
         if read.units == 0 {
@@ -178,7 +181,7 @@ impl Machine {
         }
     }
 
-    /// Takes units over the channel when they have been sensed; then their read is no longer under way.
+    /// Transfers the units of a read once they are sensed. The read then frees its slot.
     fn take_sensed(&mut self, read: MoveRead) {
         let at = std::mem::replace(&mut self.at, read.sensed);
         let (_, crossed) = self.carry(read.die, read.units);
@@ -186,7 +189,8 @@ impl Machine {
         self.moving.crossed(crossed, read.units, self.unasked);
     }
 
-    /// When all units asked to be moved so far have been, where reads for moves are bounded.
+    /// Transfers the units that were requested of the current read, so that `moving` knows when all moves end. Has an
+    /// effect only if reads for moves are bounded.
     fn settle_moves(&mut self) {
         let read = self.moving.read;
         if self.moving.is_bounded() && read.units > 0 {
@@ -195,7 +199,8 @@ impl Machine {
         }
     }
 
-    /// An array read behind all that its die was given before. Returns its number, and when it ends if no read of the host comes.
+    /// Queues an array read behind all earlier work of its die. Returns its number, and its end if no host read
+    /// comes.
     #[inline]
     pub(crate) fn sense_behind(&mut self, place: Place) -> (u64, u64) {
         self.counts.reads += 1;
@@ -227,7 +232,8 @@ impl Machine {
         };
     }
 
-    /// Programs when what the word line waits for has been moved: its own units, or those whose space the host's take.
+    /// Programs a word line when the moves that it waits for are done: those of its own units or, for host data,
+    /// those that free its space.
     #[inline]
     fn program_when_moved(&mut self, last: u32, held: u32, stream: Stream) -> (Behind, u64) {
         let at = self.at;
@@ -243,7 +249,8 @@ impl Machine {
         programmed
     }
 
-    /// Units that are moved take the data path: in turn where the host's writes need the space, else behind all that is asked for.
+    /// Charges moved units to the data path: in turn with host data if host writes need the space, else behind all
+    /// other data.
     #[inline]
     fn pass_moved(&mut self, units: u32) {
         let path_ns = self.path.takes_ns(units);
@@ -258,15 +265,15 @@ impl Machine {
         self.path.take_behind(self.at, takes_ns);
     }
 
-    /// Reads so many pages of a group of the map, wanted at `ready`. Returns when they are there.
+    /// Reads `pages` map pages of a group, from `ready` on. Returns when they have arrived.
     pub fn read_map(&mut self, group: u32, pages: u32, ready: u64) -> u64 {
         self.read(self.map_stream.place_of(group), pages, ready)
     }
 
-    /// Writes so many pages of a group of the map behind those written before.
+    /// Writes `pages` map pages of a group to the end of the map stream, at `at`.
     pub fn write_map(&mut self, group: u32, pages: u32, at: u64) {
         let units = self.geometry.units_per_program();
-        // Blocks as large as those of the drive itself, as erases of data are charged.
+        // Blocks of the unscaled drive's size, so that erases are as frequent as those of data.
         let lines = self.geometry.pages_per_block / self.geometry.bits_per_cell * self.erase_every;
         let full = self.map_stream.append(group, pages, lines.into());
         let before = std::mem::replace(&mut self.at, at);
@@ -280,7 +287,7 @@ impl Machine {
         self.at = before;
     }
 
-    /// The drive was erased: what was written of the map is gone, and what waits for its word line to fill.
+    /// Forgets the written map pages, and those that wait for a full word line, because the drive was erased.
     pub(crate) fn forget_map(&mut self) {
         self.map_stream.forget();
     }

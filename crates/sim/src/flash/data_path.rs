@@ -1,5 +1,5 @@
-//! The controller's data path: what goes to flash crosses it, units of the host's and those that are moved, one behind the other.
-//! What the host reads crosses it in turn with them.
+//! The controller's data path. Host data and moved units cross it one behind the other on their way to flash. Data of
+//! host reads takes turns with them.
 
 use std::collections::VecDeque;
 
@@ -7,51 +7,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::flash::timeline::Timeline;
 
-/// Data of a program, which reads delay until it has passed the data path.
+/// A program's data on the data path. Reads can delay it until it has passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Passing {
-    /// When it passes, less all that reads have delayed since the beginning: data passes in this order.
+    /// When it passes, less all delay by reads since the beginning. Data passes in the order of these times.
     undelayed: u64,
-    /// All that reads had delayed when it was given, since the beginning, in ns.
+    /// All delay by reads since the beginning, when the program was queued, in ns.
     before_ns: u64,
 }
 
-/// All data up to `undelayed` has passed; by then reads had delayed so much since the beginning.
+/// Records that all data up to `undelayed` has passed, and how much reads had delayed data by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Passed {
     undelayed: u64,
     delayed_ns: u64,
 }
 
-/// So many are kept; of what passed before, the first that is kept stands.
+/// How many [`Passed`] records are kept. Data that passed earlier uses the first of them.
 const KEPT: usize = 1 << 12;
 
-/// When the data path is free, in ns.
+/// How the data path is occupied; times in ns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct DataPath {
-    /// What a unit takes of it, in ns times 1024; 0: it is as fast as need be.
+    /// Path time of a unit, in ns times 1024; 0: the path is never the bottleneck.
     unit_ns_x1024: u64,
     free: u64,
-    /// Since when it is busy until then: what waits for room in the buffer takes it later.
+    /// Start of the busy period that ends at `free`. It may lie ahead, if data waits for room in the buffer.
     busy_from: u64,
-    /// When it is free of what the drive moves while nobody asks: all else goes before that.
+    /// When units moved in idle time have passed. All other data goes before them.
     free_behind: u64,
-    /// By how much reads may yet delay what waits: as much again as it takes.
+    /// How much longer reads may delay the waiting data: in all, by as long as it takes itself.
     to_reads_ns: u64,
-    /// By how much they have delayed what was waiting, since the beginning.
+    /// How much reads have delayed waiting data since the beginning.
     delayed_ns: u64,
-    /// Of programs whose data is not known to have passed: when it would have, undelayed.
+    /// For each program whose data may not have passed yet, when it would pass undelayed.
     waiting: VecDeque<u64>,
-    /// What has passed, in order.
+    /// Records of data that has passed, in order.
     over: VecDeque<Passed>,
-    /// What reads take of it.
+    /// When host reads occupy the path.
     reads: Timeline,
-    /// When the last unit of the host's has passed.
+    /// When the last host unit passes.
     passed: u64,
 }
 
 impl DataPath {
-    /// Free from time zero on.
     pub(crate) fn new(unit_ns_x1024: u64) -> Self {
         Self {
             unit_ns_x1024,
@@ -67,12 +66,12 @@ impl DataPath {
         }
     }
 
-    /// What so many units take of it.
+    /// Path time of `units`, in ns.
     pub(crate) fn takes_ns(&self, units: u32) -> u64 {
         u64::from(units) * self.unit_ns_x1024 / 1024
     }
 
-    /// What is there at `ready` takes it for so long, behind what took it before.
+    /// Occupies the path for `takes_ns`, from `ready` on, behind earlier data.
     pub(crate) fn take(&mut self, ready: u64, takes_ns: u64) {
         if self.free < ready {
             (self.busy_from, self.to_reads_ns) = (ready, 0);
@@ -87,7 +86,7 @@ impl DataPath {
         }
     }
 
-    /// Units of the host's, in the buffer at `ready`, cross when it is free. Returns when they have.
+    /// Passes host units that are in the buffer at `ready`. Returns when they have passed.
     #[inline]
     pub(crate) fn pass(&mut self, ready: u64, units: u32) -> u64 {
         self.passed = if self.unit_ns_x1024 == 0 {
@@ -99,7 +98,8 @@ impl DataPath {
         self.passed
     }
 
-    /// What the host reads crosses until `end`, for so long, before what waits; but both take turns.
+    /// Occupies the path for `takes_ns` until `end`, for a host read. Reads go before waiting data, but take turns
+    /// with it.
     #[inline]
     pub(crate) fn read(&mut self, now: u64, end: u64, takes_ns: u64) {
         if self.unit_ns_x1024 == 0 {
@@ -107,7 +107,7 @@ impl DataPath {
         }
         self.reads.reserve(now, end - takes_ns, takes_ns);
         if (self.busy_from..self.free).contains(&end) {
-            // What was left when the read began to cross: what passed before lets no read go first.
+            // Reads may delay only the data that was left when this read began to cross, not that which had passed.
             self.to_reads_ns = self.to_reads_ns.min(self.free - (end - takes_ns));
             let takes_ns = takes_ns.min(self.to_reads_ns);
             if takes_ns > 0 {
@@ -122,7 +122,7 @@ impl DataPath {
         }
     }
 
-    /// What has passed at `at` is not delayed any more.
+    /// Notes that data which has passed by `at` is not delayed any more.
     #[inline]
     fn have_passed(&mut self, at: u64) {
         let undelayed = at.saturating_sub(self.delayed_ns);
@@ -137,7 +137,7 @@ impl DataPath {
         }
         let delayed_ns = self.delayed_ns;
         match self.over.back_mut() {
-            // A flush gives what passed long ago.
+            // A flush queues data that passed long ago.
             Some(last) if last.undelayed >= undelayed => {}
             Some(last) if last.delayed_ns == delayed_ns => last.undelayed = undelayed,
             _ => {
@@ -152,14 +152,15 @@ impl DataPath {
         }
     }
 
-    /// A program is given whose data passes at `at` if no more reads come. Nothing will be asked for before `now` any more.
+    /// Registers a program whose data passes at `at` if no more reads come. No later request is for a time before
+    /// `now`.
     #[inline]
     pub(crate) fn given(&mut self, now: u64, at: u64) -> Passing {
         if self.unit_ns_x1024 == 0 {
             return Passing::default();
         }
         self.have_passed(now);
-        // What is programmed later than its data has passed is not delayed by what comes in between.
+        // If a program starts later than its data has passed, reads in between do not delay it.
         let undelayed = at.min(self.free).saturating_sub(self.delayed_ns);
         self.waiting.push_back(undelayed);
         Passing {
@@ -168,7 +169,8 @@ impl DataPath {
         }
     }
 
-    /// When the data of a program has passed, as far as reads have delayed it; 0 if they have not since it was given.
+    /// Returns when the data of a program passes, with the delays by reads so far; 0 if none came since it was
+    /// queued.
     #[inline]
     pub(crate) fn passes(&self, data: Passing) -> u64 {
         if self.delayed_ns == data.before_ns {
@@ -184,22 +186,22 @@ impl DataPath {
         data.undelayed + delayed_ns.max(data.before_ns)
     }
 
-    /// When the last unit of the host's that was written so far has passed.
+    /// Returns when the last host unit written so far passes.
     pub(crate) fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// What is moved unasked, there at `ready`, takes it for so long, behind all else.
+    /// Occupies the path for units moved in idle time, ready at `ready`, behind all other data.
     pub(crate) fn take_behind(&mut self, ready: u64, takes_ns: u64) {
         self.free_behind = self.idle_at().max(ready) + takes_ns;
     }
 
-    /// When it is free of what was moved unasked.
+    /// Returns when all units moved in idle time have passed.
     pub(crate) fn free_behind(&self) -> u64 {
         self.free_behind
     }
 
-    /// When it is free.
+    /// Returns when the path becomes idle.
     pub(crate) fn idle_at(&self) -> u64 {
         self.free.max(self.free_behind)
     }
@@ -211,7 +213,7 @@ mod tests {
     use crate::flash::{Flash, Machine};
     use crate::profile::spec::{DriveOptions, Geometry, Pauses, Timing};
 
-    /// Programs of ten units each, given at once to a path that takes a hundred ns for a unit: when their data passes.
+    /// Queues programs of ten units each on a path that takes 100 ns for a unit. Returns their data.
     fn given(path: &mut DataPath, programs: usize) -> Vec<Passing> {
         (0..programs)
             .map(|_| {
@@ -258,7 +260,7 @@ mod tests {
         for now in (0..1_000_000).step_by(1000) {
             path.pass(now, 10);
         }
-        // 1,000 ns of writes are left, and as long again of reads goes between them.
+        // 1,000 ns of writes are left; reads may delay them by as long again.
         for end in (999_500..1_009_500).step_by(500) {
             path.read(999_000, end, 500);
         }
@@ -276,7 +278,7 @@ mod tests {
         assert!(path.waiting.len() <= 2 && path.over.len() == 1);
     }
 
-    /// One die of word lines of four units, on a path that takes 1,000 ns for a unit.
+    /// One die with word lines of four units, on a path that takes 1,000 ns for a unit.
     fn one_die() -> Machine {
         let geometry = Geometry {
             channels: 1,
@@ -318,10 +320,10 @@ mod tests {
         assert_eq!(machine.drained_at(), lone);
         program(&mut machine, 7);
         assert_eq!(machine.drained_at(), lone + 100_000);
-        // Its data passes 3,000 ns later and crosses while the die programs what came before.
+        // Its data passes 3,000 ns later, but crosses while the die programs the first word line.
         machine.path.read(0, 4_500, 3_000);
         assert_eq!(machine.drained_at(), lone + 100_000);
-        // Without that before it, it would be as late as its data.
+        // With no program before it, a program is as late as its data.
         let mut machine = one_die();
         program(&mut machine, 3);
         machine.path.read(0, 3_500, 3_000);

@@ -1,8 +1,8 @@
-//! A die: reads in front, programs and erases behind.
+//! A die: host reads come first; programs, erases and reads for moves wait behind them.
 //!
-//! Two clocks stand for the two queues. `front` says when the last read ends, `behind` when the programs and erases given so far
-//! would end if no read came. A read goes before what waits behind and pushes it out; if the flash can
-//! suspend it also interrupts what is running, where that can be interrupted, else it waits for that to end.
+//! Two clocks stand for the two queues. `front` is the end of the last read; `behind` knows when the other work would
+//! end if no read came. A read goes before waiting work and delays it. It also suspends the running operation, if the
+//! flash can do that at this point; otherwise it waits for the operation's end.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,22 +11,22 @@ use crate::flash::in_order::{InOrder, Turn};
 use crate::power::DieWork;
 use crate::profile::spec::Timing;
 
-/// An operation that is not over.
+/// An operation that waits or runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Operation {
     work: DieWork,
     /// How often reads have suspended it.
     suspended: u32,
-    /// The transfer that brings a program its data, by its number on the channel; [`NONE`] for other work.
+    /// Number of the channel transfer that brings a program's data; [`NONE`] for other work.
     data: u64,
 }
 
-/// The number of no transfer.
 const NONE: u64 = u64::MAX;
 
 impl Operation {
-    /// How long a read that comes when it has run for `ran_ns`, and `since_ns` since it was last resumed, waits until it can be
-    /// suspended, and what the suspension takes then; `None` if it has to run to its end.
+    /// Returns how long a read waits until it can suspend this operation, and how long the suspension takes, in ns.
+    /// `None` if the operation must run to its end. It has run for `ran_ns` in all, and for `since_ns` since its last
+    /// resume.
     #[inline]
     fn pause(self, ran_ns: u64, since_ns: u64, timing: &Timing) -> Option<(u64, u64)> {
         let suspend_ns = timing.suspend_ns?;
@@ -48,27 +48,27 @@ impl Operation {
     }
 }
 
-/// A time before the last read in which there is none, in ns.
+/// A period without reads before the last read, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Gap {
     start: u64,
     end: u64,
 }
 
-/// The two clocks of a die, in ns.
+/// The two queues of a die; times in ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
     front: u64,
     /// Programs, erases and reads for moves.
     behind: InOrder<Operation>,
-    /// Where reads that are asked for ahead of time have left room for others before them, in order.
+    /// Gaps that reads requested ahead of time have left for other reads, in order.
     gaps: Vec<Gap>,
-    /// By how much reads have pushed out what waits, less the time in which it went on since.
+    /// How much reads have delayed waiting work, less the time for which it has run since.
     pushed_ns: u64,
 }
 
 impl Die {
-    /// A read that may start at `now` and takes `read_ns`. Returns when its data is ready.
+    /// Starts a host read of `read_ns` at `now` or later. Returns when its data is sensed.
     #[inline]
     pub fn read(&mut self, now: u64, read_ns: u64, timing: &Timing) -> u64 {
         if !self.gaps.is_empty()
@@ -86,7 +86,7 @@ impl Die {
         self.front
     }
 
-    /// The next read is asked for at `now` and begins no earlier than at `later`: others may be done before it.
+    /// Leaves a gap for other reads: the next read is requested at `now`, but starts at `later` or after that.
     pub fn leave_gap(&mut self, now: u64, later: u64) {
         self.gaps.retain(|gap| gap.end > now);
         let start = now.max(self.front);
@@ -95,7 +95,7 @@ impl Die {
         }
     }
 
-    /// When a read could start that may at `now`, and is not put off by what runs then.
+    /// Returns when a read could start, from `now` on, if the running operation did not delay it.
     pub fn read_starts(&self, now: u64, read_ns: u64, timing: &Timing) -> u64 {
         match self.gap_for(now, read_ns, timing) {
             Some(at) => now.max(self.gaps[at].start),
@@ -103,7 +103,7 @@ impl Die {
         }
     }
 
-    /// The first gap that has room for a read, and for its pauses where it interrupts.
+    /// Returns the first gap that has room for a read, and for a suspension if the read needs one.
     fn gap_for(&self, now: u64, read_ns: u64, timing: &Timing) -> Option<usize> {
         let pauses = &timing.pauses;
         let pause_ns = timing
@@ -120,7 +120,8 @@ impl Die {
         })
     }
 
-    /// Reads before what was asked for ahead of time, if there is room. Returns when the data is ready.
+    /// Places a read before reads that were requested ahead of time. Returns when its data is sensed; `None` if no
+    /// gap fits.
     fn read_in_gap(&mut self, now: u64, read_ns: u64, timing: &Timing) -> Option<u64> {
         let at = self.gap_for(now, read_ns, timing)?;
         let gap = self.gaps[at];
@@ -132,7 +133,7 @@ impl Die {
         }
         let end = start + read_ns;
         if end > gap.end {
-            // What runs had to end first.
+            // The running operation had to end first, and the gap is too short after that.
             self.front = self.front.max(start) + read_ns;
             return Some(self.front);
         }
@@ -143,7 +144,7 @@ impl Die {
         Some(end)
     }
 
-    /// Finds the start of a read that comes while other work waits, and pushes that out.
+    /// Finds the start of a read that meets other work, and delays that work.
     fn interrupt(&mut self, ready: u64, read_ns: u64, timing: &Timing) -> u64 {
         self.behind.forget_ended(ready);
         let Some((begins, &mut Turn { takes_ns, what, .. })) = self.behind.first() else {
@@ -153,7 +154,7 @@ impl Die {
             self.behind.put_off(read_ns.saturating_sub(begins - ready));
             return ready;
         }
-        // Right behind another read nothing is running that would have to be stopped.
+        // Right behind another read no operation runs, so none has to be suspended.
         let nothing_runs = ready == self.front;
         self.pushed_ns = self.pushed_ns.saturating_sub(ready - self.front);
         let must_end = self.pushed_ns >= timing.deferral_limit_ns;
@@ -182,14 +183,15 @@ impl Die {
         }
     }
 
-    /// What runs goes on later, and so does what waits.
+    /// Delays the running operation and all work behind it, and counts the delay.
     fn push_out(&mut self, by_ns: u64) {
         self.pushed_ns += by_ns;
         self.behind.put_off(by_ns);
     }
 
-    /// A program, an erase or a read for a move, asked for at a time, that may start at another. Returns its number, and when it ends
-    /// if no read of the host comes between. Nothing will be asked for before `now` any more.
+    /// Queues a program, an erase or a read for a move. It is requested for `asked` and may start at `ready`. Returns
+    /// its number, and its end if no host read comes between. `now` is the submission clock: no later request is for
+    /// an earlier time.
     #[inline]
     pub fn work(
         &mut self,
@@ -201,7 +203,7 @@ impl Die {
         self.behind.forget_ended(now);
         self.behind.pass(now);
         if self.behind.is_empty() {
-            // Nobody waited who was pushed out.
+            // No work waited, so reads have delayed none.
             self.pushed_ns = 0;
         }
         let operation = Operation {
@@ -213,7 +215,7 @@ impl Die {
         self.behind.push(asked, ready, takes_ns, operation)
     }
 
-    /// The work that was given last is a program of what this transfer brings.
+    /// Tells that the work queued last programs the data of this transfer.
     #[inline]
     pub fn follows(&mut self, transfer: u64) {
         if let Some(last) = self.behind.last() {
@@ -221,8 +223,8 @@ impl Die {
         }
     }
 
-    /// What reads have held up on the channel is programmed when it is there, and what waits behind it later. What is over by `by` is
-    /// not held up any more.
+    /// Delays programs whose data is late because of reads on the channel, and all work behind them. Work that is
+    /// over by `by` is final.
     pub fn meet_data(&mut self, by: u64, channel: &Channel) {
         while let Some((begins, first)) = self.behind.first() {
             if first.what.data != NONE {
@@ -237,7 +239,7 @@ impl Die {
         }
     }
 
-    /// The same for a read that goes before what is asked for later, though it came before.
+    /// Queues a read as [`work`](Self::work) does, but before work that was requested earlier for a later time.
     pub fn work_in_time(&mut self, now: u64, at: u64, takes_ns: u64) -> (u64, u64) {
         self.behind.forget_ended(now);
         self.behind.pass(now);
@@ -250,17 +252,17 @@ impl Die {
         self.behind.push_in_time(at, takes_ns, operation)
     }
 
-    /// When the die has nothing more to do.
+    /// Returns when the die becomes idle.
     pub fn idle_at(&self) -> u64 {
         self.front.max(self.behind.ends())
     }
 
-    /// Somebody will ask for the end of the work of this number.
+    /// Keeps the end of this work for later calls of [`end_of`](Self::end_of).
     pub fn watch(&mut self, number: u64) {
         self.behind.watch(number);
     }
 
-    /// When the work of this number ends as things stand; 0 if that is past.
+    /// Returns the end of this work as known so far; 0 if it is past.
     pub fn end_of(&self, number: u64) -> u64 {
         self.behind.end_of(number)
     }
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!(die.read_starts(10, READ_NS, &timing), 10);
         assert_eq!(die.read(10, READ_NS, &timing), 10 + READ_NS);
         assert_eq!(die.read(20, READ_NS, &timing), 10 + 2 * READ_NS);
-        // The third finds 20 ns left, and the last none.
+        // The third read does not fit into the 20 ns that are left; the last one does.
         assert_eq!(die.read(30, READ_NS, &timing), 150 + 2 * READ_NS);
         assert_eq!(die.read(30, 20, &timing), 150);
         assert_eq!(die.idle_at(), 150 + 2 * READ_NS);
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!(die.read(300, READ_NS, &timing), 300 + 20 + READ_NS);
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
         assert_eq!(die.idle_at(), PROGRAM_NS + 2 * (20 + READ_NS));
-        // With its pause it has no room any more.
+        // With its suspension, this read has no room in the gap.
         assert_eq!(die.read(240, READ_NS, &timing), 300 + 20 + 2 * READ_NS);
     }
 
@@ -372,7 +374,7 @@ mod tests {
             (1, 2 * PROGRAM_NS + 50)
         );
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
-        // Of 80 ns the rest has made up 50.
+        // The idle time before the second program absorbs 50 of the 80 ns.
         assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 80);
         let ends = [0, 1].map(|number| die.end_of(number));
         assert_eq!(ends, [PROGRAM_NS + 80, 2 * PROGRAM_NS + 80]);
@@ -385,7 +387,7 @@ mod tests {
         timing.pauses.erase_suspend_ns = Some(500);
         die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         die.work(0, [0; 2], DieWork::Erase, 5000);
-        // Until the pulse is over the program goes on.
+        // The program continues until its pulse is over.
         assert_eq!(die.read(130, READ_NS, &timing), 200 + 20 + READ_NS);
         assert_eq!(die.idle_at(), PROGRAM_NS + 5000 + 20 + READ_NS);
         let erasing = PROGRAM_NS + 20 + READ_NS + 300;
@@ -406,7 +408,7 @@ mod tests {
         assert_eq!(first, 100 + 20 + READ_NS);
         let second = die.read(first + 50, READ_NS, &timing);
         assert_eq!(second, first + 300 + 20 + READ_NS);
-        // 100 and 300 ns of it are over, and it has been suspended twice.
+        // It has run for 100 and 300 ns and was suspended twice: now it runs to its end.
         assert_eq!(
             die.read(second + 400, READ_NS, &timing),
             second + 1300 + READ_NS
@@ -420,7 +422,7 @@ mod tests {
         die.work(0, [0, there], DieWork::Program, PROGRAM_NS);
         die.follows(transfer);
         die.work(0, [0; 2], DieWork::Erase, 5000);
-        // Behind the page that is crossing.
+        // The read waits for the page that is crossing.
         assert_eq!(channel.bring(0, 5, 500), 520);
         die.meet_data(0, &channel);
         assert_eq!(die.idle_at(), 540 + PROGRAM_NS + 5000);
@@ -438,7 +440,7 @@ mod tests {
             now = die.read(now, READ_NS, &timing);
             reads += 1;
         }
-        // A turn of one program for each limit's worth of reads, and nothing else in between.
+        // One program gets its turn after each `limit_ns` of reads, and nothing else runs in between.
         let turns = reads * READ_NS / limit_ns;
         assert!((9..=10).contains(&turns), "{turns}");
         assert!(now < 10 * (PROGRAM_NS + limit_ns + 2 * READ_NS));

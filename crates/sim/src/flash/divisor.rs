@@ -1,11 +1,11 @@
-//! Division by a number that stays the same: a multiplication instead of a division, which takes three times as long.
+//! Division by a fixed number as a multiplication. A hardware division takes three times as long.
 
 use serde::{Deserialize, Serialize};
 
-/// A number to divide by.
+/// A fixed divisor.
 ///
-/// With `f = floor((2^64 - 1) / d)` is `floor(n / d) = floor(f (n + 1) / 2^64)` for all `n` and `d` of 32 bits: what `f` falls short of
-/// `2^64 / d` takes less than `1 / d` from `(n + 1) / d`, and more than nothing.
+/// With `f = floor((2^64 - 1) / d)`, `floor(n / d) = floor(f (n + 1) / 2^64)` for all 32-bit `n` and `d`. The reason:
+/// `f` falls short of `2^64 / d`, which lowers `(n + 1) / d` by more than zero and by less than `1 / d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divisor {
     by: u32,
@@ -13,10 +13,10 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// For divisions by `by`.
+    /// Creates a divisor.
     ///
     /// # Panics
-    /// If that is zero.
+    /// If `by` is zero.
     pub fn new(by: u32) -> Self {
         Self {
             by,
@@ -24,7 +24,7 @@ impl Divisor {
         }
     }
 
-    /// What is divided by.
+    /// The divisor as a plain number.
     #[inline]
     pub fn by(self) -> u32 {
         self.by

@@ -1,18 +1,18 @@
-//! What is done one after the other, with rests between: the queue behind of a die, and of a channel.
+//! The background queue of a die or channel: entries run one after another, with idle times ("rests") between them.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// One of a queue.
+/// An entry of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Turn<T> {
     number: u64,
-    /// Whether somebody will ask for its end when it is over.
+    /// Whether its end is kept after it is removed.
     watched: bool,
-    /// When it was asked for, which may be later than what comes now is.
+    /// The time for which it was requested. Later requests may be for earlier times.
     asked: u64,
-    /// Nothing is done for so long before it.
+    /// Idle time before it, in ns.
     pub(crate) rest_ns: u64,
     pub(crate) takes_ns: u64,
     pub(crate) what: T,
@@ -24,22 +24,23 @@ impl<T> Turn<T> {
     }
 }
 
-/// Turns that are not over, by number. What delays one delays those behind it, less the rests between them.
+/// The entries that are not over, by number. A delay of one entry delays those behind it, less the rests between
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InOrder<T> {
     turns: VecDeque<Turn<T>>,
-    /// When the last one ends, or ended.
+    /// End of the last entry, also if it is past.
     ends: u64,
-    /// What all of them take with their rests, and these alone.
+    /// Time of all entries with their rests; `rests_ns` is that of the rests alone.
     queued_ns: u64,
     rests_ns: u64,
-    /// The number of the next.
+    /// Number of the next entry.
     next: u64,
-    /// Those of this number and above stand in order of their numbers.
+    /// Entries with this number or a higher one are in order of their numbers.
     mixed_below: u64,
-    /// All below this number are watched.
+    /// All entries below this number are watched.
     watched_below: u64,
-    /// Numbers and ends of those watched that were taken out ahead of time.
+    /// Numbers and ends of watched entries that have been removed.
     ended: VecDeque<[u64; 2]>,
 }
 
@@ -59,7 +60,6 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// When the last one ends, or ended.
     #[inline]
     pub(crate) fn ends(&self) -> u64 {
         self.ends
@@ -69,13 +69,13 @@ impl<T> InOrder<T> {
         self.turns.is_empty()
     }
 
-    /// Whether nobody will ask for the end of any.
+    /// Returns whether no end is kept or still to come.
     #[inline]
     pub(crate) fn is_past(&self) -> bool {
         self.turns.is_empty() && self.ended.is_empty()
     }
 
-    /// The first, and when it begins.
+    /// Returns the first entry and its start.
     #[inline]
     pub(crate) fn first(&mut self) -> Option<(u64, &mut Turn<T>)> {
         let from = self.ends - self.queued_ns;
@@ -83,13 +83,12 @@ impl<T> InOrder<T> {
         Some((from + first.rest_ns, first))
     }
 
-    /// The last one.
     #[inline]
     pub(crate) fn last(&mut self) -> Option<&mut Turn<T>> {
         self.turns.back_mut()
     }
 
-    /// From the first on, when each begins.
+    /// Iterates over the entries with their starts.
     pub(crate) fn begins(&self) -> impl Iterator<Item = (u64, &Turn<T>)> {
         let mut end = self.ends - self.queued_ns;
         self.turns.iter().map(move |turn| {
@@ -99,7 +98,7 @@ impl<T> InOrder<T> {
         })
     }
 
-    /// One more, asked for at a time, behind the others and no earlier than at `ready`. Returns its number and when it ends.
+    /// Appends an entry that is requested for `asked` and starts at `ready` or later. Returns its number and end.
     #[inline]
     pub(crate) fn push(&mut self, asked: u64, ready: u64, takes_ns: u64, what: T) -> (u64, u64) {
         let start = ready.max(self.ends);
@@ -128,7 +127,7 @@ impl<T> InOrder<T> {
         self.next - 1
     }
 
-    /// One more, before those that are asked for later. Returns its number and when it ends.
+    /// Inserts an entry before those that were requested for a later time. Returns its number and end.
     pub(crate) fn push_in_time(&mut self, start: u64, takes_ns: u64, what: T) -> (u64, u64) {
         let mut end = self.ends - self.queued_ns;
         if let Some(first) = self.turns.front_mut()
@@ -173,13 +172,14 @@ impl<T> InOrder<T> {
         (number, end + before_ns + takes_ns)
     }
 
-    /// The first begins so much later, or goes on after so long.
+    /// Delays the first entry, whether it waits or runs.
     #[inline]
     pub(crate) fn put_off(&mut self, by_ns: u64) {
         self.delay_behind(0, by_ns);
     }
 
-    /// The one at this place ends so much later: those behind it do, as far as rests do not make up for it.
+    /// Moves the end of the entry at `at` by `by_ns`, and the entries behind it as far as their rests do not absorb
+    /// the delay.
     #[inline]
     fn delay_behind(&mut self, at: usize, by_ns: u64) {
         let mut left_ns = by_ns;
@@ -198,7 +198,7 @@ impl<T> InOrder<T> {
         self.ends += left_ns;
     }
 
-    /// The one at this place takes so much longer, or rests before it.
+    /// Lengthens the entry at `at` by `takes_ns`, and the rest before it by `rest_ns`.
     pub(crate) fn stretch(&mut self, at: usize, rest_ns: u64, takes_ns: u64) {
         let Some(turn) = self.turns.get_mut(at) else {
             return;
@@ -210,13 +210,13 @@ impl<T> InOrder<T> {
         self.delay_behind(at, rest_ns + takes_ns);
     }
 
-    /// Takes out those that end by `by`: nothing delays them any more.
+    /// Removes the entries that end by `by`: nothing delays them any more.
     #[inline]
     pub(crate) fn forget_ended(&mut self, by: u64) {
         while self.forget_first(by) {}
     }
 
-    /// Takes out the first if it ends by `by`. Returns whether it did.
+    /// Removes the first entry if it ends by `by`. Returns whether it did.
     #[inline]
     pub(crate) fn forget_first(&mut self, by: u64) -> bool {
         let waiting = self.ends.saturating_sub(by);
@@ -236,7 +236,7 @@ impl<T> InOrder<T> {
         true
     }
 
-    /// Nobody will ask for the ends of those that ended by `now`.
+    /// Drops the kept ends that are past at `now`.
     #[inline]
     pub(crate) fn pass(&mut self, now: u64) {
         while self.ended.front().is_some_and(|&[_, end]| end <= now) {
@@ -244,20 +244,20 @@ impl<T> InOrder<T> {
         }
     }
 
-    /// Somebody will ask for the end of the one of this number, which is not over.
+    /// Keeps the end of an entry, which is not over, after its removal.
     pub(crate) fn watch(&mut self, number: u64) {
         if let Some(at) = self.place(number) {
             self.turns[at].watched = true;
         }
     }
 
-    /// Somebody will ask for the ends of all that are there.
+    /// Keeps the ends of all present entries after their removal.
     #[inline]
     pub(crate) fn watch_all(&mut self) {
         self.watched_below = self.next;
     }
 
-    /// When the one of this number ends, or, if it is watched, ended; 0 if that is past.
+    /// Returns the end of an entry, also of a removed one that was watched; 0 if the end is not kept.
     pub(crate) fn end_of(&self, number: u64) -> u64 {
         let Some(behind) = self.place(number).map(|at| at + 1) else {
             let mut ended = self.ended.iter();
@@ -273,7 +273,7 @@ impl<T> InOrder<T> {
         self.ends - self.queued_ns + until.map(Turn::all_ns).sum::<u64>()
     }
 
-    /// Where the one of this number is: most are in order of their numbers.
+    /// Returns the index of an entry. Its number usually gives the index, because most entries are in order.
     fn place(&self, number: u64) -> Option<usize> {
         let first = self.turns.front()?.number;
         let is_it = |turn: &Turn<T>| turn.number == number;
@@ -281,7 +281,7 @@ impl<T> InOrder<T> {
         if self.turns.get(at).is_some_and(is_it) {
             return Some(at);
         }
-        // What is not there is over, unless some stand out of order.
+        // An entry that is not at its index is over, unless some entries are out of order.
         if first >= self.mixed_below {
             return None;
         }
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(queue.push(10, 10, 5, ()), (0, 15));
         assert_eq!(queue.push(40, 40, 5, ()), (1, 45));
         assert_eq!(queue.push(50, 50, 5, ()), (2, 55));
-        // In the rest, up to its end and beyond it, and behind all.
+        // Into the rest, beyond the rest's end, right before another entry, and between two later ones.
         assert_eq!(queue.push_in_time(12, 8, ()), (3, 23));
         assert_eq!(queue.push_in_time(30, 12, ()), (4, 42));
         assert_eq!(queue.push_in_time(24, 6, ()), (5, 30));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of beginnings and ends that is gone through in full.
+        /// Compares with a plain list of starts and ends that is updated in full.
         #[test]
         fn ends_are_those_of_a_plain_list(
             steps in proptest::collection::vec((0_u64..40, 1_u64..20, 0_usize..8, 0_u64..30), 1..60),

@@ -1,4 +1,4 @@
-//! The flash side of a drive: dies and channels with their clocks. What the translation layer's calls cost is in `charging.rs`.
+//! Dies and channels with their clocks. `charging.rs` charges the calls of the translation layer.
 
 use std::collections::VecDeque;
 
@@ -17,22 +17,22 @@ use crate::flash::write_buffer::{Piece, Program, WriteBuffer};
 use crate::power::{DieWork, Power};
 use crate::profile::spec::{DriveOptions, Geometry, Timing};
 
-/// Operations of the flash since the last reset; energy is computed from them.
+/// Flash operations since the drive was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashCounts {
-    /// Array reads (all planes of one page), those for moves among them.
+    /// Array reads (one page of all planes), including those for moves.
     pub reads: u64,
-    /// One-shot programs (a word line of all planes).
+    /// One-shot programs (one word line of all planes).
     pub programs: u64,
-    /// Block erases (all planes of one die).
+    /// Block erases (one block of all planes of a die).
     pub erases: u64,
     /// Units that crossed a channel.
     pub transfers: u64,
-    /// Units programmed that hold the parity of others.
+    /// Units of parity that were programmed.
     pub parity_units: u64,
 }
 
-/// Dies, channels and the write buffer.
+/// Dies, channels, data path and write buffer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Machine {
     pub(crate) geometry: Geometry,
@@ -41,47 +41,47 @@ pub struct Machine {
     channels: Vec<Channel>,
     pub(crate) buffer: WriteBuffer,
     pub(crate) path: DataPath,
-    /// Whether what is moved now is moved while nobody asks.
+    /// Whether current moves are idle-time work, which no host write needs.
     pub(crate) unasked: bool,
-    /// The submission clock: nothing will be asked for before it.
+    /// The submission clock, in ns: no later request is for an earlier time.
     pub now: u64,
-    /// When the unit being written has passed the data path; programs and moves start from it.
+    /// When the unit being written has passed the data path, in ns; its programs and moves start from here.
     pub at: u64,
     pub(crate) moving: Moving,
     pub(crate) counts: FlashCounts,
-    /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
+    /// Every `erase_every`-th erase is charged in full, because a scaled drive has blocks smaller by this factor.
     pub(crate) erase_every: u32,
     pub(crate) erase_phase: u32,
-    /// A bit for each block: its dies have to erase it before they program it.
+    /// A bit for each block: whether its dies must erase it before they program it.
     #[serde(with = "crate::flash::packed")]
     pub(crate) erase_due: Vec<u64>,
     pub(crate) addressing: Addressing,
-    /// Array read of each page type, and of a word line with one bit a cell.
+    /// Array read time by page type, word lines with one bit per cell included.
     pub(crate) read_ns: [u64; 8],
     pub(crate) one_bit_program_ns: u64,
-    /// Array reads in one block that is erased at once.
+    /// Array reads of one block of the translation layer.
     pub(crate) reads_per_block: Divisor,
     channel_count: Divisor,
     pub(crate) latest_host_program: u64,
-    /// When the last program of what was moved ends as it was given.
+    /// End of the last program of moved units, as known when it was queued.
     pub(crate) latest_moved_program: u64,
-    /// Of so many word lines one holds the parity of the others, and those of each stream since the last one did.
+    /// One word line in `parity_lines` holds parity (0: none). `unprotected` counts each stream's lines since the last one.
     pub(crate) parity_lines: u32,
     pub(crate) unprotected: [u32; 2],
     pub(crate) map_stream: MapStream,
-    /// The units that were moved since this was last asked, where the map has to know.
+    /// Logical units that were moved and not reported yet, if the map needs to know about moves.
     pub(crate) moved_units: Option<VecDeque<u32>>,
-    /// Whether there is neither spread nor a power model: operations then take what the timing says.
+    /// Whether there is neither spread nor a power model: then operations take exactly the time in `timing`.
     pub(crate) plain: bool,
     pub(crate) spread: Option<Box<Spread>>,
-    /// Erases of each block, kept for the retries of reads.
+    /// Erases of each block, on which the retries of reads depend.
     #[serde(with = "crate::flash::packed")]
     pub(crate) erases: Vec<u32>,
     pub(crate) power: Option<Box<Power>>,
 }
 
 impl Machine {
-    /// Idle flash at time zero, addressed by superblocks.
+    /// Creates idle flash at time zero, addressed by superblocks.
     pub fn new(
         geometry: Geometry,
         timing: Timing,
@@ -107,7 +107,7 @@ impl Machine {
             channels: vec![Channel::new(timing.program_ns); geometry.channels as usize],
             buffer: WriteBuffer::new(
                 buffer_units,
-                // A program on every die, and the open word lines of a stripe.
+                // One program on every die, and the open word lines of a stripe.
                 (geometry.dies() + options.stripe_dies.max(1) - 1) * geometry.units_per_program(),
                 timing.program_ns / u64::from(geometry.dies() * geometry.units_per_program()),
             ),
@@ -147,19 +147,19 @@ impl Machine {
         }
     }
 
-    /// The same flash; it tells which units were moved.
+    /// Makes the flash report which units are moved.
     #[must_use]
     pub(crate) fn telling_moves(mut self) -> Self {
         self.moved_units = Some(VecDeque::new());
         self
     }
 
-    /// The next unit that was moved and not told yet.
+    /// Returns the next moved unit that was not reported yet.
     pub(crate) fn next_moved(&mut self) -> Option<u32> {
         self.moved_units.as_mut()?.pop_front()
     }
 
-    /// The same flash, addressed plane by plane.
+    /// Addresses the flash plane by plane instead.
     #[must_use]
     pub fn by_planes(mut self) -> Self {
         self.addressing = Addressing::planes(&self.geometry);
@@ -172,7 +172,7 @@ impl Machine {
         self
     }
 
-    /// Nothing will be asked for before `now` any more.
+    /// Sets the submission clock: no later request is for an earlier time.
     #[inline]
     pub fn begin(&mut self, now: u64) {
         self.now = now;
@@ -186,21 +186,21 @@ impl Machine {
         self.power.as_deref()
     }
 
-    /// Limits power from now on, or not any more. Without a power model there is nothing to limit.
+    /// Sets the power limit, or lifts it (`None`). Has no effect without a power model.
     pub fn limit_power(&mut self, cap_mw: Option<u64>) {
         if let Some(power) = &mut self.power {
             power.limit(cap_mw);
         }
     }
 
-    /// The drive is at ambient temperature again.
+    /// Resets the drive to ambient temperature.
     pub fn cool(&mut self) {
         if let Some(power) = &mut self.power {
             power.cool();
         }
     }
 
-    /// A command with so many bytes comes. Returns when there is power for it.
+    /// Charges a command that carries `bytes`. Returns when there is power for it.
     #[inline]
     pub fn charge_command(&mut self, at: u64, bytes: u32) -> u64 {
         match &mut self.power {
@@ -209,34 +209,34 @@ impl Machine {
         }
     }
 
-    /// A write of the host begins: [`latest_host_program`](Self::latest_host_program) is of its own programs.
+    /// Begins a host write: [`latest_host_program`](Self::latest_host_program) then covers its own programs only.
     #[inline]
     pub fn begin_write(&mut self) {
         self.latest_host_program = 0;
     }
 
-    /// When the latest program since the host's write began ends.
+    /// Returns the end of the latest program since the host's write began.
     pub fn latest_host_program(&self) -> u64 {
         self.latest_host_program
     }
 
-    /// The die, page type and array read of a physical unit.
+    /// Returns the die, page type and array read of a physical unit.
     #[inline]
     pub fn place(&self, physical: u32) -> Place {
         self.addressing.place(physical)
     }
 
-    /// What there is of flash.
+    /// Numbers and sizes of the flash's parts.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Work since the beginning.
+    /// Flash operations since the drive was made.
     pub fn counts(&self) -> FlashCounts {
         self.counts
     }
 
-    /// Units that reads bring cross the channel of a die, before other data that waits for it. Returns when they are over.
+    /// Transfers the data of a host read, before waiting data of programs and moves. Returns when it is over.
     #[inline]
     fn bring(&mut self, die: u32, ready: u64, units: u32) -> u64 {
         let (ready, duration_ns) = self.transfer_ns(ready, units);
@@ -244,7 +244,7 @@ impl Machine {
         self.channels[channel].bring(self.now, ready, duration_ns)
     }
 
-    /// Units cross behind what reads bring. Returns the transfer's number, and when it is over if no more reads come.
+    /// Transfers units behind the data of host reads. Returns the transfer's number, and its end if no more reads come.
     #[inline]
     pub(crate) fn carry(&mut self, die: u32, units: u32) -> (u64, u64) {
         let (at, duration_ns) = self.pages_ns(units);
@@ -253,7 +253,7 @@ impl Machine {
         self.channels[channel].carry(self.now, at, duration_ns, page_ns)
     }
 
-    /// The same before what is asked for later, though it came before.
+    /// Transfers units as [`carry`](Self::carry) does, but before transfers that were requested earlier for a later time.
     pub(crate) fn carry_in_time(&mut self, die: u32, units: u32) -> (u64, u64) {
         let (at, duration_ns) = self.pages_ns(units);
         let page_ns = self.timing.unit_transfer_ns;
@@ -261,20 +261,20 @@ impl Machine {
         self.channels[channel].carry_in_time(self.now, at, duration_ns, page_ns)
     }
 
-    /// When there is power for units to cross, each page as a transfer of its own, and how long they take.
+    /// Returns when there is power for a transfer, and how long it takes with one bus command for each page.
     #[inline]
     fn pages_ns(&mut self, units: u32) -> (u64, u64) {
         let (at, duration_ns) = self.transfer_ns(self.at, units);
         (at, duration_ns + self.commands_behind_ns(units))
     }
 
-    /// The commands of all pages but the first that units lie in.
+    /// Bus time of the commands for all pages but the first.
     fn commands_behind_ns(&self, units: u32) -> u64 {
         let pages_behind = (units - 1) / self.addressing.units_per_read();
         u64::from(pages_behind) * self.timing.command_ns
     }
 
-    /// When there is power for units to cross, and how long they take.
+    /// Returns when there is power for a transfer, and how long it takes with one bus command.
     #[inline]
     fn transfer_ns(&mut self, ready: u64, units: u32) -> (u64, u64) {
         self.counts.transfers += u64::from(units);
@@ -290,14 +290,14 @@ impl Machine {
         self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
     }
 
-    /// Takes a unit of the host's into the write buffer that is there at `ready`. Returns when it is in.
+    /// Takes a host unit that is ready at `ready` into the write buffer. Returns when it has entered.
     #[inline]
     pub fn admit(&mut self, ready: u64) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.admit(ready, end)
     }
 
-    /// When what waits first enters the write buffer; see [`WriteBuffer::enters`].
+    /// Returns when the first waiting piece enters the write buffer; see [`WriteBuffer::enters`].
     pub(crate) fn enters(
         &mut self,
         ready: u64,
@@ -309,31 +309,31 @@ impl Machine {
         self.buffer.enters(ready, piece, until, paced, end)
     }
 
-    /// Whether so many units may enter the write buffer at `at` as they come.
+    /// Returns whether `units` units may enter the write buffer at `at` without being slowed.
     pub(crate) fn has_room(&mut self, at: u64, units: u32) -> bool {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.has_room(at, units, end)
     }
 
-    /// As [`admit`](Self::admit), of a unit or a part of one.
+    /// Takes a unit or a part of one, as [`admit`](Self::admit) does.
     pub(crate) fn admit_piece(&mut self, ready: u64, piece: Piece) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.admit_piece(ready, piece, end)
     }
 
-    /// If the buffer is full at `at`, when the first program ends that makes room; [`u64::MAX`] if none was given.
+    /// If the buffer is full at `at`, returns when the first program ends that makes room; [`u64::MAX`] if there is none.
     pub(crate) fn room_at(&mut self, at: u64) -> Option<u64> {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.room_at(at, end)
     }
 
-    /// When every program given so far has ended.
+    /// Returns when all programs of host data so far have ended.
     pub fn drained_at(&self) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.drained_at(end)
     }
 
-    /// Somebody will ask when work of a die and its channel is over.
+    /// Keeps the ends of this work and its transfer for later calls of [`end_of`](Self::end_of).
     pub(crate) fn watch(&mut self, work: &Behind) {
         let [of_die, of_channel] = work.numbers;
         self.dies[work.die as usize].watch(of_die);
@@ -341,12 +341,12 @@ impl Machine {
         self.channels[channel].watch(of_channel);
     }
 
-    /// When work of a die and its channel is over if no more reads come.
+    /// Returns the end of this work and its transfer if no more reads come.
     pub(crate) fn end_of(&self, work: &Behind) -> u64 {
         work.end(&self.dies, &self.channels, self.channel_count)
     }
 
-    /// Of the units that a program was given, so many of the host's leave the buffer when it ends, at `end` if no more reads come.
+    /// Frees the buffer room of `units` host units when a program of `given` units ends: at `end` if no more reads come.
     pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, given: u32, units: u32) {
         self.watch(&work);
         let data = self.path.given(self.now, self.at);
@@ -362,7 +362,7 @@ impl Machine {
         self.buffer.programmed(program);
     }
 
-    /// Reads `units` of one array read for the host, asked for at `ready`. Returns when they are in the controller.
+    /// Reads `units` of one array read for the host, from `ready` on. Returns when they are in the controller.
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
@@ -376,7 +376,7 @@ impl Machine {
         self.bring(place.die, sensed, units)
     }
 
-    /// What reads have held up on its channel a die programs later: nothing delays what is over by `by`.
+    /// Delays the die's programs whose data is late because of reads on the channel. Work that is over by `by` is final.
     #[inline]
     pub(crate) fn meet_data(&mut self, die: u32, by: u64) {
         let channel = &self.channels[self.channel_count.rest(die) as usize];
@@ -385,13 +385,13 @@ impl Machine {
         }
     }
 
-    /// The same for one whose page of the map is there at `ready` only: reads that come before that need not wait for it.
+    /// Reads as [`read`](Self::read) does, for a map page that arrives at `ready`: earlier reads need not wait for this one.
     pub fn read_later(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.dies[place.die as usize].leave_gap(self.now, ready);
         self.read(place, units, ready)
     }
 
-    /// How long this block takes for a read for the host, and when there is power for it.
+    /// Returns the time of a host read on this block, and when there is power for it.
     #[cold]
     fn own_read(&mut self, place: Place, ready: u64) -> (u64, u64) {
         let read_ns = self.own_read_ns(place, self.read_ns[place.page_type as usize & 7]);
@@ -403,7 +403,7 @@ impl Machine {
         (read_ns, power.begin(DieWork::Read, earliest, read_ns))
     }
 
-    /// How long this block takes for a read that an average one does in `read_ns`, further attempts included.
+    /// Returns how long this block takes for a read of `read_ns` on an average block, retries included.
     pub(crate) fn own_read_ns(&mut self, place: Place, read_ns: u64) -> u64 {
         let Some(spread) = &mut self.spread else {
             return read_ns;
@@ -413,14 +413,14 @@ impl Machine {
         once_ns + spread.retry_ns(once_ns, self.erases[block as usize])
     }
 
-    /// When all that was moved is in flash, if no read delays it.
+    /// Returns when all moved units are in flash, if no read delays them.
     pub fn moved_at(&self) -> u64 {
         self.latest_moved_program
             .max(self.path.free_behind())
             .max(self.moving.moved_at())
     }
 
-    /// When all dies, all channels and the data path have nothing more to do.
+    /// Returns when all dies, all channels and the data path become idle.
     pub fn idle_at(&self) -> u64 {
         self.flash_idle_at()
             .max(self.path.idle_at())
@@ -434,7 +434,7 @@ impl Machine {
     }
 }
 
-/// Says when a program ends as things stand.
+/// Returns a function that gives the end of a program as known so far.
 #[inline]
 fn end_of(
     dies: &[Die],

@@ -1,27 +1,27 @@
-//! Where the pages of a map lie that is not all in memory: a stream of its own, laid out as those of data are.
+//! The write stream of map pages, for a map that is not all in memory. Its layout is that of data streams.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::Place;
 use crate::profile::spec::Geometry;
 
-/// What was written of the map, array read after array read.
+/// The map pages written so far, in order of array reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct MapStream {
     read_units: u32,
     bits: u32,
     dies: u32,
-    /// Dies over which array reads alternate, and whose word lines fill together.
+    /// Dies over which array reads alternate; their word lines fill together.
     stripe: u32,
-    /// Pages written so far.
+    /// Map pages written so far.
     written: u64,
-    /// Of each group of pages that are read together the array read as which it was written last: counted up to a word line on each die.
+    /// For each group of pages that one array read brings, the array read that holds its latest copy. Numbers start
+    /// again after one word line on each die.
     #[serde(with = "crate::flash::packed")]
     read_of: Vec<u32>,
 }
 
 impl MapStream {
-    /// Nothing is written yet.
     pub(crate) fn new(geometry: &Geometry, stripe: u32) -> Self {
         Self {
             read_units: geometry.units_per_read(),
@@ -33,13 +33,12 @@ impl MapStream {
         }
     }
 
-    /// Nothing is written any more.
     pub(crate) fn forget(&mut self) {
         self.written = 0;
         self.read_of.clear();
     }
 
-    /// Where an array read of the stream lies. Which block that is does not matter to the map.
+    /// Returns the place of an array read of the stream. The block does not matter to the map.
     fn place(&self, read: u32) -> Place {
         let word_line = read / (self.stripe * self.bits) * self.stripe + read % self.stripe;
         Place {
@@ -49,20 +48,20 @@ impl MapStream {
         }
     }
 
-    /// Where a group of pages lies that are read together; what was placed and never written lies in order.
+    /// Returns the place of a group of pages. Groups that were placed but never written lie in order.
     pub(crate) fn place_of(&self, group: u32) -> Place {
         let written = self.read_of.get(group as usize);
         self.place(written.copied().unwrap_or(group))
     }
 
-    /// Appends so many pages of a group. Returns the dies whose word lines are full by that, and of each whether a block of so
-    /// many is erased for it.
+    /// Appends `pages` pages of a group. Returns the die of each word line that is full then, and whether a block of
+    /// `block_lines` word lines is erased for it.
     pub(crate) fn append(&mut self, group: u32, pages: u32, block_lines: u64) -> Vec<(u32, bool)> {
         let read_units = u64::from(self.read_units);
         let first = self.written / read_units;
         self.written += u64::from(pages);
         let reads = first..self.written / read_units;
-        // A word line on each die: then they lie as before.
+        // Places repeat after one word line on each die.
         let all = u64::from(self.bits * self.dies);
         let known = self.read_of.len() as u32;
         self.read_of.extend(known..=group);
@@ -101,7 +100,8 @@ mod tests {
             let place = stream.place_of(group);
             (place.die, place.page_type)
         });
-        // Numbers 4, 5 and from 7 on were not written: they lie in order, the first six on the dies of the first stripe.
+        // Groups 4, 5 and from 7 on were not written: they lie in order, the first six on the dies of the first
+        // stripe.
         let expected = [
             (1, 2),
             (1, 2),
@@ -114,7 +114,7 @@ mod tests {
         ];
         assert_eq!(lies, expected);
         assert_eq!(stream.append(0, 8, 2), []);
-        // The second word lines of all dies, and of the third the first blocks are full.
+        // The second word lines of all dies become full, then the third ones, which need new blocks.
         let dies = |erased| [0, 1, 2, 3].map(|die| (die, erased));
         assert_eq!(stream.append(0, 8 * 11, 2), dies(false));
         assert_eq!(stream.append(0, 8 * 12, 2), dies(true));

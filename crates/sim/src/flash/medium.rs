@@ -1,40 +1,43 @@
-//! What the translation layer asks of the flash.
+//! The flash operations that the translation layer requests.
 
 use std::collections::VecDeque;
 
-/// The flash as the translation layer sees it. The timing model charges each call; tests of theory count them, or nothing.
+/// The flash as the translation layer sees it. The timing model charges each call; tests of theory count or ignore
+/// it.
 pub trait Flash {
-    /// A word line of the host's stream is programmed: it holds `units`, and `last` is its last place.
+    /// Programs a word line of the host's stream. It holds `units`, and `last` is its last physical unit.
     fn program_host(&mut self, last: u32, units: u32);
-    /// The array read that brings `first` is done to move so many units of it. The next call may be for more of the same read.
+    /// Reads `units` units for a move, all from the array read that brings `first`. The next call may take more units
+    /// of the same array read, which is charged once.
     fn read_for_move(&mut self, first: u32, units: u32);
-    /// Programs a word line with units that collection has moved; `last` is the place of its last unit.
+    /// Programs a word line of units that collection has moved; `last` is its last physical unit.
     fn program_moved(&mut self, last: u32);
-    /// Programs a word line of a stream that host and collection share: it holds `units`, of which so many are the host's and wait in
-    /// its buffer.
+    /// Programs a word line of a stream that host and collection share. It holds `units`; `host_units` of them came
+    /// from the host and still occupy its write buffer.
     fn program_shared(&mut self, last: u32, units: u32, host_units: u32) {
         let _ = units;
         self.program_host(last, host_units);
     }
-    /// A superblock holds nothing any more: each die erases its part before the first word line that it programs there.
+    /// Marks a superblock for erasure. Each die erases its block right before the first word line that it programs
+    /// there.
     fn erase(&mut self, block: u32);
-    /// A superblock is erased now, on all dies.
+    /// Erases a superblock on all dies at once.
     fn erase_at_once(&mut self, block: u32) {
         self.erase(block);
     }
-    /// From now on a superblock is used with one bit a cell, or with all of them again.
+    /// Switches a superblock to one bit per cell (`on`), or back to all bits.
     fn set_one_bit(&mut self, block: u32, on: bool) {
         let _ = (block, on);
     }
-    /// Whether a limit on power has held up work lately.
+    /// Returns whether a power limit has delayed work recently.
     fn lacks_power(&self) -> bool {
         false
     }
-    /// Where the units that are moved are to be told, if anybody asks for them.
+    /// Returns the queue that takes the logical units which collection moves; `None` if nobody reads it.
     fn moved_units(&mut self) -> Option<&mut VecDeque<u32>> {
         None
     }
-    /// Units that wait in an open word line will never be programmed.
+    /// Drops `units` units that waited in open word lines: they will never be programmed.
     fn discard(&mut self, units: u32) {
         let _ = units;
     }

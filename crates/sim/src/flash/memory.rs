@@ -1,7 +1,7 @@
-//! Large tables: how they lie in memory, how they are copied, and hints to the processor about them.
+//! Large tables: their layout in memory, cheap copies, and prefetch hints to the processor.
 //!
-//! A copy of a very large table shares its memory with the copies made of it, page by page until one of them is written: the
-//! first copy is written to an anonymous file, which all further ones map privately.
+//! Copies of a very large table share memory, page by page, until one of them is written. The first copy goes to an
+//! anonymous file, which this copy and all copies of it map privately.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -16,7 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use workload::units::HUGE_PAGE_BYTES;
 
-/// Asks for the cache line of `table[index]`; an index beyond the end asks for nothing.
+/// Prefetches the cache line of `table[index]`; does nothing if the index is beyond the end.
 #[inline]
 pub fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -32,13 +32,14 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
-/// What the panic begins with that says of a table that there is no memory for it.
+/// Beginning of the panic message that reports a table without memory.
 pub const NO_MEMORY: &str = "not enough memory for the simulated drive";
 
-/// What a run takes beside the tables of its drive: stacks of threads, buffers and records.
+/// Memory that a run needs besides the tables of its drive: stacks of threads, buffers and records.
 const BESIDE_BYTES: u64 = 64 << 20;
 
-/// Whether so many bytes of tables can be had: the process may map them, and the host has them to give. Nothing is kept of it.
+/// Returns whether `bytes` of tables can be allocated: the process may map them, and the host can give them. Keeps no
+/// memory.
 pub fn has_room(bytes: u64) -> bool {
     let wanted = bytes.saturating_add(BESIDE_BYTES);
     available_bytes().is_none_or(|available| wanted <= available)
@@ -50,7 +51,7 @@ pub fn has_room(bytes: u64) -> bool {
         })
 }
 
-/// What the host can give without swapping; `None` where it does not say.
+/// Memory that the host can give without swapping; `None` if it does not say.
 fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
@@ -60,7 +61,7 @@ fn available_bytes() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Memory of zeros that nobody else has; `None` where there is none to be had.
+/// Maps private memory filled with zeros; `None` if there is none.
 fn map_anonymous(bytes: usize) -> Option<NonNull<std::ffi::c_void>> {
     // SAFETY: a new mapping at a place of the kernel's choice touches no other memory.
     let mapped = unsafe {
@@ -74,10 +75,10 @@ fn map_anonymous(bytes: usize) -> Option<NonNull<std::ffi::c_void>> {
     NonNull::new(mapped.ok()?)
 }
 
-/// Tables smaller than this are left alone.
+/// Smallest table for which huge pages are requested.
 const WORTH_HUGE_PAGES_BYTES: usize = 4 << 20;
 
-/// Asks for huge pages under a table about to be filled: random look-ups in it would otherwise miss the TLB each time.
+/// Requests huge pages for a table about to be filled: without them, random look-ups miss the TLB each time.
 pub fn prefer_huge_pages<T>(table: &[T]) {
     let bytes = size_of_val(table);
     if bytes < WORTH_HUGE_PAGES_BYTES {
@@ -93,16 +94,17 @@ pub fn prefer_huge_pages<T>(table: &[T]) {
     }
 }
 
-/// Copies of smaller tables are made at once: that takes a tenth of a second, and they keep their huge pages.
+/// Smallest table whose copies share memory. Smaller ones are copied in a tenth of a second and keep their huge
+/// pages.
 const WORTH_SHARING_BYTES: usize = 256 << 20;
 
-/// A table of fixed length with memory of its own, or shared with copies until it is written.
+/// A table of fixed length. It has its own memory, or shares memory with copies until it is written.
 pub(crate) struct Table<T: Pod> {
     pointer: NonNull<T>,
     entries: usize,
-    /// The file that it maps.
+    /// The file that it maps, if it shares memory.
     file: Option<Arc<File>>,
-    /// Whether it is what the file holds: nobody has written it since.
+    /// Whether it equals the file: it was never borrowed mutably.
     as_in_file: bool,
 }
 
@@ -112,7 +114,7 @@ unsafe impl<T: Pod + Send> Send for Table<T> {}
 unsafe impl<T: Pod + Sync> Sync for Table<T> {}
 
 impl<T: Pod> Table<T> {
-    /// A table of so many equal entries, on huge pages where they help.
+    /// Creates a table of `entries` equal entries, on huge pages if it is large enough.
     ///
     /// # Panics
     /// If there is no memory for it.
@@ -142,7 +144,7 @@ impl<T: Pod> Table<T> {
         table
     }
 
-    /// A copy that shares memory with this one's further copies; `None` where the kernel gives no file for it.
+    /// Returns a copy that shares memory with copies made of it; `None` if the kernel gives no file.
     fn sharing(&self) -> Option<Self> {
         if let Some(file) = self.file.as_ref().filter(|_| self.as_in_file) {
             return Self::mapping(Arc::clone(file), self.entries);
@@ -216,7 +218,7 @@ impl<T: Pod> Drop for Table<T> {
     fn drop(&mut self) {
         let bytes = self.entries * size_of::<T>();
         if bytes > 0 {
-            // SAFETY: the mapping is this table's own, of that length, and goes with it.
+            // SAFETY: the mapping is this table's own and has that length; nothing uses it after the table.
             let _ = unsafe { munmap(self.pointer.as_ptr().cast(), bytes) };
         }
     }
@@ -249,7 +251,7 @@ mod tests {
             (table[5000], mark[5000], one[5000], other[5000]),
             (7, 7, 3, 4)
         );
-        // A copy that was written is copied as it is now.
+        // A copy that was written is copied with its changes.
         let later = one.sharing().expect("a file of its own");
         one[5000] = 5;
         assert_eq!((later[5000], later[3], mark[5000]), (3, 1, 7));

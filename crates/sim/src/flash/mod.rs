@@ -1,7 +1,8 @@
-//! The flash side of a drive: what dies, channels and the write buffer do, and until when.
+//! The flash side of a drive: dies, channels and the write buffer in virtual time.
 //!
-//! [`Flash`] is what a translation layer asks of a medium. [`Machine`] answers with time: each die is a [`Die`] with two
-//! clocks, each channel a [`Channel`]; where a unit lies says [`Addressing`], and how unlike the blocks are [`Spread`].
+//! A translation layer calls the [`Flash`] trait. [`Machine`] implements it and charges time: each die is a [`Die`]
+//! with two clocks, each channel a [`Channel`]. [`Addressing`] maps a physical unit to its die and page, and
+//! [`Spread`] makes blocks and dies faster or slower.
 
 mod addressing;
 mod behind;

@@ -1,17 +1,17 @@
-//! What collection has under way: array reads for moves, how many of them at once, and the core's part in each unit.
+//! Collection work in flight: array reads for moves, the bound on their number, and the core time of each unit.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::NONE;
 
-/// An array read for moves, whose units are taken over the channel together.
+/// An array read for moves, whose units cross the channel together.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct MoveRead {
-    /// The units that the read brings: so many from `first` on.
+    /// The read brings `brings` units, from `first` on.
     pub(crate) first: u32,
     pub(crate) brings: u32,
     pub(crate) die: u32,
-    /// Of these the units that are moved.
+    /// How many of these units are moved.
     pub(crate) units: u32,
     /// When the die has sensed them.
     pub(crate) sensed: u64,
@@ -27,30 +27,30 @@ impl MoveRead {
     };
 }
 
-/// The reads of collection under way, and what they take of the controller's cores.
+/// Reads of collection in flight, and the core time that they need.
 ///
-/// Where their number is bounded, a read is asked of its die when one before it has been moved: sensed, taken over the channel, and
-/// its units entered into the map one by one. What the host writes meanwhile fills the buffer and is programmed when the moves
-/// that it needs the space of are done.
+/// If their number is bounded, the next read goes to its die when an earlier one has been moved: sensed, transferred
+/// over the channel, and its units entered into the map one by one. Host data that arrives meanwhile fills the
+/// buffer. It is programmed when the moves that free its space are done.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Moving {
     /// The read whose units are being moved.
     pub(crate) read: MoveRead,
-    /// When each of the reads that may be under way at once has been moved; empty: any number may be.
+    /// For each read that may be in flight, when it has been moved; empty if any number may be.
     slots: Vec<u64>,
-    /// The one of the read that is under way.
+    /// Index in `slots` of the current read.
     slot: usize,
-    /// Core time of each unit.
+    /// Core time of each moved unit, in ns.
     unit_core_ns: u64,
-    /// Units moved because the host writes, and not charged yet.
+    /// Units moved for host writes whose core time is not charged yet.
     uncharged: u32,
-    /// When all that is known to be moved has been, and of that what the host's writes asked for.
+    /// When all moves known so far are done; `asked_at` covers only those that host writes need.
     moved_at: u64,
     asked_at: u64,
 }
 
 impl Moving {
-    /// Nothing is under way. `at_once` reads may be, any number where it is 0.
+    /// Creates the state without moves. At most `at_once` reads may be in flight; 0: any number.
     pub(crate) fn new(at_once: u32, unit_core_ns: u64) -> Self {
         Self {
             read: MoveRead::NONE,
@@ -63,13 +63,14 @@ impl Moving {
         }
     }
 
-    /// Whether only so many reads may be under way at once.
+    /// Returns whether the number of reads in flight is bounded.
     #[inline]
     pub(crate) fn is_bounded(&self) -> bool {
         !self.slots.is_empty()
     }
 
-    /// Takes the slot that is free first for a read that is wanted at `at`. Returns when it can be asked of its die.
+    /// Takes the slot that becomes free first, for a read requested for `at`. Returns when the read can go to its
+    /// die.
     pub(crate) fn begins(&mut self, at: u64) -> u64 {
         let first = self.slots.iter().enumerate().min_by_key(|slot| slot.1);
         let Some((slot, &end)) = first else {
@@ -79,7 +80,8 @@ impl Moving {
         at.max(end)
     }
 
-    /// So many units of the read that was begun last have crossed the channel at `end`: the core enters them into the map.
+    /// Records that `units` of the current read have crossed the channel at `end`. A core then enters them into the
+    /// map.
     pub(crate) fn crossed(&mut self, end: u64, units: u32, unasked: bool) {
         let moved = end + self.core_of(units);
         self.slots[self.slot] = moved;
@@ -89,7 +91,7 @@ impl Moving {
         }
     }
 
-    /// The firmware takes a command of the host at `at`, for so long: what is under way goes on behind it.
+    /// Delays the moves in flight at `at` by `core_ns`, which the firmware spends on a host command.
     #[inline]
     pub(crate) fn gives_way(&mut self, at: u64, core_ns: u64) {
         for slot in &mut self.slots {
@@ -99,31 +101,31 @@ impl Moving {
         }
     }
 
-    /// When all reads given so far have been moved, as far as they are bounded.
+    /// Returns when all moves so far are done, if reads are bounded.
     #[inline]
     pub(crate) fn moved_at(&self) -> u64 {
         self.moved_at
     }
 
-    /// When the moves that the host's writes have asked for so far are done, as far as they are bounded.
+    /// Returns when the moves that host writes have needed so far are done, if reads are bounded.
     #[inline]
     pub(crate) fn asked_at(&self) -> u64 {
         self.asked_at
     }
 
-    /// Core time of so many units.
+    /// Core time of `units` moved units, in ns.
     #[inline]
     pub(crate) fn core_of(&self, units: u32) -> u64 {
         u64::from(units) * self.unit_core_ns
     }
 
-    /// So many units are moved because the host writes.
+    /// Counts units that are moved because the host writes.
     #[inline]
     pub(crate) fn takes_core(&mut self, units: u32) {
         self.uncharged += units;
     }
 
-    /// Units that were moved because the host writes since this was last asked.
+    /// Returns the units that were moved for host writes since the last call.
     #[inline]
     pub(crate) fn charge(&mut self) -> u32 {
         std::mem::take(&mut self.uncharged)
@@ -139,7 +141,7 @@ mod tests {
         let mut moving = Moving::new(2, 10);
         for (wanted, begins) in [(0, 0), (0, 0), (1, 150), (2, 300)] {
             assert_eq!(moving.begins(wanted), begins);
-            // Five units, and the second of two at once takes 200 ns longer.
+            // Five units for each read; reads in the second slot take 200 ns longer.
             let late = if moving.slot == 1 { 200 } else { 0 };
             moving.crossed(begins + 100 + late, 5, false);
         }
@@ -155,7 +157,7 @@ mod tests {
         moving.gives_way(50, 7);
         assert_eq!(moving.begins(0), 117);
         moving.crossed(217, 1, false);
-        // Nothing is under way any more when the next command comes.
+        // No move is in flight when the next command comes.
         moving.gives_way(227, 7);
         assert_eq!((moving.begins(0), moving.begins(300)), (227, 300));
     }

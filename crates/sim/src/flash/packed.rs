@@ -1,4 +1,4 @@
-//! How large tables are kept: their numbers as bytes in a row, lowest byte first, not each for itself.
+//! Serialises large tables as one byte string each, lowest byte of a number first, instead of number by number.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,11 +7,11 @@ use bytemuck::Pod;
 use serde::de::{Error, Visitor};
 use serde::{Deserializer, Serializer};
 
-/// A number that tables are made of.
+/// An element of a table.
 pub(crate) trait Number: Pod {
     const BYTES: usize;
 
-    /// The number as it lies in a file, or back: nothing changes where the lowest byte comes first anyway.
+    /// Converts between native order and lowest byte first, in either direction.
     fn in_file_order(self) -> Self;
 }
 
@@ -31,7 +31,6 @@ impl Number for u64 {
     }
 }
 
-/// Serialises a table as bytes.
 pub(crate) fn serialize<N: Number, S: Serializer>(
     table: &[N],
     serializer: S,
@@ -43,7 +42,6 @@ pub(crate) fn serialize<N: Number, S: Serializer>(
     serializer.serialize_bytes(bytemuck::cast_slice(&ordered))
 }
 
-/// Reads a table back.
 pub(crate) fn deserialize<'de, N: Number, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<N>, D::Error> {

@@ -1,10 +1,10 @@
-//! States of less power between commands: when the dies have no more to do, and what the next command waits for.
+//! Idle power states: the power model learns when the dies become idle, and the next command waits for the wake-up.
 
 use crate::flash::machine::Machine;
 use crate::power::Saving;
 
 impl Machine {
-    /// Lets the drive use other states of less power. Returns whether it has any.
+    /// Sets the idle power states that the drive may use from `now` on. Returns whether it has any.
     pub fn save_power(&mut self, saving: Saving, now: u64) -> bool {
         let idle_at = self.idle_at();
         self.power.as_mut().is_some_and(|power| {
@@ -13,7 +13,7 @@ impl Machine {
         })
     }
 
-    /// There is work until then.
+    /// Tells the power model that the drive works until `at`.
     #[inline]
     pub fn works_until(&mut self, at: u64) {
         if let Some(power) = &mut self.power {
@@ -21,7 +21,7 @@ impl Machine {
         }
     }
 
-    /// No command comes before `until`.
+    /// Counts the energy saved by rest until `until`. No command comes before that.
     pub fn sleep(&mut self, until: u64) {
         self.work_is_known(until);
         if let Some(power) = &mut self.power {
@@ -29,13 +29,14 @@ impl Machine {
         }
     }
 
-    /// A command comes at `now`. Returns when the drive is awake for it.
+    /// Wakes the drive for a command that comes at `now`. Returns when it is awake.
     pub fn wake(&mut self, now: u64) -> u64 {
         self.work_is_known(now);
         self.power.as_mut().map_or(now, |power| power.wake(now))
     }
 
-    /// Tells the drive's power of programs behind the last command, where it would sleep by `now` without.
+    /// Tells the power model of programs that outlast the last command, if it would otherwise let the drive rest by
+    /// `now`.
     fn work_is_known(&mut self, now: u64) {
         if self
             .power

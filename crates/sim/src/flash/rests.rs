@@ -1,4 +1,4 @@
-//! What the host did not write of a mapping unit, on its way from flash: the unit is whole when it is there.
+//! Reads the rest of a mapping unit that the host wrote in part. The unit is whole when its rest has arrived.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,18 +7,20 @@ use crate::flash::behind::Behind;
 use crate::flash::machine::Machine;
 use crate::power::DieWork;
 
-/// A read of the rest of a unit.
+/// A read of the rest of a mapping unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rest {
-    /// When it was there as things stood when that was last looked at: never later than it is.
+    /// When the rest arrives, as known at the last look. The true time is never earlier.
     pub there: u64,
     work: Behind,
 }
 
 impl Machine {
-    /// Reads `units` of one array read from [`at`](Self::at) on, behind what the dies and channels were given by then.
+    /// Reads `units` of one array read, from [`at`](Self::at) on, behind the work that die and channel were given for
+    /// earlier times.
     pub fn read_rest(&mut self, place: Place, units: u32) -> Rest {
-        // Its place on the channel is taken at once, and it crosses when it has been sensed: nothing behind it waits for that.
+        // It takes its place on the channel now and crosses once it is sensed. Nothing behind it waits for the
+        // sensing.
         let (work, sensed) = self.sense_rest(place);
         let (transfer, crossed) = self.carry_in_time(place.die, units);
         let crossing_ns = self.crossing_ns(units);
@@ -34,7 +36,8 @@ impl Machine {
         }
     }
 
-    /// What the host wrote before may not have passed the data path yet: its programs come later.
+    /// Queues the array read before programs that were given already but start later: their data may still be on its
+    /// way along the data path. Returns the read's number and its end.
     fn sense_rest(&mut self, place: Place) -> (u64, u64) {
         self.counts.reads += 1;
         let read_ns = self.own_read_ns(place, self.read_ns[place.page_type as usize & 7]);
@@ -46,7 +49,7 @@ impl Machine {
         self.dies[place.die as usize].work_in_time(self.now, at, read_ns)
     }
 
-    /// When it is there if no more reads come.
+    /// Returns when the rest arrives if no more reads come.
     pub fn rest_there(&self, rest: &Rest) -> u64 {
         rest.there.max(self.end_of(&rest.work))
     }

@@ -1,7 +1,7 @@
 //! Blocks and dies that are faster or slower than others, and reads that need more than one attempt.
 //!
-//! A block's factor is drawn once and for all from a hash of seed, die and block: lognormal with mean one, from a table of integers.
-//! The table is computed with the IEEE basic operations only, so it has the same entries on every machine.
+//! A hash of seed, die and block fixes a block's factor: lognormal with mean one, from a table of integers. The table
+//! is computed with basic IEEE operations only, so it has the same entries on every machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use workload::random::mix;
 
 use crate::profile::spec::SpreadSpec;
 
-/// Factors are in so many parts of one.
+/// The factor one: factors are in 1/65536.
 const ONE: u64 = 1 << 16;
-/// Entries of a table: quantiles at the middle of as many equal parts.
+/// Entries of a table: quantiles at the midpoints of this many equal parts.
 const QUANTILES: usize = 1024;
 const MILLION: u64 = 1_000_000;
 
-/// The factors of a drive's dies and blocks.
+/// The time factors of a drive's dies and blocks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Spread {
     spec: SpreadSpec,
@@ -28,7 +28,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The individual that the seed names.
+    /// Creates the factors of the individual drive that the seed names.
     pub fn new(spec: SpreadSpec) -> Self {
         Self {
             spec,
@@ -39,12 +39,12 @@ impl Spread {
         }
     }
 
-    /// Further attempts of reads so far.
+    /// Retries of reads so far.
     pub fn retries(&self) -> u64 {
         self.retries
     }
 
-    /// How long something takes on this block of this die that takes `duration_ns` on an average one.
+    /// Returns how long this block of this die takes for an operation that takes `duration_ns` on an average block.
     #[inline]
     pub fn stretch(&self, duration_ns: u64, die: u32, block: u32) -> u64 {
         let of_die = mix(self.spec.seed, u64::from(die)) as usize % QUANTILES;
@@ -54,7 +54,7 @@ impl Spread {
         duration_ns * factor / ONE
     }
 
-    /// Time of the further attempts that a read of `read_ns` needs on a block that was erased so often.
+    /// Returns the time of the retries that a read of `read_ns` needs on a block with `erases` erases.
     #[inline]
     pub fn retry_ns(&mut self, read_ns: u64, erases: u32) -> u64 {
         let spec = &self.spec;
@@ -75,13 +75,13 @@ impl Spread {
     }
 }
 
-/// Quantiles of a lognormal distribution of mean one, in parts of [`ONE`].
+/// Returns the quantiles of a lognormal distribution with mean one, scaled by [`ONE`].
 fn lognormal(sigma_milli: u32) -> Vec<u32> {
     let sigma = f64::from(sigma_milli) / 1000.0;
     let quantiles: Vec<f64> = (0..QUANTILES)
         .map(|i| exp(sigma * normal_quantile((i as f64 + 0.5) / QUANTILES as f64)))
         .collect();
-    // The mean of the table itself, so that a drive with spread is as fast as one without.
+    // Divides by the table's own mean, so that a drive with spread is on average as fast as one without.
     let mean = quantiles.iter().sum::<f64>() / QUANTILES as f64;
     quantiles
         .iter()
@@ -89,7 +89,7 @@ fn lognormal(sigma_milli: u32) -> Vec<u32> {
         .collect()
 }
 
-/// `e^x` from its power series, the argument halved until it is small.
+/// `e^x`: halves `x` until it is small, sums the power series, and squares the sum as often.
 fn exp(x: f64) -> f64 {
     const HALVINGS: i32 = 10;
     let small = x / f64::from(1 << HALVINGS);

@@ -1,8 +1,9 @@
-//! A resource that serves one request at a time, reserved ahead: a channel, a link.
+//! A resource that serves one request at a time and is reserved ahead: a channel or a link.
 //!
-//! Requests are resolved when they are submitted, so one that will need a channel late may be seen before one that needs it
-//! early. A single next-free time would make the second wait for the first. The timeline keeps the reserved stretches
-//! and gives each request the first gap that fits; touching stretches are merged, so a busy resource holds few.
+//! Requests are resolved when they are submitted, so a request for a late time may come before one for an early time.
+//! With a single next-free time, the early request would wait for the late one. The timeline therefore keeps the
+//! reserved stretches and gives each request the first gap that fits. It merges stretches that touch, so a busy
+//! resource holds few.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,22 +14,23 @@ struct Stretch {
     end: u64,
 }
 
-/// What goes between other requests, in ns.
+/// A request placed among earlier reservations; times in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fitted {
     /// When it begins, and how long it takes.
     pub start: u64,
     pub duration: u64,
-    /// When something that came before it has its turn, though it is not over; [`u64::MAX`] if nothing has.
+    /// Start of the next reservation, which was made before this request and is not over; [`u64::MAX`] if there is
+    /// none.
     pub next: u64,
-    /// When it is over if what has its turn then ends when that was told to.
+    /// End of this request if the next reservation keeps the end that it was told.
     pub over: u64,
-    /// When it is told to be over.
+    /// End that this request is told.
     pub told: u64,
 }
 
 impl Fitted {
-    /// What is left of it at a time, or all before it began.
+    /// Returns how much of it is left at `at`: all of it before it begins.
     pub fn left_ns(&self, at: u64) -> u64 {
         if at < self.next {
             (self.start + self.duration).saturating_sub(at.max(self.start))
@@ -38,25 +40,26 @@ impl Fitted {
     }
 }
 
-/// Reserved stretches of time in order, none touching another.
+/// Reserved stretches of time in order; no two touch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Timeline {
-    /// From `head` on; what lies before is over.
+    /// Live stretches from index `head` on; those before are over.
     reserved: Vec<Stretch>,
     head: usize,
     busy_ns: u64,
 }
 
-/// Stretches that are over before they are taken out of memory.
+/// Number of stretches that must be over before they are removed from memory together.
 const FORGOTTEN_TOGETHER: usize = 64;
-/// So many stretches are looked at one by one at the beginning of a list longer than so many.
+/// In a list longer than `LONG`, the first `NEAR` stretches are searched one by one.
 const NEAR: usize = 8;
 const LONG: usize = 64;
 
 impl Timeline {
-    /// Reserves `duration` ns in the first gap at or after `ready`. Returns when it ends.
+    /// Reserves `duration` ns in the first gap at or after `ready`. Returns the end.
     ///
-    /// `now` is the submission clock: nothing will be asked for before it, so what has ended by then is forgotten.
+    /// `now` is the submission clock: no later request is for an earlier time, so stretches that are over by then are
+    /// removed.
     #[inline]
     pub fn reserve(&mut self, now: u64, ready: u64, duration: u64) -> u64 {
         self.busy_ns += duration;
@@ -70,7 +73,7 @@ impl Timeline {
             return end;
         }
         match self.reserved.last_mut() {
-            // What has ended is at the end of the list only where nothing else is in it.
+            // A stretch that is over can only be last if no live stretch is left.
             Some(last) if ready <= last.end && last.end > now => {
                 if ready < last.start {
                     return self.reserve_in_gap(ready, duration);
@@ -86,8 +89,8 @@ impl Timeline {
         }
     }
 
-    /// Reserves `duration` ns in the gaps from `ready` on, as many as it takes: what is carried in small frames goes on behind
-    /// what is reserved. Returns when it ends.
+    /// Reserves `duration` ns from `ready` on, in as many gaps as needed: data in small frames continues behind
+    /// reserved stretches. Returns the end.
     #[inline]
     pub fn share(&mut self, now: u64, ready: u64, duration: u64) -> u64 {
         let in_a_gap = self
@@ -125,11 +128,11 @@ impl Timeline {
         end
     }
 
-    /// As [`share`](Self::share), for what is carried in one piece.
+    /// Reserves as [`share`](Self::share) does, for data that crosses in one piece.
     ///
-    /// Nobody knew of it when what comes behind it was told its end, so that cannot wait for it. Where at least half of it goes before
-    /// that, it is told the end that it has; else the one that it would have if it were interrupted. On the average of
-    /// requests that come at any time one makes up for the other.
+    /// The next reservation was told its end before this request came, so it cannot wait. If at least half of this
+    /// request fits before it, the request is told its uninterrupted end; else the end that it would have if
+    /// interrupted. For requests at random times the two errors cancel on average.
     #[inline]
     pub fn fit(&mut self, now: u64, ready: u64, duration: u64) -> Fitted {
         let last = self.reserved.last();
@@ -161,10 +164,11 @@ impl Timeline {
         }
     }
 
-    /// The first stretch of time from `ready` on in which nothing is reserved; its end is [`u64::MAX`] if nothing is behind it.
+    /// Returns the first unreserved stretch from `ready` on. Its end is [`u64::MAX`] if nothing behind it is
+    /// reserved.
     fn free_stretch(&self, ready: u64) -> (u64, u64) {
         let live = &self.reserved[self.head..];
-        // A stretch that ends at this very time does not cover it.
+        // A stretch that ends exactly at `ready` does not cover it.
         let mut next = first_ending_from(live, ready + 1);
         let mut start = ready;
         if let Some(taken) = live.get(next)
@@ -211,12 +215,12 @@ impl Timeline {
         end
     }
 
-    /// Puts a stretch at this place among those that are not over, whose shorter side makes room for it.
+    /// Inserts a stretch at index `at` of the live ones, and shifts the shorter side.
     #[inline]
     fn insert(&mut self, at: usize, stretch: Stretch) {
         let live = self.reserved.len() - self.head;
         if self.head > 0 && at <= live / 2 {
-            // The first one takes the place of one that is over.
+            // The first live stretch moves to the slot of one that is over.
             let begin = self.head;
             self.head -= 1;
             self.reserved.copy_within(begin..begin + at, self.head);
@@ -226,7 +230,7 @@ impl Timeline {
         }
     }
 
-    /// The first time from this one on that is not reserved.
+    /// Returns the first unreserved time from `at` on.
     pub fn free_from(&self, at: u64) -> u64 {
         if self.ends() <= at {
             at
@@ -235,7 +239,8 @@ impl Timeline {
         }
     }
 
-    /// When work that begins at `start` and takes `duration` ns beside what is reserved ends. Reserves nothing.
+    /// Returns the end of work that starts at `start` and takes `duration` ns beside the reservations. Reserves
+    /// nothing.
     #[inline]
     pub fn beside(&self, start: u64, duration: u64) -> u64 {
         let mut end = start + duration;
@@ -252,7 +257,7 @@ impl Timeline {
         end
     }
 
-    /// When the last reserved stretch ends.
+    /// Returns the end of the last reserved stretch.
     pub fn ends(&self) -> u64 {
         self.reserved.last().map_or(0, |last| last.end)
     }
@@ -263,8 +268,8 @@ impl Timeline {
     }
 }
 
-/// The first stretch that ends at `ready` or later. A long list is that of reads which wait far ahead, and what programs bring
-/// goes between the first of them.
+/// Returns the index of the first stretch that ends at `ready` or later. A list is long when reads wait far ahead;
+/// transfers of programs then go between its first stretches, so these are searched first.
 #[inline]
 fn first_ending_from(live: &[Stretch], ready: u64) -> usize {
     let near = if live.len() > LONG { NEAR } else { 0 };
@@ -280,7 +285,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The slow obvious model: every nanosecond marked.
+    /// The slow reference model: marks every nanosecond.
     #[derive(Default)]
     struct Marked(std::collections::BTreeSet<u64>);
     impl Marked {
@@ -299,7 +304,7 @@ mod tests {
         let mut link = Timeline::default();
         assert_eq!(link.reserve(0, 10, 5), 15);
         assert_eq!(link.reserve(0, 20, 5), 25);
-        // Five before the first, five between them, two behind both.
+        // 5 ns before the first stretch, 5 ns between the two, 2 ns behind both.
         assert_eq!(link.share(0, 5, 12), 27);
         assert_eq!(link.reserve(0, 0, 6), 33);
         assert_eq!(link.share(0, 0, 3), 3);
@@ -312,11 +317,11 @@ mod tests {
             assert_eq!(channel.reserve(0, 20, 10), 30);
             channel
         };
-        // It fits, more than half of it does, less does, nothing is behind it.
+        // All of it fits, more than half fits, less than half fits, nothing is behind it.
         let ends = [(5, 10), (14, 10), (16, 10), (25, 10)]
             .map(|(ready, duration)| reserved().fit(0, ready, duration).told);
         assert_eq!(ends, [15, 24, 36, 40]);
-        // What follows finds the channel taken for as long, whatever was told.
+        // Later requests find the channel occupied for the same time, whichever end was told.
         for ready in [14, 16] {
             let mut channel = reserved();
             channel.fit(0, ready, 10);

@@ -1,4 +1,4 @@
-//! The write buffer: host data that is not yet in flash.
+//! The write buffer: host data that is not in flash yet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,20 +9,21 @@ use serde::{Deserialize, Serialize};
 use crate::flash::behind::Behind;
 use crate::flash::data_path::Passing;
 
-/// Sectors of a unit.
+/// Sectors of 512 bytes in a unit.
 pub(crate) const SECTORS: u32 = 8;
 
-/// What enters at once: a unit or a part of one.
+/// Data that enters at once: a unit or a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Of 512 bytes: what is programmed for it that nothing before it stood for.
+    /// Sectors of 512 bytes that it adds to those programmed: its own, and those that a unit lacks which makes way
+    /// for it.
     pub sectors: u32,
-    /// Whether the unit has no room in the buffer yet.
+    /// Whether the buffer has no room for its unit yet, so that it takes some.
     pub takes_room: bool,
 }
 
 impl Piece {
-    /// A unit of which nothing is there.
+    /// A whole unit that is not in the buffer yet.
     pub const UNIT: Self = Self {
         sectors: SECTORS,
         takes_room: true,
@@ -31,49 +32,49 @@ impl Piece {
 
 /// A program that holds units of the buffer until it ends.
 ///
-/// Reads go before programs, so its end is not known when it is given: it is that of work of its die and its channel, or what
-/// follows its data on the data path, each as far as reads have delayed it since. `end` is what it was when it was last looked at,
-/// never later than it is.
+/// Reads go before programs, so the end is not known when the program is queued. It follows from the program's work
+/// on die and channel, and from its data on the data path, with the delays by reads so far. `end` is the end as known
+/// at the last look; the true end is never earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Program {
-    /// When it would end if no read came.
+    /// End as known at the last look.
     pub end: u64,
-    /// Units of the host that it holds.
+    /// Host units that it holds.
     pub units: u32,
-    /// Work of its die, and of its channel.
+    /// Its work on the die and its transfer on the channel.
     pub work: Behind,
-    /// Its data on the data path, where reads may yet delay it.
+    /// Its data on the data path, where reads may still delay it.
     pub data: Passing,
-    /// What follows when that has passed, in ns.
+    /// Time from when its data has passed to its end, in ns.
     pub after_data_ns: u64,
 }
 
-/// A bounded buffer of units, first in, first out: a unit waits for room, and those behind it wait for it. A unit leaves it when
-/// the program that holds it ends.
+/// A bounded first-in, first-out buffer of units. A unit waits for room, and later units wait behind it. A unit
+/// leaves when the program that holds it ends.
 ///
-/// A program frees a whole word line at once. A buffer that ran full and then let in what waits would make some writes wait for
-/// a program and the others not at all. As drives do, it slows the host down before it is full: above half, and above what keeps
-/// all dies at work, units come in at a distance. A firmware does not know when a program will end. It goes by how full the buffer is,
-/// in twelve steps, of which each doubles the distance of the one before.
+/// A program frees a whole word line at once. If the buffer ran full before units had to wait, some writes would wait
+/// for a program and the others not at all. So it slows the host before it is full, as drives do: above half, and
+/// above what keeps all dies busy, units enter at a distance. Firmware does not know when a program will end, so it
+/// goes by the fill level, in twelve steps that each double the distance.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WriteBuffer {
     capacity: u32,
     used: u32,
-    /// The host is slowed down where more is used.
+    /// Fill level above which the host is slowed.
     slow_from: u32,
-    /// When the last unit came in: the next one does not before it.
+    /// When the last unit entered; the next one enters no earlier.
     last_in: u64,
     running: BinaryHeap<Reverse<Program>>,
-    /// What a unit takes where all dies program nothing else.
+    /// Program time per unit, in ns, if all dies program and do nothing else.
     unit_program_ns: u64,
 }
 
-/// Steps in which a buffer slows the host down: from twice what all dies can program to a thousandth of it.
+/// Steps that slow the host: from twice the program rate of all dies down to a thousandth of it.
 const LEVELS: u32 = 12;
 
 impl WriteBuffer {
-    /// A buffer of so many units, of which `in_programs` are held by a program of every die. Each takes `unit_program_ns` where these
-    /// program nothing else.
+    /// Creates a buffer of `capacity` units, of which `in_programs` keep all dies busy. A unit takes
+    /// `unit_program_ns` if all dies program and do nothing else.
     pub fn new(capacity: u32, in_programs: u32, unit_program_ns: u64) -> Self {
         Self {
             capacity,
@@ -85,8 +86,8 @@ impl WriteBuffer {
         }
     }
 
-    /// Takes one unit that is there at `ready`, behind those before it and as soon as programs have made room. Returns when it
-    /// is in. `end` says when a program ends as things stand.
+    /// Takes a unit that is ready at `ready`, behind earlier ones and as soon as programs have made room. Returns
+    /// when it has entered. `end` gives the end of a program as known so far.
     ///
     /// # Panics
     /// If the buffer is smaller than a word line, which profiles are checked for.
@@ -114,11 +115,11 @@ impl WriteBuffer {
         at
     }
 
-    /// When what is there at `ready` enters, behind what came before, if that is by `until`, when all that delays programs until then
-    /// is known; else a time until which it does not. `paced` keeps from when on its distance lets it.
+    /// Returns when a piece that is ready at `ready` enters, behind earlier ones, if that is by `until`. All delays
+    /// of programs up to that time must be known. `paced` keeps the time from which the pacing admits the piece.
     ///
     /// # Errors
-    /// That time.
+    /// If the piece does not enter by `until`: a later time, before which it does not enter either.
     pub fn enters(
         &mut self,
         ready: u64,
@@ -152,19 +153,19 @@ impl WriteBuffer {
         Ok(at)
     }
 
-    /// The unit that [`enters`](Self::enters) at this time is in.
+    /// Takes the unit for which [`enters`](Self::enters) returned this time.
     pub fn enter(&mut self, at: u64) {
         self.used += 1;
         self.last_in = at;
     }
 
-    /// Whether so many units may come in at `at` as they are there.
+    /// Returns whether `units` units may enter at `at` without being slowed.
     pub fn has_room(&mut self, at: u64, units: u32, end: impl Fn(&Program) -> u64) -> bool {
         self.settle(at, end);
         self.used + units <= self.slow_from
     }
 
-    /// From when on the distance to what came before lets so many sectors in that are there at `at`: a part of a unit's.
+    /// Returns when pacing admits `sectors` sectors that are ready at `at`. A part of a unit waits in proportion.
     #[inline]
     fn paced(&self, at: u64, sectors: u32) -> u64 {
         if self.used > self.slow_from {
@@ -190,14 +191,15 @@ impl WriteBuffer {
         at
     }
 
-    /// If there is no room at `at`, when the first program ends that makes some; [`u64::MAX`] if none was given.
+    /// If the buffer is full at `at`, returns when the first program ends that makes room; [`u64::MAX`] if there is
+    /// none.
     pub fn room_at(&mut self, at: u64, end: impl Fn(&Program) -> u64) -> Option<u64> {
         self.settle(at, &end);
         let first = || self.running.peek().map_or(u64::MAX, |next| next.0.end);
         (self.used >= self.capacity).then(first)
     }
 
-    /// Nothing before `at` will delay a program any more: those that have ended by then make room.
+    /// Frees the room of programs that end by `at`. No read may delay a program before `at` any more.
     #[inline]
     pub fn settle(&mut self, at: u64, end: impl Fn(&Program) -> u64) {
         while let Some(Reverse(next)) = self.running.peek()
@@ -207,7 +209,7 @@ impl WriteBuffer {
         }
     }
 
-    /// How long after a unit the next one comes in where the host is slowed down.
+    /// Returns the distance between two units while the host is slowed, in ns.
     fn distance_ns(&self) -> u64 {
         let above = self.used - self.slow_from - 1;
         let room = self.capacity - self.slow_from;
@@ -228,18 +230,18 @@ impl WriteBuffer {
         self.used -= units;
     }
 
-    /// A program was given.
+    /// Adds a program that holds units of the buffer.
     #[inline]
     pub fn programmed(&mut self, program: Program) {
         self.running.push(Reverse(program));
     }
 
-    /// Units were forgotten before any program took them.
+    /// Frees the room of units that were dropped before any program took them.
     pub fn discarded(&mut self, units: u32) {
         self.used -= units;
     }
 
-    /// When every program given so far has ended.
+    /// Returns when all programs so far have ended.
     pub fn drained_at(&self, end: impl Fn(&Program) -> u64) -> u64 {
         let ends = self.running.iter().map(|Reverse(program)| end(program));
         ends.max().unwrap_or(0)
@@ -270,7 +272,8 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|at| buffer.admit(at, known)), [0, 1, 2, 3]);
         buffer.programmed(program(100, 2));
         buffer.programmed(program(250, 2));
-        // Two wait for the first program, the third for the second; none comes in before one that was there earlier.
+        // Two wait for the first program, the third for the second; units enter in the order in which they were
+        // ready.
         let waited = [4, 5, 6].map(|at| buffer.admit(at, known));
         assert_eq!(waited, [100, 100, 250]);
     }
@@ -283,7 +286,7 @@ mod tests {
         for n in 0..40_000_u64 {
             ins.push(buffer.admit(0, known));
             if n % 10 == 9 {
-                // Four programs of ten units each end every 4 us: a unit in 100 ns.
+                // Four programs of ten units each end every 4 us: one unit in 100 ns.
                 buffer.programmed(program((n / 40 + 1) * 4000, 10));
             }
         }
@@ -291,7 +294,7 @@ mod tests {
         let gaps = || steady.windows(2).map(|pair| pair[1] - pair[0]);
         let mean = gaps().sum::<u64>() / gaps().count() as u64;
         assert!((95..=105).contains(&mean), "{mean}");
-        // A full buffer would let forty in together, and the next after all of 4 us.
+        // A buffer without pacing would let forty in together, and the next ones 4 us later.
         assert!(
             gaps().all(|gap| (20..=400).contains(&gap)),
             "{:?}",

@@ -1,8 +1,8 @@
-//! Whether work of a die fits: what each window has for it, and what the windows before leave.
+//! Checks whether work of a die fits into the power of each window and the credit that earlier windows leave.
 
 use crate::power::ledger::Classes;
 
-/// Work of a die: its class, how long it takes and what it draws.
+/// Work of a die that has no start time yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Planned {
     pub(super) class: usize,
@@ -11,8 +11,8 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// When it starts if so much is left between two times for the part of it that lies between them: at its start, or so late that
-    /// the part is no larger.
+    /// Returns the start of the work if `left_pj` is left for its part between two times: `start`, or late enough that this
+    /// part needs no more.
     fn start(self, start: u64, [begin_ns, end_ns]: [u64; 2], left_pj: i64) -> u64 {
         let left_pj = left_pj.max(0) as u64;
         let part_end_ns = end_ns.min(start + self.takes_ns);
@@ -25,19 +25,21 @@ impl Planned {
     }
 }
 
-/// The power that work finds, and what it leaves.
+/// The power for one piece of work, and how much of it the work must leave.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
-    /// Whether reads ask, which programs and erases have to wait for.
+    /// Whether the work is a host read. It leaves room for commands and transfers; programs and erases leave room for host
+    /// reads too.
     pub(super) reads: bool,
     pub(super) steady_mw: u64,
-    /// To others, and in any case.
+    /// Power left to those classes. `margin_mw` is left on top of it.
     pub(super) others_mw: u64,
     pub(super) margin_mw: u64,
 }
 
 impl Share {
-    /// What a window has left by a time, so long after its beginning, by which it holds so much.
+    /// Energy left in a window from its beginning until `lasts_ns` later, given what the window holds by then. Negative if
+    /// overdrawn.
     pub(super) fn left_pj(&self, [at_once, reads, behind]: Classes, lasts_ns: u64) -> i64 {
         let (waited_for, others) = if self.reads {
             (reads + behind, at_once)
@@ -49,16 +51,17 @@ impl Share {
     }
 }
 
-/// The credit at the beginning of a window, as work sees it that begins there or before.
+/// The credit at the beginning of a window, as seen by work that begins in that window or earlier.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bucket {
-    /// The most that there can be.
+    /// The most credit that can accumulate.
     full_pj: i64,
-    /// What there is without the work.
+    /// Credit without the work.
     held_pj: i64,
-    /// For all of the work, from the window on in which it begins: the bucket may overflow there, as the work takes it first.
+    /// Bound on all the energy of the work, counted from the window in which it begins. It is not capped at `full_pj`: the work
+    /// uses that energy before it could overflow.
     pj_for_all: i64,
-    /// For the part from this window on, behind what the work took before.
+    /// Bound on the energy of the work from this window on, after what the work took earlier.
     pj_for_part: i64,
 }
 
@@ -72,7 +75,8 @@ impl Bucket {
         }
     }
 
-    /// The start from which work fits until a time in a window that begins at `begin_ns` and has so much left by then.
+    /// Returns the first start at or after `start` at which the work fits until `until_ns`. That time lies in the window that
+    /// begins at `begin_ns` and has `left_pj` left by then.
     pub(super) fn start(
         &self,
         work: Planned,
@@ -90,7 +94,7 @@ impl Bucket {
         start
     }
 
-    /// The window is over, and had so much left in all beside the work.
+    /// Moves on to the next window. `left_pj` is what the whole window had left beside the work.
     pub(super) fn pass(
         &mut self,
         work: Planned,

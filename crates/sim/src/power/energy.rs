@@ -1,8 +1,9 @@
-//! Energy and power on virtual time: who used it, how it spreads over windows of time, what rest saves, and a limit that delays work.
+//! Energy and power in virtual time: use by class, the trace over windows, savings at rest, and a limit that delays work.
 //!
-//! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
-//! so the classes and the trace always have the same sum. Under a limit work of a die starts only where there is power for it
-//! until the end of each window it lies in: as the trace has it, no time as long as the limit's ever holds more, wherever it begins.
+//! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation adds its energy to the windows that it
+//! touches, so the classes and the trace always have the same sum. Under a limit, work of a die starts only where there is
+//! power for it until the end of every window that it touches. Any stretch of the trace that is as long as the limit's time
+//! therefore keeps the limit, wherever it begins.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,7 @@ use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
 use crate::profile::spec::PowerSpec;
 
-/// Energy since the drive was made, by what it was used for, in pJ.
+/// Energy since the drive was made, by use, in pJ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Energy {
     /// Array reads.
@@ -23,25 +24,25 @@ pub struct Energy {
     pub programs_pj: u128,
     /// Erases.
     pub erases_pj: u128,
-    /// Units over channels.
+    /// Channel transfers.
     pub transfers_pj: u128,
-    /// The controller's part in commands.
+    /// The controller's work on commands.
     pub commands_pj: u128,
-    /// Bytes over the link.
+    /// Data on the link.
     pub link_pj: u128,
-    /// The controller out of its power saving, in windows in which anything was done.
+    /// The controller outside its power saving, in windows with any work.
     pub awake_pj: u128,
 }
 
 impl Energy {
-    /// All classes.
+    /// Returns the sum of all classes.
     pub fn total_pj(&self) -> u128 {
         let dies_pj = self.reads_pj + self.programs_pj + self.erases_pj;
         dies_pj + self.transfers_pj + self.commands_pj + self.link_pj + self.awake_pj
     }
 }
 
-/// What a die does that takes energy.
+/// Operations of a die that take energy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DieWork {
     /// An array read.
@@ -52,26 +53,26 @@ pub enum DieWork {
     Erase,
 }
 
-/// The meter, the limit and the temperature of a drive.
+/// Power meter, power limit and temperature of a drive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Power {
     spec: PowerSpec,
     energy: Energy,
     trace: Trace,
-    /// What the controller uses in a window in which it is awake, beside what is always drawn.
+    /// Energy of the awake controller in one window, beside the idle power.
     awake_pj: u64,
     cap_mw: Option<u64>,
-    /// The limit in force, and the highest mean of as many windows as it looks at together.
+    /// The limit that `pacing` applies.
     in_force_mw: Option<u64>,
     highest: Highest,
-    /// Work of the dies under a limit.
+    /// Paces the work of the dies while there is a limit.
     pacing: Option<Box<Pacing>>,
     thermal: Option<Thermal>,
     rest: Option<Box<Rest>>,
 }
 
 impl Power {
-    /// Nothing used yet, at time zero.
+    /// A meter at time zero.
     pub fn new(spec: PowerSpec) -> Self {
         let thermal = spec
             .thermal
@@ -92,22 +93,23 @@ impl Power {
         power
     }
 
-    /// Energy by class, without what is always drawn.
+    /// Returns the energy by class, without the idle power.
     pub fn energy(&self) -> Energy {
         self.energy
     }
 
-    /// Temperature in thousandths of a degree Celsius at the beginning of the current window, if it is modelled.
+    /// Returns the temperature at the beginning of the current window, in thousandths of a degree Celsius; `None`: not
+    /// modelled.
     pub fn temperature_mc(&self) -> Option<i64> {
         self.thermal.as_ref().map(Thermal::temperature_mc)
     }
 
-    /// How often the drive has begun to limit itself because it was hot.
+    /// Returns how often the drive has begun to throttle because of heat.
     pub fn throttle_events(&self) -> u64 {
         self.thermal.as_ref().map_or(0, Thermal::throttle_events)
     }
 
-    /// The limit now, in mW: what was asked for, or what heat demands if that is less.
+    /// Returns the limit now, in mW: the lower of the requested limit and the thermal limit.
     pub fn cap_mw(&self) -> Option<u64> {
         let hot = self.thermal.as_ref().and_then(Thermal::cap_mw);
         match (self.cap_mw, hot) {
@@ -116,7 +118,7 @@ impl Power {
         }
     }
 
-    /// Limits the drive from now on, or not any more.
+    /// Sets the requested limit, in mW, or removes it.
     pub fn limit(&mut self, cap_mw: Option<u64>) {
         if cap_mw != self.cap_mw {
             (self.cap_mw, self.in_force_mw) = (cap_mw, None);
@@ -124,7 +126,7 @@ impl Power {
         self.enforce();
     }
 
-    /// The drive is at ambient temperature again, as one that has just been switched on.
+    /// Sets the drive to ambient temperature, as if it had just been switched on.
     pub fn cool(&mut self) {
         if let Some(thermal) = &mut self.thermal {
             thermal.cool();
@@ -132,7 +134,7 @@ impl Power {
         self.enforce();
     }
 
-    /// Brings the limit of now into force.
+    /// Applies the current limit.
     fn enforce(&mut self) {
         let Some(cap_mw) = self.cap_mw() else {
             (self.in_force_mw, self.pacing) = (None, None);
@@ -156,7 +158,7 @@ impl Power {
         }
     }
 
-    /// A limit on what is done from now on; it knows what is done and planned in windows that are not over.
+    /// Starts pacing from now on, aware of work done and planned in the open windows.
     fn paced_from_now(&self, allowed_mw: u64) -> Pacing {
         let (first, open) = self.trace.open();
         let worked = open.map(|pj| pj.saturating_sub(self.awake_pj));
@@ -164,14 +166,14 @@ impl Power {
         Pacing::new(windows, allowed_mw, (first, worked))
     }
 
-    /// Whether the limit has held up work lately.
+    /// Returns whether the limit has delayed work recently.
     pub(crate) fn holds_up(&self, now: u64) -> bool {
         self.pacing
             .as_ref()
             .is_some_and(|pacing| pacing.holds_up(now))
     }
 
-    /// Mean power between two times in mW, what is always drawn included. Where a time lies within a window, the window counts
+    /// Returns the mean power between two times in mW, idle power included. A window that lies only partly between them counts
     /// in proportion.
     pub fn mean_mw(&self, from_ns: u64, to_ns: u64) -> f64 {
         if to_ns <= from_ns {
@@ -181,17 +183,19 @@ impl Power {
         pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
     }
 
-    /// Highest mean power in mW so far of as many windows as a limit looks at together; before there were so many the mean.
+    /// Returns the highest mean power so far over any `limit_windows` consecutive windows, in mW. Before there are that many,
+    /// returns the mean.
     pub fn highest_mw(&self) -> f64 {
         self.highest.mean_pj() / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
-    /// The integral of the trace in pJ, without what is always drawn.
+    /// Returns the energy of the whole trace in pJ, without the idle power.
     pub fn trace_pj(&self) -> u128 {
         self.trace.runs_from(0).map(|run| run.all_pj).sum()
     }
 
-    /// The trace so far: start in ns, end in ns, and mean power in mW of stretches of equal power. The last ones may still grow.
+    /// Yields stretches of equal power so far: start in ns, end in ns, and mean power in mW. The last stretches may still gain
+    /// energy.
     pub fn trace(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
         let window = self.spec.window_ns;
         self.trace.runs_from(0).map(move |run| {
@@ -205,7 +209,7 @@ impl Power {
         })
     }
 
-    /// Nothing will use energy before `now` any more: closes the windows before it.
+    /// Closes the windows before `now`: nothing will use energy earlier than that.
     #[inline]
     pub fn advance(&mut self, now: u64) {
         if now >= self.trace.first_open_end_ns() {
@@ -226,7 +230,7 @@ impl Power {
         self.enforce();
     }
 
-    /// So many windows from number `first` on are over, each with so much energy.
+    /// Accounts for `windows` windows from number `first` on that are over, each with the same energy.
     fn close(&mut self, first: u64, windows: u64, each_pj: u64) {
         let [start, end] = [first, first + windows].map(|window| window * self.spec.window_ns);
         let saved_pj = self.saved_pj(start, end) / windows as f64;
@@ -237,7 +241,8 @@ impl Power {
         }
     }
 
-    /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
+    /// Books work of a die that could begin at `at` and takes `duration_ns`. Returns when it may begin; its energy is counted
+    /// from then on.
     #[inline]
     pub fn begin(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
         let class = match work {
@@ -247,7 +252,7 @@ impl Power {
         self.begin_in(class, work, at, duration_ns)
     }
 
-    /// The same of work that reads of the host go before, reads for moves too.
+    /// As [`begin`](Self::begin), for work that host reads go before, including reads for moves.
     #[inline]
     pub fn begin_behind(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
         self.begin_in(BEHIND, work, at, duration_ns)
@@ -285,7 +290,7 @@ impl Power {
         }
     }
 
-    /// Puts energy into a window. The first of it wakes the controller.
+    /// Adds energy to a window. The first energy in a window wakes the controller.
     fn put(&mut self, window: u64, pj: u64) {
         let woken_pj = match self.awake_pj {
             0 => 0,
@@ -296,7 +301,8 @@ impl Power {
         self.trace.put(window, pj + woken_pj);
     }
 
-    /// Units cross a channel from `at` on. Under a limit reads and programs have left room for it.
+    /// Books the transfer of units over a channel at `at`. Returns when there is power for it. Under a limit, planned work of
+    /// dies leaves room for transfers.
     #[inline]
     pub fn transfer(&mut self, at: u64, units: u32) -> u64 {
         let pj = u64::from(units) * self.spec.unit_transfer_pj;
@@ -304,7 +310,7 @@ impl Power {
         self.at_once(at, pj)
     }
 
-    /// A command comes, with so many bytes of data. Returns when the drive has the power for it.
+    /// Books a command with `bytes` of data. Returns when there is power for it.
     #[inline]
     pub fn command(&mut self, at: u64, bytes: u32) -> u64 {
         let link_pj = u64::from(bytes) * self.spec.link_byte_pj;
@@ -313,7 +319,7 @@ impl Power {
         self.at_once(at, self.spec.command_pj + link_pj)
     }
 
-    /// Energy used at one time, or as soon as there is room. Returns when.
+    /// Uses energy at `at`, or as soon as there is room. Returns that time.
     fn at_once(&mut self, at: u64, pj: u64) -> u64 {
         let at = match &mut self.pacing {
             Some(pacing) => pacing.put(at, pj),
@@ -323,12 +329,12 @@ impl Power {
         at
     }
 
-    /// What the host lets the drive do when it rests; `None` of a drive without such states.
+    /// Returns which low-power states the host lets the drive use; `None`: it has none.
     pub fn saving(&self) -> Option<Saving> {
         self.rest.as_ref().map(|rest| rest.saving())
     }
 
-    /// Lets it use other states of less power from `now` on. Returns whether it has any.
+    /// Changes the low-power states that the drive may use from `now` on. Returns whether it has any.
     pub fn save(&mut self, saving: Saving, now: u64) -> bool {
         if let Some(rest) = &mut self.rest {
             rest.save(saving, now);
@@ -336,7 +342,7 @@ impl Power {
         self.rest.is_some()
     }
 
-    /// There is work until then.
+    /// Records work until `at`.
     #[inline]
     pub fn works_until(&mut self, at: u64) {
         if let Some(rest) = &mut self.rest {
@@ -344,24 +350,24 @@ impl Power {
         }
     }
 
-    /// Whether a drive without other work than is known of would sleep at `now`.
+    /// Returns whether a drive without further work would have begun to enter a low-power state before `now`.
     pub fn may_sleep(&self, now: u64) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.may_sleep(now))
     }
 
-    /// A command comes at `now`. Returns when the drive is awake for it.
+    /// Wakes the drive for a command that arrives at `now`. Returns when it is awake.
     pub fn wake(&mut self, now: u64) -> u64 {
         self.rest.as_mut().map_or(now, |rest| rest.wake(now))
     }
 
-    /// No command comes before `until`: the drive rests on.
+    /// Lets the drive rest until `until`, before which no command arrives.
     pub fn sleep(&mut self, until: u64) {
         if let Some(rest) = &mut self.rest {
             rest.settle(until);
         }
     }
 
-    /// Energy saved between two times, in pJ.
+    /// Energy saved at rest between two times, in pJ.
     fn saved_pj(&self, from_ns: u64, to_ns: u64) -> f64 {
         let rest = self.rest.as_ref();
         rest.map_or(0.0, |rest| rest.pj_between(from_ns, to_ns))

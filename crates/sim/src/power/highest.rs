@@ -1,25 +1,24 @@
-//! The highest mean of so many windows of a trace, wherever they begin.
+//! The highest mean of a number of consecutive windows, wherever they begin.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// The last windows, and the most that so many held together.
+/// A sliding sum over the last windows, and its maximum.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Highest {
-    /// So many are looked at together.
+    /// Windows in a sum.
     together: u64,
-    /// The last windows, no more than that: how many one after another hold so much each, in pJ: below 0 at rest.
+    /// The last windows, at most `together`, as runs: number of windows, and energy of each in pJ, which is negative at rest.
     last: VecDeque<(u64, i64)>,
-    /// How many those are, and what they hold, in pJ.
+    /// Number and energy of the windows in `last`.
     windows: u64,
     held_pj: i128,
-    /// The most that so many held, in pJ.
+    /// The highest sum so far, in pJ.
     most_pj: Option<i128>,
 }
 
 impl Highest {
-    /// None is over yet.
     pub(crate) fn new(together: u64) -> Self {
         Self {
             together,
@@ -30,10 +29,11 @@ impl Highest {
         }
     }
 
-    /// So many windows are over, each with so much energy.
+    /// Adds windows that are over, each with the same energy.
     pub(crate) fn pass(&mut self, mut windows: u64, each_pj: i64) {
         while windows > 0 {
-            // As long as the same are taken away the sum moves one way: its most is at an end.
+            // While each window that leaves the sum holds the same energy, the sum moves in one direction: its maximum is at an
+            // end of the step.
             let room = self.together - self.windows;
             let step = match self.last.front() {
                 Some(&(first, _)) if room == 0 => first,
@@ -60,7 +60,7 @@ impl Highest {
         self.held_pj += i128::from(windows) * i128::from(each_pj);
     }
 
-    /// No more than the first of the last windows that hold the same.
+    /// Removes windows from the first run; it has at least that many.
     fn take(&mut self, windows: u64) {
         let Some((same, each_pj)) = self.last.front_mut() else {
             return;
@@ -73,7 +73,7 @@ impl Highest {
         }
     }
 
-    /// The highest mean of a window in pJ; before there were enough windows the mean so far.
+    /// Returns the highest mean energy of a window, in pJ. Before there are enough windows, returns the mean so far.
     pub(crate) fn mean_pj(&self) -> f64 {
         match self.most_pj {
             Some(most_pj) => most_pj as f64 / self.together as f64,

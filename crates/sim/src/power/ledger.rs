@@ -1,13 +1,14 @@
-//! What is done and planned of the work that draws power, by windows of time.
+//! Energy of work done and planned under a limit, by window.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Slices of a window: few programs begin in one.
+/// Slices of a window, short enough that few programs begin in one.
 pub(super) const SLICES: usize = 16;
 
-/// Energy in pJ: what is used at one time (commands and transfers), reads of the host, and what these go before, reads for moves among it.
+/// Energy in pJ of commands and transfers ([`AT_ONCE`]), of host reads ([`READS`]), and of work that host reads go before
+/// ([`BEHIND`]): programs, erases, and reads for moves.
 pub(super) type Classes = [u64; 3];
 pub(super) const AT_ONCE: usize = 0;
 pub(super) const READS: usize = 1;
@@ -17,36 +18,34 @@ fn sum(a: Classes, b: Classes) -> Classes {
     std::array::from_fn(|class| a[class] + b[class])
 }
 
-/// Windows that are over.
+/// Consecutive windows that are over, all alike.
 #[derive(Debug, Default)]
 pub(super) struct Over {
     pub(super) windows: u64,
-    /// What each held.
+    /// Energy of each window.
     pub(super) held: Classes,
-    /// What each would have held if no read had waited for power.
+    /// Energy that each would have held if no read had waited for power.
     pub(super) wanted: Classes,
 }
 
-/// What is done and planned in a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Window {
     slices: [Classes; SLICES],
     all: Classes,
-    /// What dies would draw whose reads wait for power.
+    /// Energy that dies would have drawn for reads that wait for power.
     held_up_pj: u64,
 }
 
-/// The windows that are not over, by number.
+/// Windows that are not over.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Ledger {
     window_ns: u64,
-    /// Those that may hold something; the first is number `first`.
+    /// Windows from number `first` on, as far as they may hold energy.
     open: VecDeque<Window>,
     first: u64,
 }
 
 impl Ledger {
-    /// Windows from number `first` on are open and hold nothing.
     pub(super) fn new(window_ns: u64, first: u64) -> Self {
         Self {
             window_ns,
@@ -55,17 +54,15 @@ impl Ledger {
         }
     }
 
-    /// How long a window is.
     pub(super) fn window_ns(&self) -> u64 {
         self.window_ns
     }
 
-    /// The first open window.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// The first window from which on nothing is planned.
+    /// Number of the window from which on nothing is planned.
     pub(super) fn end(&self) -> u64 {
         self.first + self.open.len() as u64
     }
@@ -74,13 +71,12 @@ impl Ledger {
         self.open.get(number.checked_sub(self.first)? as usize)
     }
 
-    /// What a window holds.
     pub(super) fn held(&self, number: u64) -> Classes {
         self.window(number)
             .map_or_else(Classes::default, |window| window.all)
     }
 
-    /// When each slice of a window ends, and what the window holds until then.
+    /// Yields when each slice of a window ends, and what the window holds up to then.
     pub(super) fn until_slices_end(
         &self,
         number: u64,
@@ -93,8 +89,8 @@ impl Ledger {
         })
     }
 
-    /// All windows before one are over: tells in order what they held, and what they would have if no read had to wait; of any
-    /// number with nothing planned once that it was nothing, and how many they were.
+    /// Closes all windows before `number` and reports each to `over`, in order. All windows behind the last that holds energy
+    /// are reported once, with their number.
     pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(Over)) {
         while self.first < number
             && let Some(window) = self.open.pop_front()
@@ -118,7 +114,6 @@ impl Ledger {
         }
     }
 
-    /// When a slice of a window ends.
     fn end_ns(&self, number: u64, slice: usize) -> u64 {
         let from_begin = match slice + 1 {
             SLICES => self.window_ns,
@@ -127,19 +122,19 @@ impl Ledger {
         number * self.window_ns + from_begin
     }
 
-    /// The window and the slice of a time.
+    /// Window and slice of a time.
     fn place(&self, at: u64) -> (u64, usize) {
         let slice = at % self.window_ns / (self.window_ns / SLICES as u64);
         (at / self.window_ns, (slice as usize).min(SLICES - 1))
     }
 
-    /// Energy is used at one time.
+    /// Adds energy at one moment.
     pub(super) fn put(&mut self, class: usize, at: u64, pj: u64) {
         let (window, slice) = self.place(at);
         self.put_in(window, slice, class, pj);
     }
 
-    /// A window has so much planned already, of which no more is known.
+    /// Adds planned energy of which only the window is known.
     pub(super) fn put_evenly(&mut self, class: usize, window: u64, pj: u64) {
         let slices = SLICES as u64;
         for slice in 0..slices {
@@ -148,7 +143,7 @@ impl Ledger {
         }
     }
 
-    /// Power is drawn for some time.
+    /// Adds power over a duration, slice by slice.
     pub(super) fn spread(&mut self, class: usize, start: u64, duration_ns: u64, mw: u64) {
         let end = start + duration_ns;
         let mut begin = start;
@@ -160,7 +155,7 @@ impl Ledger {
         }
     }
 
-    /// A die whose read would draw so much waits for power.
+    /// Adds the demand of a read that waits for power and would draw `mw`.
     pub(super) fn hold_up_read(&mut self, [from, until]: [u64; 2], mw: u64) {
         let mut begin = from;
         while begin < until {
@@ -171,7 +166,7 @@ impl Ledger {
         }
     }
 
-    /// A window; what comes late for one goes to the first open one.
+    /// Returns a window; for one that is over, the first open one.
     fn open_window(&mut self, number: u64) -> &mut Window {
         let index = number.saturating_sub(self.first) as usize;
         if index >= self.open.len() {

@@ -1,4 +1,4 @@
-//! Tests of energy under a limit on power.
+//! Tests of energy under a power limit.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::profile::spec::{PowerSpec, RestSpec};
 
 const MS: u64 = 1_000_000;
 
-/// A drive of 2 W and windows of 1 ms, over each of which a limit holds.
+/// A drive that idles at 2 W, with windows of 1 ms and a limit over each of them.
 pub(super) fn spec(cap_mw: Option<u64>) -> PowerSpec {
     PowerSpec {
         window_ns: MS,
@@ -26,7 +26,7 @@ pub(super) fn spec(cap_mw: Option<u64>) -> PowerSpec {
     }
 }
 
-/// A limit over so many windows, under which one die may work.
+/// A limit over `windows` windows that leaves power for one die.
 fn limited(windows: u64) -> Power {
     Power::new(PowerSpec {
         limit_windows: windows,
@@ -34,7 +34,7 @@ fn limited(windows: u64) -> Power {
     })
 }
 
-/// How many programs of 0.25 ms two dies end within 5 ms when something light was done for 5 ms before, under a limit over 0.1 s.
+/// Lets `light` work for 5 ms under a limit over 0.1 s. Returns how many programs of 0.25 ms two dies end in the next 5 ms.
 fn done_after(light: impl Fn(&mut Power, u64)) -> usize {
     let mut power = limited(100);
     for ms in 0..5 {
@@ -54,7 +54,7 @@ fn done_after(light: impl Fn(&mut Power, u64)) -> usize {
 #[test]
 fn heavy_work_has_some_of_what_lighter_work_left() {
     let done = done_after(|power, at| _ = power.begin(DieWork::Read, at, MS / 100));
-    // One die's work in 5 ms, and a 40th of what may be done in 0.1 s but for what is kept for reads.
+    // One die's work in 5 ms, and a 40th of the work allowed in 0.1 s, less the part kept for reads.
     assert!((28..=30).contains(&done), "{done}");
 }
 
@@ -126,7 +126,7 @@ fn what_was_planned_before_a_limit_nobody_owes() {
         power.limit(Some(2_200));
         power.advance(asked_ms * MS);
         let start = power.begin(DieWork::Program, asked_ms * MS, MS / 2);
-        // Behind what is planned, and no later.
+        // It starts right behind the planned work.
         assert!(
             (10 * MS..12 * MS).contains(&start),
             "asked at {asked_ms} ms: {start}"
@@ -188,7 +188,7 @@ proptest! {
             prop_assert!(start >= now);
         }
         prop_assert_eq!(power.energy().total_pj(), power.trace_pj());
-        // With less power than that one die works all the same.
+        // One die may always work, so a lower limit cannot be kept.
         if let Some(cap) = cap.filter(|&cap| cap >= PowerSpec::lowest_cap_mw(2_000 + active_mw, 160)) {
             for start in 0..now / MS + 100 {
                 let mean_mw = power.mean_mw(start * MS, (start + limit_windows) * MS);

@@ -1,7 +1,8 @@
-//! Energy, heat and limits on power, on virtual time.
+//! Energy, heat and power limits in virtual time.
 //!
-//! Every operation of the drive puts its energy into windows of time ([`Power`]). A limit delays work until a window has room
-//! for it, a hot drive limits itself ([`Thermal`]), and a resting one may save power ([`Saving`]). Knows nothing of what the work is for.
+//! [`Power`] adds the energy of every operation to windows of time. A limit delays work until a window has room for it. A hot
+//! drive limits itself ([`Thermal`]), and a resting drive may enter low-power states ([`Saving`]). This module does not know
+//! what the work is for.
 
 mod bucket;
 mod energy;

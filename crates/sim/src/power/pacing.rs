@@ -1,10 +1,13 @@
-//! Under a limit work is spread evenly: a drive that used up what it may as fast as it can would work at full speed and then stand
-//! still.
+//! Spreads work evenly under a power limit. A drive that used its budget as fast as possible would alternate between full speed
+//! and standstill.
 //!
-//! It is a token bucket: so much power for work, and a *credit* of what lighter work left, up to a part of what the limit allows over
-//! its windows. The power is less than the limit's by that part, so no windows of that number hold more than the limit, wherever
-//! they begin. What dies do is planned ahead, and leaves to commands, to what crosses channels and to reads what they wanted
-//! lately: else they would wait for all that is planned. A limit from which that part leaves less than one die takes is refused.
+//! Pacing is a token bucket. It fills with a steady power, and keeps as *credit* what lighter work left over. The credit is at
+//! most `1/CREDIT_PART` of what the limit allows over its windows, and the steady power is lower than the limit by the same
+//! part. Therefore no `limit_windows` consecutive windows exceed the limit, wherever they begin.
+//!
+//! Work of dies is planned ahead. It leaves room for the recent demand of commands, of channel transfers and of host reads,
+//! which would otherwise wait for everything that is planned. A limit is refused if its steady power is less than one die
+//! draws.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,31 +15,32 @@ use crate::power::bucket::{Bucket, Planned, Share};
 use crate::power::ledger::{AT_ONCE, BEHIND, Classes, Ledger, READS};
 use crate::profile::spec::PowerSpec;
 
-/// The part of what there is beside the share of others that what is planned leaves too, if there is more than one die takes: what
-/// comes varies from one window to the next. What nobody uses is credit when the window is over.
+/// Planned work also leaves this part of the power that remains beside the others' share, unless only enough for one die
+/// remains: arrivals vary from window to window. What nobody uses becomes credit when the window is over.
 const MARGIN_PART: u64 = 16;
-/// The part by which what a window held counts less with each that follows.
+/// Recent demand is an exponential average: each window counts `1/LATELY` less than the next.
 const LATELY: u64 = 32;
 
-/// What dies may do under a limit, and what is planned.
+/// The budget of the dies under a limit, and the work planned within it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Pacing {
-    /// The limit holds over so many, wherever they begin.
+    /// Windows over which the limit holds, wherever they begin.
     limit_windows: u64,
-    /// Power for work, beside what is always drawn, that the limit allows.
+    /// Power that the limit leaves for work, beside the idle power.
     allowed_mw: u64,
-    /// What may be used beyond what there is for each window, since less was used.
+    /// Energy that earlier windows left unused and later ones may use on top of their share.
     credit_pj: u64,
-    /// What windows that are over would have held if no read had waited for power, each counting a 32nd less than the next.
+    /// Recent demand by class: the energy that past windows would have held if no read had waited for power, decayed by
+    /// `LATELY`.
     wanted_pj: Classes,
     ledger: Ledger,
-    /// When work of a die that had to wait last began.
+    /// Latest start of any work of a die that the limit delayed.
     held_up_ns: Option<u64>,
 }
 
 impl Pacing {
-    /// A limit comes into force that allows so much power for work; windows from number `first` on hold some already. What is too
-    /// much there nobody owes.
+    /// A limit comes into force. `planned` is the energy that windows from number `first` on already hold. Only one window's
+    /// share of it counts: earlier plans cannot overdraw a new limit.
     pub(crate) fn new(
         [window_ns, limit_windows]: [u64; 2],
         allowed_mw: u64,
@@ -57,28 +61,28 @@ impl Pacing {
         pacing
     }
 
-    /// The limit allows so much power for work from now on.
+    /// Changes the power that the limit leaves for work.
     pub(crate) fn allow(&mut self, allowed_mw: u64) {
         self.allowed_mw = allowed_mw;
         self.credit_pj = self.credit_pj.min(self.full_pj());
     }
 
-    /// Another limit comes into force: what was drawn before, and what it left, does not count for it.
+    /// Clears the credit when another limit comes into force: energy that was or was not drawn before must not count for it.
     pub(crate) fn forget_credit(&mut self) {
         self.credit_pj = 0;
     }
 
-    /// Power for work in each window.
+    /// Power for work in each window, without credit.
     fn steady_mw(&self) -> u64 {
         self.allowed_mw - self.allowed_mw.div_ceil(PowerSpec::CREDIT_PART)
     }
 
-    /// Energy for work in each window.
+    /// Energy for work in each window, without credit.
     fn steady_pj(&self) -> u64 {
         self.steady_mw() * self.ledger.window_ns()
     }
 
-    /// The most credit that there can be: nothing where nothing ever becomes credit.
+    /// The most credit that can accumulate. It is 0 if the steady power is 0, because nothing then ever becomes credit.
     fn full_pj(&self) -> u64 {
         if self.steady_mw() == 0 {
             return 0;
@@ -87,7 +91,7 @@ impl Pacing {
         self.allowed_mw * limit_ns / PowerSpec::CREDIT_PART
     }
 
-    /// All windows before this one are over.
+    /// Closes all windows before `window`.
     pub(crate) fn pass(&mut self, window: u64) {
         let (steady_pj, full_pj) = (self.steady_pj(), self.full_pj());
         let (credit_pj, wanted_pj) = (&mut self.credit_pj, &mut self.wanted_pj);
@@ -95,7 +99,7 @@ impl Pacing {
             for (wanted_pj, pj) in wanted_pj.iter_mut().zip(over.wanted) {
                 *wanted_pj = later(*wanted_pj, over.windows) + pj;
             }
-            // A drive that rested does not rush.
+            // A window without work clears the credit, so a rested drive does not rush.
             *credit_pj = match over.held.iter().sum() {
                 0 => 0,
                 pj => (*credit_pj + steady_pj).saturating_sub(pj).min(full_pj),
@@ -103,24 +107,25 @@ impl Pacing {
         });
     }
 
-    /// Whether work of a die had to wait lately, or will have to.
+    /// Returns whether the limit delayed work of a die within the last `limit_windows`, or delays any that is yet to start.
     pub(crate) fn holds_up(&self, now: u64) -> bool {
         let limit_ns = self.limit_windows * self.ledger.window_ns();
         self.held_up_ns.is_some_and(|at| at + limit_ns > now)
     }
 
-    /// Power of what was wanted lately.
+    /// Recent demand of a class, as mean power.
     fn lately_mw(&self, class: usize) -> u64 {
         self.wanted_pj[class] / (LATELY * self.ledger.window_ns())
     }
 
-    /// What is left to commands and transfers, while they use less.
+    /// Power left to commands and transfers: their recent demand.
     fn to_commands_mw(&self) -> u64 {
         self.lately_mw(AT_ONCE).min(self.steady_mw())
     }
 
-    /// What programs and erases leave to reads, which what is planned already would make wait: not more than half of what there is
-    /// beside commands. What a die would draw whose read waits for power is wanted, so that reads are left no less since they wait.
+    /// Power that programs and erases leave to host reads, which would otherwise wait for everything planned: the reads' recent
+    /// demand, but at most half of what commands leave. Demand includes what waiting reads would have drawn, so their share
+    /// does not shrink while they wait.
     fn to_reads_mw(&self) -> u64 {
         self.lately_mw(READS)
             .min((self.steady_mw() - self.to_commands_mw()) / 2)
@@ -133,7 +138,7 @@ impl Pacing {
         }
     }
 
-    /// The credit that is kept for reads, which come and go: half of it where there are any.
+    /// Credit kept for host reads, which come and go: half of it, if any came recently.
     fn kept_pj(&self) -> u64 {
         if self.to_reads_mw() > 0 {
             self.full_pj() / 2
@@ -155,7 +160,7 @@ impl Pacing {
         }
     }
 
-    /// The first start at or after `at` from which a die may work for `duration_ns`.
+    /// Returns the first start at or after `at` from which a die may work for `duration_ns`.
     pub(super) fn first_fit(&mut self, class: usize, at: u64, duration_ns: u64, mw: u64) -> u64 {
         let planned = Planned {
             class,
@@ -163,7 +168,7 @@ impl Pacing {
             mw,
         };
         let mut start = self.fit(at, planned);
-        // What is longer than a window may lie in some now that were looked at without it.
+        // A later start can move long work into windows that `fit` checked as if the work did not touch them.
         while duration_ns > self.ledger.window_ns() {
             let later = self.fit(start, planned);
             if later == start {
@@ -180,8 +185,8 @@ impl Pacing {
         start
     }
 
-    /// A start from which work fits into the windows in which it lies then, until the end of each of their slices, and leaves those
-    /// behind it, until their ends, what is planned there.
+    /// Returns a start at which the work fits into every window that it touches, up to the end of each slice. Later windows
+    /// keep the energy that is planned there.
     fn fit(&self, at: u64, work: Planned) -> u64 {
         let share = self.share(work);
         let kept_pj = if share.reads { 0 } else { self.kept_pj() };
@@ -204,7 +209,7 @@ impl Pacing {
         }
     }
 
-    /// The same within a window.
+    /// Does the same within one window, slice by slice.
     fn fit_slices(
         &self,
         mut start: u64,
@@ -226,12 +231,11 @@ impl Pacing {
         start
     }
 
-    /// A die works from `start` on.
     pub(super) fn spread(&mut self, class: usize, start: u64, duration_ns: u64, mw: u64) {
         self.ledger.spread(class, start, duration_ns, mw);
     }
 
-    /// Energy is used at one time, or as soon as its window has room for it, and those in which work is planned. Returns when.
+    /// Uses energy at `at`, or as soon as that window and the planned work behind it have room. Returns that time.
     pub(crate) fn put(&mut self, at: u64, pj: u64) -> u64 {
         let window = self.window_for(at / self.ledger.window_ns(), pj as i64);
         let at = at.max(window * self.ledger.window_ns());
@@ -239,14 +243,14 @@ impl Pacing {
         at
     }
 
-    /// The first window from this on that has room for so much, and leaves room for what is planned behind it.
+    /// Returns the first window from `window` on that has room for `pj` and for the work planned behind it.
     fn window_for(&self, mut window: u64, pj: i64) -> u64 {
         let (steady_pj, full_pj) = (self.steady_pj() as i64, self.full_pj() as i64);
         let (mut number, mut credit_pj) = (self.ledger.first(), self.credit_pj as i64);
         loop {
             let held_pj: u64 = self.ledger.held(number).iter().sum();
             let left_pj = credit_pj + steady_pj - held_pj as i64;
-            // No window ever has more: what needs it takes one where nothing else is.
+            // No window ever has more than this, so energy that exceeds it takes an otherwise empty window.
             let has_all = left_pj >= full_pj + steady_pj;
             if number >= window {
                 if pj > left_pj && !has_all {
@@ -255,14 +259,14 @@ impl Pacing {
                     return window;
                 }
             }
-            // What was too much in a window nobody owes; what an empty one leaves counts until it is over.
+            // An overdrawn window leaves no debt. The remainder of an empty window counts as credit until that window is over.
             credit_pj = left_pj.clamp(0, full_pj);
             number += 1;
         }
     }
 }
 
-/// What is left of a sum when so many more windows are over.
+/// Decays a sum by `windows` windows.
 fn later(mut sum_pj: u64, windows: u64) -> u64 {
     for _ in 0..windows {
         let less_pj = sum_pj / LATELY;
@@ -282,7 +286,7 @@ mod tests {
     const WINDOW_NS: u64 = 10_000_000;
     const PROGRAM_NS: u64 = 1_700_000;
 
-    /// A watt, over so many windows.
+    /// A limit that leaves 1 W for work, over `windows` windows.
     fn allowed(windows: u64) -> Pacing {
         Pacing::new([WINDOW_NS, windows], 1_000, (0, std::iter::empty()))
     }
@@ -298,7 +302,7 @@ mod tests {
                 start
             })
             .collect();
-        // As many as there is power for, and none that leaves a slice much of a window's share.
+        // The programs use all the power there is, and start evenly: no gap is as long as two slices.
         let mean_ns = 200 * PROGRAM_NS / steady_mw;
         let last = starts[starts.len() - 1];
         assert!(last < mean_ns * 600 * 101 / 100, "{last}");
@@ -321,7 +325,7 @@ mod tests {
         assert!(pacing.others_mw(BEHIND).abs_diff(300) <= 2);
         assert!(pacing.others_mw(READS).abs_diff(100) <= 2);
         pacing.credit_pj = 0;
-        // What came is not left a second time.
+        // Energy that commands use counts towards their share; it is not set aside twice.
         let begin = 1000 * WINDOW_NS;
         let slice_ns = WINDOW_NS / SLICES as u64;
         for slice in 0..SLICES as u64 {
@@ -336,7 +340,7 @@ mod tests {
     #[test]
     fn reads_that_wait_are_left_as_much_as_if_they_did_not() {
         let mut pacing = allowed(1);
-        // Three dies would read all the time, and programs have all there is.
+        // Three dies would read all the time, but programs hold all the power.
         for window in 0..1000 {
             let begin = window * WINDOW_NS;
             pacing.spread(BEHIND, begin, WINDOW_NS, 975);
@@ -346,13 +350,13 @@ mod tests {
             }
             pacing.pass(window + 1);
         }
-        // They wait for the margin of a 16th in the window that follows too.
+        // The reads wait for the margin of 1/16 in the next window too, which adds to the demand.
         let left_mw = pacing.others_mw(BEHIND);
         assert!(left_mw.abs_diff(300 * 17 / 16) <= 2, "{left_mw}");
-        // More than half is left to no reads.
+        // Reads get at most half.
         pacing.wanted_pj[READS] *= 3;
         assert!(pacing.others_mw(BEHIND).abs_diff(975 / 2) <= 2);
-        // What was wanted before a rest is not left for ever.
+        // Demand from before a rest decays.
         pacing.pass(1000 + 10 * LATELY);
         assert_eq!(pacing.others_mw(BEHIND), 0);
     }

@@ -1,24 +1,25 @@
-//! States of less power that a resting drive goes into, by itself or because it is told to, and leaves for the next command.
+//! Low-power states of a resting drive, entered by itself or on command, and ended by the next command.
 //!
-//! A drive rests from when nothing is left to do. A state begins after its time, takes its entry, and the command that ends it waits
-//! for what is left of that and for the exit. Until a state is reached the drive draws what it drew before.
+//! A drive rests from the end of its last work. It begins to enter a state after that state's idle time, and has reached it
+//! after the entry time. The command that ends the rest waits for the remaining entry and for the exit. Until a state is
+//! reached the drive draws what it drew before.
 
 use serde::{Deserialize, Serialize};
 
 use crate::profile::spec::RestSpec;
 
-/// Which states of less power the host lets the drive use.
+/// Which low-power states the host lets the drive use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Saving {
-    /// None.
+    /// No low-power state.
     Off,
-    /// The first so many, each when it has rested for long enough (APST, link power management).
+    /// The first states, as many as this, each after its idle time (APST, link power management).
     ByItself(u8),
-    /// The one of that index, at once; the next command ends it, and then it is `Off`.
+    /// The state of this index, at once. The next command ends it, and the mode is `Off` again.
     Sent(u8),
 }
 
-/// Less drawn than always, for a time.
+/// A stretch of time in which the drive drew less than its idle power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Saved {
     start_ns: u64,
@@ -26,24 +27,23 @@ struct Saved {
     pj: u128,
 }
 
-/// Stretches that are kept apart; beyond that each two neighbours become one. Their sum stays exact.
+/// Stretches that are kept apart. Beyond this number each two neighbours are merged; sums stay exact.
 const MAX_STRETCHES: usize = 1 << 16;
 
-/// What a drive saves while it rests.
+/// The low-power states of a drive, and the energy that it has saved in them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Rest {
     specs: [Option<RestSpec>; RestSpec::MOST],
     idle_mw: u64,
     saving: Saving,
-    /// When the last work ends that is known of.
+    /// End of the last known work.
     busy_until: u64,
-    /// All before is in `saved`.
+    /// Savings before this time are in `saved`.
     settled_ns: u64,
     saved: Vec<Saved>,
 }
 
 impl Rest {
-    /// Nothing saved yet, at time zero.
     pub(crate) fn new(specs: [Option<RestSpec>; RestSpec::MOST], idle_mw: u64) -> Self {
         Self {
             specs,
@@ -55,32 +55,31 @@ impl Rest {
         }
     }
 
-    /// What the host lets it do.
     pub(crate) fn saving(&self) -> Saving {
         self.saving
     }
 
-    /// Lets it use other states from `now` on; it is awake then.
+    /// Changes the states that the drive may use. It is awake at `now`.
     pub(crate) fn save(&mut self, saving: Saving, now: u64) {
         self.settle(now);
         self.saving = saving;
         self.busy_until = self.busy_until.max(now);
     }
 
-    /// There is work until then.
+    /// Records work until `at`.
     #[inline]
     pub(crate) fn works_until(&mut self, at: u64) {
         self.busy_until = self.busy_until.max(at);
     }
 
-    /// Whether a drive without other work would sleep at `now`.
+    /// Returns whether a drive without further work would have begun to enter a state before `now`.
     pub(crate) fn may_sleep(&self, now: u64) -> bool {
         self.states()
             .next()
             .is_some_and(|(_, begun, _)| begun < now)
     }
 
-    /// States in effect: each with when it begins and when it is reached.
+    /// Yields the usable states: each with the time at which its entry begins and the time at which it is reached.
     fn states(&self) -> impl Iterator<Item = (&RestSpec, u64, u64)> {
         let (range, sent) = match self.saving {
             Saving::Off => (0..0, false),
@@ -95,7 +94,7 @@ impl Rest {
         })
     }
 
-    /// A command comes at `now`. Returns when the drive is awake for it.
+    /// Wakes the drive for a command that arrives at `now`. Returns when it is awake.
     pub(crate) fn wake(&mut self, now: u64) -> u64 {
         self.settle(now);
         let asleep = self.states().take_while(|&(_, begun, _)| begun < now);
@@ -110,7 +109,7 @@ impl Rest {
         awake
     }
 
-    /// No command comes before `until`: books what is saved by then.
+    /// Records the savings up to `until`, before which no command arrives.
     pub(crate) fn settle(&mut self, until: u64) {
         if !self.may_sleep(until) {
             self.settled_ns = self.settled_ns.max(until);
@@ -144,7 +143,7 @@ impl Rest {
         }
     }
 
-    /// Saved between two times, in pJ; of a stretch that lies in them in part, in proportion.
+    /// Returns the energy saved between two times, in pJ. A stretch that lies only partly between them counts in proportion.
     pub(crate) fn pj_between(&self, from_ns: u64, to_ns: u64) -> f64 {
         let first = self.saved.partition_point(|each| each.end_ns <= from_ns);
         self.saved[first..]

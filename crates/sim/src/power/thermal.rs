@@ -1,17 +1,18 @@
-//! Temperature: one thermal resistance and one time constant, and the points at which a hot drive limits itself.
+//! Temperature, by one thermal resistance and one time constant, and the points at which a hot drive limits itself.
 //!
-//! Between two windows the power is constant, so the temperature follows the exact solution of
-//! `dT/dt = (T_end - T) / tau`, `T_end = ambient + power * resistance`; a long idle time is one step.
+//! Power is constant within a window, so the temperature follows the exact solution of `dT/dt = (T_end - T) / tau` with `T_end
+//! = ambient + power * resistance`. A long idle time is one step.
 
 use serde::{Deserialize, Serialize};
 
 use crate::profile::spec::ThermalSpec;
 
-/// Temperatures are kept in billionths of a degree: a window changes them by little.
+/// Temperatures are kept in billionths of a degree, because one window changes them so little.
 const NANO_PER_MILLI: i64 = 1_000_000;
-/// Decay factors are fractions of so many bits.
+/// Decay factors are fixed-point fractions with this many bits.
 const FRACTION_BITS: u32 = 60;
-/// A drive that has cooled by so much has a graded limit that comes into force again, in thousandths of a degree.
+/// How far a drive must cool below the graded limit, in thousandths of a degree, before the limit's return counts as another
+/// event.
 const COOLED_MC: i64 = 1_000;
 
 /// The temperature of a drive.
@@ -23,15 +24,15 @@ pub struct Thermal {
     now_nc: i64,
     /// `e^(-window / tau)`.
     decay: u64,
-    /// Throttle points in force: the first `level`.
+    /// Throttle points in force: the first `level` of them.
     level: usize,
-    /// Whether the limit that is graded has come into force, and the drive has not cooled by a degree since it does not hold.
+    /// Whether the graded limit is in force, or was and the drive has cooled by less than `COOLED_MC` since.
     graded: bool,
     throttle_events: u64,
 }
 
 impl Thermal {
-    /// At ambient temperature, as a drive that has just been switched on.
+    /// A drive at ambient temperature, as if it had just been switched on.
     pub fn new(spec: ThermalSpec, window_ns: u64, idle_mw: u64) -> Self {
         Self {
             spec,
@@ -45,22 +46,22 @@ impl Thermal {
         }
     }
 
-    /// At ambient temperature again, with nothing limited and no such event counted.
+    /// Resets to ambient temperature, without a limit and without counted events.
     pub fn cool(&mut self) {
         *self = Self::new(self.spec, self.window_ns, self.idle_mw);
     }
 
-    /// Temperature in thousandths of a degree Celsius.
+    /// Returns the temperature in thousandths of a degree Celsius.
     pub fn temperature_mc(&self) -> i64 {
         self.now_nc / NANO_PER_MILLI
     }
 
-    /// How often a throttle point has come into force.
+    /// Returns how often a throttle point or the graded limit has come into force.
     pub fn throttle_events(&self) -> u64 {
         self.throttle_events
     }
 
-    /// The limit in force, in mW.
+    /// Returns the limit in force, in mW.
     pub fn cap_mw(&self) -> Option<u64> {
         let points = self.spec.throttle[..self.level].iter().flatten();
         let graded = self.spec.graded;
@@ -68,19 +69,19 @@ impl Thermal {
         points.map(|point| point.cap_mw).chain(graded_mw).min()
     }
 
-    /// Whether its limit changes evenly with temperature, and not from one to another.
+    /// Returns whether the limit changes gradually with temperature, instead of in steps.
     pub fn is_graded(&self) -> bool {
         self.spec.graded.is_some()
     }
 
-    /// Where the temperature would end if each window held so much energy beside what is always drawn, or so much less.
+    /// Temperature that the drive approaches if each window holds `each_pj` beside the idle power; negative at rest.
     fn end_nc(&self, each_pj: i64) -> i64 {
         let mw = each_pj / self.window_ns as i64 + self.idle_mw as i64;
         // mW times mK/W is millionths of a degree.
         self.spec.ambient_mc * NANO_PER_MILLI + mw * self.spec.resistance_mk_per_w * 1000
     }
 
-    /// So many windows of so much energy each have passed.
+    /// Advances by `windows` windows, each with the same energy.
     pub fn pass(&mut self, windows: u64, each_pj: i64) {
         let end = self.end_nc(each_pj);
         let left = i128::from(self.now_nc - end) * i128::from(power_of(self.decay, windows));
@@ -111,7 +112,7 @@ impl Thermal {
     }
 }
 
-/// `e^(-time / tau)` as a fraction, from its power series; the IEEE basic operations are the same on every machine.
+/// `e^(-time / tau)` as a fraction, from its power series. IEEE basic operations give the same bits on every machine.
 fn decay(time_ns: u64, tau_ns: u64) -> u64 {
     let x = time_ns as f64 / tau_ns.max(1) as f64;
     let (mut sum, mut term) = (1.0, 1.0);
@@ -162,7 +163,7 @@ mod tests {
         }
     }
 
-    /// `t` seconds at 2 W idle and `mw` above it, from ambient temperature.
+    /// Temperature in °C, `t` seconds after ambient, at 2 W of idle power and `mw` on top.
     fn closed_form(mw: f64, t: f64) -> f64 {
         25.0 + (2_000.0 + mw) * 0.01 * (1.0 - (-t / 100.0).exp())
     }
@@ -241,7 +242,7 @@ mod tests {
             MS as u64,
             2_000,
         );
-        // A load that draws as much as it may: 25 + 10 P degrees, and P = 6 - (T - 60) / 5 W.
+        // A load that draws as much as it may settles where `T = 25 + 10 P` degrees and `P = 6 - (T - 60) / 5` W.
         for _ in 0..1_000_000 {
             let mw = thermal.cap_mw().unwrap_or(8_000);
             thermal.pass(1, (mw as i64 - 2_000) * MS);

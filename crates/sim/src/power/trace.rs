@@ -1,10 +1,10 @@
-//! How a drive's energy spreads over time: windows that can still get some, and those that are closed.
+//! The energy of a drive over time: open windows, which can still gain energy, and closed ones.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Windows one after another: they hold the same energy, or are so long past that only their sum is kept.
+/// Consecutive windows that hold equal energy, or that are so old that only their sum is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) first: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Energy in the part of it that lies between two times, in pJ.
+    /// Energy of the part between two times, in pJ.
     fn pj_between(&self, window_ns: u64, from_ns: u64, to_ns: u64) -> f64 {
         let start = (self.first * window_ns).max(from_ns);
         let end = ((self.first + self.windows) * window_ns).min(to_ns);
@@ -22,22 +22,21 @@ impl Run {
     }
 }
 
-/// Runs that are kept apart. Beyond that each two neighbours become one, so that a drive that works for weeks needs no more
-/// memory; their sum stays exact.
+/// Closed runs that are kept apart. Beyond this number each two neighbours are merged, so that memory stays bounded when a
+/// drive works for weeks. Sums stay exact.
 pub(crate) const MAX_RUNS: usize = 1 << 18;
 
-/// Energy by windows of time, without what is always drawn.
+/// Energy by window, without the idle power.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Trace {
     window_ns: u64,
-    /// Windows that can still get energy; the first is number `first_open`.
+    /// Windows that can still gain energy; the first is number `first_open`.
     open: VecDeque<u64>,
     first_open: u64,
     closed: Vec<Run>,
 }
 
 impl Trace {
-    /// Nothing used yet, at time zero.
     pub(crate) fn new(window_ns: u64) -> Self {
         Self {
             window_ns,
@@ -47,7 +46,7 @@ impl Trace {
         }
     }
 
-    /// Energy between two times in pJ. Where a time lies within a window, the window counts in proportion.
+    /// Returns the energy between two times, in pJ. A window that lies only partly between them counts in proportion.
     pub(crate) fn pj_between(&self, from_ns: u64, to_ns: u64) -> f64 {
         self.runs_from(from_ns / self.window_ns)
             .take_while(|run| run.first * self.window_ns < to_ns)
@@ -55,7 +54,7 @@ impl Trace {
             .sum()
     }
 
-    /// Runs in order, without those that end before a window.
+    /// Yields the runs in order of time, without those that end before `window`.
     pub(crate) fn runs_from(&self, window: u64) -> impl Iterator<Item = Run> + '_ {
         let past = |run: &Run| run.first + run.windows <= window;
         let kept = &self.closed[self.closed.partition_point(past)..];
@@ -67,20 +66,19 @@ impl Trace {
         }))
     }
 
-    /// Runs of closed windows.
     #[cfg(test)]
     pub(crate) fn stretches(&self) -> usize {
         self.closed.len()
     }
 
-    /// When the first window ends that can still get energy.
+    /// Returns when the first open window ends, in ns.
     #[inline]
     pub(crate) fn first_open_end_ns(&self) -> u64 {
         (self.first_open + 1) * self.window_ns
     }
 
-    /// Closes the first open window, or all of those before `window` if none of them holds anything. Returns how many, and the
-    /// energy of each; `None` when all before `window` are closed.
+    /// Closes the first open window, or all windows before `window` if none of them holds energy. Returns how many it closed
+    /// and the energy of each; `None` if all windows before `window` were closed.
     pub(crate) fn close_before(&mut self, window: u64) -> Option<(u64, u64)> {
         let left = window
             .checked_sub(self.first_open)
@@ -115,7 +113,7 @@ impl Trace {
         self.first_open += windows;
     }
 
-    /// Makes one run of each two neighbours.
+    /// Merges each two neighbours.
     #[cold]
     fn halve(&mut self) {
         let pairs = self.closed.chunks(2).map(|pair| Run {
@@ -126,18 +124,18 @@ impl Trace {
         self.closed = pairs.collect();
     }
 
-    /// The number of the first window that can still get energy, and what that and those behind it hold.
+    /// Returns the number of the first open window, and the energy of that window and all later ones.
     pub(crate) fn open(&self) -> (u64, impl Iterator<Item = u64> + '_) {
         (self.first_open, self.open.iter().copied())
     }
 
-    /// Energy that a window holds so far; if it is closed, that of the first that is open.
+    /// Returns the energy of a window so far; for a closed window, that of the first open one.
     pub(crate) fn used_pj(&self, window: u64) -> u64 {
         let index = window.saturating_sub(self.first_open) as usize;
         self.open.get(index).copied().unwrap_or(0)
     }
 
-    /// Adds energy to a window; what comes late for it goes to the first that is open.
+    /// Adds energy to a window. Energy for a closed window goes to the first open one.
     pub(crate) fn put(&mut self, window: u64, pj: u64) {
         let index = window.saturating_sub(self.first_open) as usize;
         if index >= self.open.len() {

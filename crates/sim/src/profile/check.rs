@@ -1,4 +1,4 @@
-//! The bounds of a profile: what no drive can be is refused with the field's name and why.
+//! Bounds of a profile. A value that no drive can have is refused with its field and the reason.
 
 use super::{Collection, Flash, Medium, Profile, ProfileError, Rule, Xpoint};
 use crate::profile::spec::{UNIT, UNIT_BYTES};
@@ -18,7 +18,7 @@ pub(super) fn count(field: &str, value: u32, limit: u32) -> Check {
     require((1..=limit).contains(&value), field, value, &why)
 }
 
-/// A time, rate or size: more than nothing, and not beyond reason.
+/// Checks a time, rate or size: above 0, and within reason.
 pub(super) fn positive(field: &str, value: f64, limit: f64) -> Check {
     let why = format!("must be above 0 and at most {limit}");
     require(value > 0.0 && value <= limit, field, value, &why)

@@ -1,4 +1,4 @@
-//! The bounds of what not every drive has.
+//! Bounds of the features that not every drive has.
 
 use super::check::{Check, count, positive, require, share};
 use super::features::LIMIT_MS;
@@ -8,7 +8,6 @@ use super::{
 };
 use crate::profile::spec::{PowerSpec, UNIT_BYTES};
 
-/// Throttle points that a drive can have.
 const THROTTLE_POINTS: usize = 3;
 
 impl Profile {
@@ -72,7 +71,7 @@ impl Profile {
         Ok(())
     }
 
-    /// What goes together with what.
+    /// Checks which features can be combined.
     fn check_company(&self) -> Check {
         let only = |present: bool, field: &str, with: &str, why: &str| {
             require(!present, field, format!("beside {with}"), why)
@@ -173,17 +172,16 @@ impl Profile {
     }
 }
 
-/// More than any slot gives a drive, and several times what the currents of a die make.
+/// Upper bounds on power: more than any slot supplies, and several times what the currents of a die add up to.
 const HIGHEST_MW: u32 = 100_000;
 const HIGHEST_DIE_MW: u32 = 2_000;
 
 impl Power {
-    /// What the controller draws at work beside what it always draws.
+    /// Additional power of the controller at work, in mW.
     pub(super) fn active_mw(&self) -> u32 {
         self.active_mw.as_ref().map_or(0, |active| active.value)
     }
 
-    /// Time over which a limit holds.
     pub(super) fn limit_ms(&self) -> f64 {
         self.limit_ms.as_ref().map_or(LIMIT_MS, |limit| limit.value)
     }
@@ -244,7 +242,7 @@ impl Power {
         states.value.iter().try_for_each(check)
     }
 
-    /// A drive at work draws what it always draws, what its controller draws, and what one die does.
+    /// Checks that a limit is enough for the idle power, the controller and one working die.
     pub(super) fn check_cap(&self, field: &str, watts: f64) -> Check {
         let fixed = self.idle_mw.value + self.active_mw();
         let dies = [
@@ -407,7 +405,7 @@ impl Retry {
     }
 }
 
-/// An amount that may be nothing.
+/// Checks an amount that may be 0.
 pub(super) fn at_most(field: &str, value: f64, limit: f64) -> Check {
     let why = format!("must be 0 to {limit}");
     require((0.0..=limit).contains(&value), field, value, &why)

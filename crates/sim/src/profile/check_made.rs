@@ -1,15 +1,14 @@
-//! Whether a drive of these parts can work: what depends on the size at which a profile is made.
+//! Checks that depend on the simulated size: whether a drive of these parts can work.
 
 use super::check::{Check, require};
 use super::spare::slc_superblocks;
 use super::{Profile, ProfileError};
 use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT, UNIT_BYTES};
 
-/// Memory for the changed entries of a page of a map in flash.
+/// Memory for the changed entries of one page of a map in flash.
 const LEAST_CHANGE_BYTES: u64 = 1024 * 8;
 
 impl Profile {
-    /// Checks that a drive of these parts can work.
     pub(super) fn check_spec(&self, spec: &DriveSpec) -> Check {
         let raw = spec.geometry.raw_bytes();
         require(
@@ -37,7 +36,8 @@ impl Profile {
         self.check_buffer(spec)
     }
 
-    /// Changed entries of a map in flash: with fewer than a page has, it would be another drive than at scale 1.
+    /// Memory for changed entries must hold those of one map page: with less, the drive would behave differently than at scale
+    /// 1.
     fn check_map_memory(&self, spec: &DriveSpec) -> Check {
         let Some(memory) = spec.options.map_memory else {
             return Ok(());
@@ -67,7 +67,7 @@ impl Profile {
         let (geometry, raw) = (&spec.geometry, spec.geometry.raw_bytes());
         let per_superblock = u64::from(geometry.units_per_superblock()) * UNIT;
         let cached = slc_superblocks(spec);
-        // One superblock for each write stream, one being collected, and those kept free.
+        // One superblock for each write stream, one victim, and the reserve.
         let busy = u64::from(spec.reserve) + 3;
         let usable = raw.saturating_sub(busy * per_superblock);
         let reserve = self.collection.as_ref();
@@ -108,7 +108,7 @@ impl Profile {
         ))
     }
 
-    /// The low mark must lie above a superblock open and one free for each stream.
+    /// The low mark must leave one open and one free superblock for each stream.
     fn check_marks(&self, spec: &DriveSpec) -> Check {
         let (Some(marks), Some(collection)) = (spec.options.marks, &self.collection) else {
             return Ok(());
@@ -134,7 +134,7 @@ impl Profile {
         let geometry = &spec.geometry;
         let word_line = u64::from(geometry.units_per_program()) * UNIT;
         let (lowest, what) = match spec.options.layout {
-            // Each plane has a word line of its own open.
+            // Each plane has an open word line of its own.
             Layout::Planes => (
                 word_line * (u64::from(geometry.dies()) + 1),
                 "a word line of every plane",
@@ -153,7 +153,7 @@ impl Profile {
             self.buffer.size_mib.value,
             &format!("must hold {what}, {lowest} bytes"),
         )?;
-        // What is held in part, and a unit that comes in, beside the word lines that are not full.
+        // Mapping units held in part, and one that arrives, beside the open word lines.
         let unit = u64::from(spec.options.units_together()) * UNIT;
         let contexts = spec.options.contexts();
         let with_parts = lowest - word_line + u64::from(contexts + 1) * unit;

@@ -1,4 +1,4 @@
-//! Figures that cannot both be true of one drive: such a profile is refused, and both are named.
+//! Pairs of figures that cannot both be true of one drive. Such a profile is refused, and the error names both.
 
 use super::check::Check;
 use super::making::COMMAND_SLOTS;
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::profile::spec::UNIT_BYTES;
 
-/// A figure with its place and its unit, as an error names it.
+/// A figure with its field and its unit, for an error message.
 struct Named<'a> {
     field: &'a str,
     value: f64,
@@ -18,19 +18,20 @@ fn named<'a>(field: &'a str, value: f64, unit: &'a str) -> Named<'a> {
     Named { field, value, unit }
 }
 
-/// What 6 Gb/s carry after 8b/10b coding.
+/// Bandwidth of 6 Gb/s after 8b/10b coding.
 const SATA_MB_S: f64 = 600.0;
 /// Sixteen lanes of PCI Express 7.0 at 128 GT/s, before framing.
 const PCIE_MB_S: f64 = 256_000.0;
 /// The fastest mode of ONFI 6.0 and Toggle 6.0.
 const BUS_MT_S: f64 = 4_800.0;
-/// How much longer a page may take than one above it: codings sense one page of a word line at up to three levels, another at two.
+/// How many times the read time of a page may exceed that of one above it: codings sense one page of a word line at up to three
+/// levels, and another at two.
 const PAGE_RATIO: f64 = 2.0;
 
-/// Below, a figure is told with an exponent.
+/// Smaller numbers are written with an exponent.
 const LEAST_WITHOUT_EXPONENT: f64 = 1e-4;
 
-/// A number with as many digits as a reader needs: three behind the point, or three that are not zeros before them.
+/// Formats a number with three decimals, or with enough for about three significant digits if it is small.
 fn short(value: f64) -> String {
     let size = value.abs();
     if size > 0.0 && size < LEAST_WITHOUT_EXPONENT {
@@ -46,7 +47,7 @@ fn without_zeros(text: &str) -> &str {
     text.trim_end_matches('0').trim_end_matches('.')
 }
 
-/// One figure is at most another, in the same unit.
+/// Checks that one figure is at most another, in the same unit.
 fn at_most(low: &Named<'_>, high: &Named<'_>, why: &str) -> Check {
     if low.value <= high.value {
         return Ok(());
@@ -85,7 +86,7 @@ impl Profile {
         Ok(())
     }
 
-    /// A link carries what one die takes, and that of SATA no more than its bits.
+    /// A link carries at least the bandwidth of one die. SATA carries no more than its bit rate allows.
     fn check_link(&self) -> Check {
         let link = named(
             "link.bandwidth_mb_s",
@@ -123,7 +124,7 @@ impl Profile {
         )
     }
 
-    /// A queue of SATA or AHCI has tags for so many commands.
+    /// The queue of SATA or AHCI has only this many tags.
     fn check_commands(&self) -> Check {
         let held = self.controller.commands.as_ref();
         let Some(held) = held.filter(|_| self.link.protocol.value != Protocol::Nvme) else {
@@ -164,7 +165,7 @@ impl Profile {
         )
     }
 
-    /// What the controller keeps in memory is less than what there is of it in the drive.
+    /// The buffer is smaller than the drive, and the cached part of the map smaller than the map.
     fn check_memory(&self) -> Check {
         let mib = f64::from(1 << 20);
         let capacity = self.capacity_bytes.value as f64;
@@ -201,7 +202,7 @@ impl Profile {
         at_most(&changes, &cached, "it is a part of that memory")
     }
 
-    /// A map in flash lies where no data does.
+    /// The reserve must have room for a map in flash, which lies where no data does.
     fn check_room_for_map(&self, map_bytes: f64) -> Check {
         let Some(collection) = &self.collection else {
             return Ok(());
@@ -366,13 +367,13 @@ impl Flash {
         self.read_us.value.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Bytes of a word line of all planes in the time of its program, in MB/s.
+    /// Program bandwidth: bytes of a word line of all planes in its program time, in MB/s.
     fn programmed_mb_s(&self) -> f64 {
         let pages = self.bits_per_cell.value * self.planes.value;
         f64::from(pages * self.page_kib.value * 1024) / self.program_us.value
     }
 
-    /// Bus time of so many pages of all planes.
+    /// Bus time of pages of all planes, in us.
     fn transfer_us(&self, pages: u32) -> f64 {
         let bytes = f64::from(pages * self.planes.value * self.page_kib.value * 1024);
         bytes * (1.0 + self.bus_overhead_pct.value / 100.0) / self.bus_mt_s.value

@@ -1,131 +1,132 @@
-//! What not every drive has: a cache of one bit a cell, a power model, heat, spread, a map that does not fit, rules for wear and rest.
+//! Features that not every drive has: SLC cache, power and heat, variation, mapping, wear levelling, and background work.
 
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
 
-/// Flash that is used with one bit a cell for a time: fast to write, and emptied (*folded*) into the rest later.
+/// Flash that is written with one bit per cell for a time: fast to write, and *folded* into normal superblocks later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlcCache {
-    /// Whether the cache has flash of its own or takes what is empty.
+    /// Whether the cache owns its flash or takes free superblocks.
     pub mode: Figure<SlcMode>,
-    /// Data that it holds, in decimal gigabytes; of a dynamic one the most, on an empty drive. Divided by the scale.
+    /// Data in the cache, in decimal gigabytes; for a dynamic cache the most it holds, on an empty drive. Divided by the scale.
     pub size_gb: Figure<f64>,
-    /// Cells that a dynamic cache may use, in percent of the space that holds no user data.
+    /// Cells that a dynamic cache may use, in percent of the space without user data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pct_of_empty: Option<Figure<u32>>,
-    /// What becomes of writes when it is full.
+    /// What writes do when the cache is full.
     pub when_full: Figure<SlcWhenFull>,
-    /// Array read with one bit a cell, in microseconds.
+    /// Array read time with one bit per cell, in microseconds.
     pub read_us: Figure<f64>,
-    /// Program of one page of all planes with one bit a cell, in microseconds.
+    /// Time to program one page of all planes with one bit per cell, in microseconds.
     pub program_us: Figure<f64>,
 }
 
-/// Where a cache gets its flash from.
+/// Where the cache gets its flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlcMode {
-    /// It has superblocks of its own, taken from the spare area.
+    /// It owns superblocks, taken from the spare area.
     Static,
     /// It takes free superblocks while the drive is empty enough.
     Dynamic,
 }
 
-/// What becomes of writes when the cache is full.
+/// What writes do when the cache is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlcWhenFull {
-    /// They go past the cache.
+    /// They bypass the cache.
     Direct,
-    /// They wait until some of it has been folded: every write passes through the cache.
+    /// They wait until part of it has been folded: every write passes through the cache.
     Fold,
 }
 
-/// Ten seconds: active power is the largest mean over so long (`NVMe` Base Specification 2.0, Power State Descriptor). Drives of data
-/// centres have a second (OCP's Datacenter `NVMe` SSD Specification 2.0, maximum average power).
+/// Default time over which a limit holds: maximum power is a mean over 10 s (`NVMe` Base Specification 2.0, Power State
+/// Descriptor). Data-centre drives average over 1 s (OCP Datacenter `NVMe` SSD Specification 2.0, maximum average power).
 pub const LIMIT_MS: f64 = 10_000.0;
 
 /// What the drive draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    /// What it always draws, in mW.
+    /// Power that the drive always draws, in mW.
     pub idle_mw: Figure<u32>,
-    /// What the controller draws beside that while there is work, out of its power saving, in mW. Absent: nothing, it saves none.
+    /// Additional power of the controller while there is work, in mW. Absent: 0, it saves no power when idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_mw: Option<Figure<u32>>,
-    /// Power of one die while it reads, in mW.
+    /// Power of one die during an array read, in mW.
     pub die_read_mw: Figure<u32>,
-    /// One die while it programs, in mW.
+    /// Power of one die during a program, in mW.
     pub die_program_mw: Figure<u32>,
-    /// One die while it erases, in mW; 0 for a medium without erase.
+    /// Power of one die during an erase, in mW; 0 for a medium without erase.
     pub die_erase_mw: Figure<u32>,
-    /// 4 KiB that cross a channel, in nJ.
+    /// Energy to transfer 4 KiB over a channel, in nJ.
     pub transfer_nj: Figure<f64>,
-    /// The controller's part in a command, in microjoules.
+    /// Energy of the controller for one command, in microjoules.
     pub command_uj: Figure<f64>,
-    /// One byte that crosses the link, in pJ.
+    /// Energy of one byte on the link, in pJ.
     pub link_pj_per_byte: Figure<f64>,
-    /// The resolution of the power trace, in milliseconds.
+    /// Resolution of the power trace, in milliseconds.
     pub window_ms: Figure<f64>,
-    /// Time over which a limit holds, wherever it begins, in milliseconds. Absent: ten seconds.
+    /// Time over which a limit holds, wherever it begins, in milliseconds. Absent: 10 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_ms: Option<Figure<f64>>,
-    /// What it draws at most in each power state, in W, falling; it is in the first. Absent: it has no limit.
+    /// Most power in each power state, in W, falling; the drive starts in the first. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_w: Option<Figure<Vec<f64>>>,
-    /// States of less power for when it rests, in which no command is worked on; the nearest to work first. Absent: none.
+    /// Low-power states of a resting drive, shallowest first; no command is processed in them. Absent: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub idle_states: Vec<IdleState>,
 }
 
-/// A state of less power for a drive, or its link, that rests. The host says whether it is used.
+/// A low-power state of a resting drive or its link. The host decides whether it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleState {
-    /// Of an `NVMe` drive the number behind its operational states, such as `ps3`; of a SATA link `partial`, `slumber` or `devsleep`.
+    /// On an `NVMe` drive, the number after its operational states, such as `ps3`; on a SATA link `partial`, `slumber` or
+    /// `devsleep`.
     pub name: String,
-    /// What the drive draws in it, in mW.
+    /// Power of the drive in this state, in mW.
     pub mw: Figure<u32>,
-    /// Time to get into it, in microseconds.
+    /// Time to enter the state, in microseconds.
     pub entry_us: Figure<f64>,
-    /// Time to get out of it, in microseconds: the next command waits for that.
+    /// Time to leave the state, in microseconds; the next command waits for it.
     pub exit_us: Figure<f64>,
-    /// It goes there by itself after so many milliseconds without work.
+    /// Idle time after which the drive enters the state by itself, in milliseconds.
     pub after_ms: Figure<f64>,
 }
 
-/// How the drive gets warm, and what it does then.
+/// How the drive heats up, and how it then limits itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thermal {
-    /// Temperature around it, in degrees Celsius.
+    /// Ambient temperature, in °C.
     pub ambient_c: Figure<f64>,
-    /// How much warmer it gets for each W, in kelvin.
+    /// Temperature rise for each W, in kelvin.
     pub resistance_k_per_w: Figure<f64>,
-    /// After so many seconds 63 % of a change has come.
+    /// Time until 63 % of a temperature change has happened, in seconds.
     pub time_constant_s: Figure<f64>,
-    /// Where it limits itself, by rising temperature; at most three points.
+    /// Temperatures at which the drive limits itself, rising; at most three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttle: Vec<Throttle>,
-    /// How it limits itself the more the warmer it is, instead. Absent: it does not.
+    /// A limit that falls gradually with temperature, in place of `throttle`. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graded: Option<Graded>,
 }
 
-/// A limit on power that falls evenly from one temperature to another.
+/// A power limit that falls linearly between two temperatures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graded {
-    /// From here on there is a limit, in degrees Celsius.
+    /// Temperature from which there is a limit, in °C.
     pub from_c: Figure<f64>,
-    /// What it draws at most there, in W.
+    /// The limit at that temperature, in W.
     pub from_w: Figure<f64>,
-    /// From here on the limit falls no further, in degrees Celsius.
+    /// Temperature from which the limit falls no further, in °C.
     pub to_c: Figure<f64>,
-    /// What it draws at most there, in W.
+    /// The limit at that temperature, in W.
     pub to_w: Figure<f64>,
 }
 
@@ -133,41 +134,41 @@ pub struct Graded {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Throttle {
-    /// From here on, in degrees Celsius.
+    /// Temperature at which throttling starts, in °C.
     pub above_c: Figure<f64>,
-    /// Until it is as cool as this again, in degrees Celsius.
+    /// Temperature at which throttling ends, in °C.
     pub until_c: Figure<f64>,
-    /// What it draws at most then, in W.
+    /// The limit while it throttles, in W.
     pub cap_w: Figure<f64>,
 }
 
-/// How unlike dies and blocks are.
+/// Variation among dies and blocks, and read retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
-    /// Standard deviation of a block's times, in percent of them.
+    /// Standard deviation of block times, in percent of their mean.
     pub block_sigma_pct: Figure<f64>,
-    /// Standard deviation of a die's times, in percent of them.
+    /// Standard deviation of die times, in percent of their mean.
     pub die_sigma_pct: Figure<f64>,
-    /// Reads that need another attempt. Absent: none does.
+    /// Read retries. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
 }
 
-/// Reads that need another attempt.
+/// How often reads need a retry, and how long it takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// How many of a million attempts fail on a new drive.
+    /// Read attempts that fail on a new drive, in a million.
     pub per_million: Figure<u32>,
-    /// How many more of a million fail for each thousand erases of the block. Absent: none.
+    /// Additional failures in a million attempts for each thousand erases of the block. Absent: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_million_per_1000_erases: Option<Figure<u32>>,
-    /// Most further attempts of one read.
+    /// Most retries of one read.
     pub at_most: Figure<u32>,
-    /// Time of the first further attempt, in percent of the read's own.
+    /// Time of the first retry, in percent of the array read time.
     pub first_pct: Figure<u32>,
-    /// How much longer each one takes than the one before, in percent of the read's own.
+    /// How much longer each further retry takes, in percent of the array read time.
     pub step_pct: Figure<u32>,
 }
 
@@ -175,25 +176,26 @@ pub struct Retry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
-    /// Dies over which the pages of what is written alternate, a divisor of all dies. Absent: 1, a word line is filled before
-    /// the next.
+    /// Dies over which the pages of a write stream alternate; must divide the number of dies. Absent: 1, which fills one word
+    /// line before the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe_dies: Option<Figure<u32>>,
-    /// Of so many word lines, each on another die, one holds the parity of the others, so that a die can fail. Absent: there is no
+    /// One word line in this many, each on another die, holds the parity of the others, so that a die can fail. Absent: no
     /// parity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity_dies: Option<Figure<u32>>,
     /// Where a write goes. Absent: `dynamic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Figure<Placement>>,
-    /// What one entry of the map stands for, in KiB: a write of part of it programs all of it. 4, 8, 16, 32 or 64, a divisor of the
-    /// page of all planes. Absent: 4.
+    /// Data of one map entry, in KiB; a partial write programs all of it. 4, 8, 16, 32 or 64, and a divisor of the page of all
+    /// planes. Absent: 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_kib: Option<Figure<u32>>,
-    /// Memory for the map in MiB: 4 bytes for each mapping unit; the rest lies in flash. Absent: all of the map is in memory. Divided by the scale.
+    /// Memory for the map in MiB, at 4 bytes per mapping unit; the rest of the map lies in flash. Absent: the whole map is in
+    /// memory. Divided by the scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_mib: Option<Figure<f64>>,
-    /// Of `cache_mib` what holds changed entries that are not in their page in flash yet, 8 bytes each. Absent: half of it.
+    /// Part of `cache_mib` for changed entries that are not yet in their map page, at 8 bytes each. Absent: half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_mib: Option<Figure<f64>>,
 }
@@ -202,39 +204,39 @@ pub struct Mapping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// To whichever die is next; space is won back by superblocks over all dies.
+    /// To the next die in turn; superblocks over all dies are collected.
     Dynamic,
-    /// To the plane that its logical page belongs to, channel first, then way, die and plane; each plane wins space back for itself.
+    /// To the plane of its logical page, in the order channel, way, die, plane; each plane is collected by itself.
     StaticCwdp,
 }
 
-/// How erases are spread over the blocks.
+/// Wear levelling: how erases are spread over the blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wear {
-    /// Whether of the free superblocks the one with the fewest erases is written next.
+    /// Whether the free superblock with the fewest erases is opened next.
     pub dynamic: Figure<bool>,
-    /// Data that rests is moved when another superblock has been erased so many more times. Absent: never.
+    /// Superblocks whose data rests are collected when another has this many more erases. Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub static_after_erases: Option<Figure<u32>>,
 }
 
-/// What the drive does for itself when there are no commands: a cache is folded, and space won back.
+/// Background work when there are no commands: folding of the SLC cache, and garbage collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Idle {
-    /// From so many milliseconds after the last command on.
+    /// Time after the last command until this work starts, in milliseconds.
     pub after_ms: Figure<f64>,
-    /// Space that it tries to have ready to be written, in percent of the flash.
+    /// Free space that the drive tries to reach, in percent of the flash.
     pub free_pct: Figure<f64>,
 }
 
-/// The firmware stops to write its journal: what collection changed in the map must be safe before it erases.
+/// Stops in which the firmware writes its journal: map changes of garbage collection must be safe before it erases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Housekeeping {
-    /// Mean distance between two stops, in MiB moved for the host's writes. Distances are drawn evenly, up to twice the mean. Not scaled.
+    /// Mean distance between two stops, in MiB moved for host writes; uniform up to twice the mean. Does not scale.
     pub every_mib: Figure<f64>,
-    /// Mean length of a stop, in milliseconds. Lengths are drawn: longer by two thirds of the mean is half as frequent.
+    /// Mean length of a stop, in milliseconds. Lengths vary: a stop longer by two thirds of the mean is half as likely.
     pub pause_ms: Figure<f64>,
 }

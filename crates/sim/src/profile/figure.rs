@@ -1,4 +1,4 @@
-//! A figure of a profile and where it comes from.
+//! A figure of a profile, and where it comes from.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,39 +8,39 @@ use super::ProfileError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The vendor says so.
+    /// The vendor publishes it.
     DataSheet,
-    /// Somebody measured it on the drive.
+    /// It was measured on the drive.
     Measurement,
-    /// It follows from how the thing works.
+    /// It follows from how the part works.
     Physics,
-    /// Remembered, not looked up.
+    /// It was recalled from memory and not looked up.
     Recalled,
-    /// Nobody says it of this drive: taken for its class.
+    /// Nothing is published for this drive: a value of its class.
     Assumed,
-    /// Chosen so that the model meets something else that is known; `fitted_to` says what.
+    /// It was chosen so that the model meets another known figure; `fitted_to` names that.
     Fitted,
-    /// Chosen as one likes: of a drive that does not exist.
+    /// It was chosen freely, for a drive that does not exist.
     Chosen,
 }
 
-/// A figure and where it comes from.
+/// A figure, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure<T> {
-    /// In the unit that the key ends with.
+    /// The value, in the unit that the key ends with.
     pub value: T,
-    /// Where it comes from.
+    /// Where the value comes from.
     pub source: Source,
-    /// What it was fitted to; of a fitted figure only, and of each.
+    /// What the value was fitted to; required for fitted figures, and refused for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_to: Option<String>,
-    /// More about that.
+    /// More about the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Checks that each fitted figure of a profile, and no other, says what it was fitted to.
+/// Checks that each fitted figure says what it was fitted to, and no other figure does.
 pub(super) fn check_fits(profile: &toml::Table) -> Result<(), ProfileError> {
     check_table("", profile)
 }

@@ -1,7 +1,7 @@
-//! NAND by generation: what dies of one kind take for their operations, whatever drive they are in.
+//! NAND generations: operation times of one kind of die, whatever drive it is in.
 //!
-//! A profile names the generation of its flash (`flash.nand`), and its program time and bus must be within
-//! [`TOLERANCE`] of the table's: dies of one kind differ by bin, firmware and age, and not by more.
+//! A profile names the generation of its flash (`flash.nand`). Its program time and bus rate must be within [`TOLERANCE`] of
+//! the table: dies of one kind differ by bin, firmware and age, but not by more.
 
 use std::sync::LazyLock;
 
@@ -10,54 +10,54 @@ use serde::{Deserialize, Serialize};
 use super::check::Check;
 use super::{Flash, Profile, ProfileError};
 
-/// How far a profile may be from the table.
+/// Largest deviation of a profile from the table, as a share.
 pub const TOLERANCE: f64 = 0.3;
 
-/// Dies of one kind.
+/// One kind of die.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generation {
-    /// By which a profile names it.
+    /// The name that profiles use.
     pub name: String,
-    /// Maker, process and cells.
+    /// Maker, process and cell type.
     pub about: String,
-    /// Bits of a cell.
+    /// Bits per cell.
     pub bits_per_cell: u32,
-    /// Planes of the dies in drives.
+    /// Planes of the dies that drives use.
     pub planes: u32,
-    /// Page of a plane, in KiB.
+    /// Page size of a plane, in KiB.
     pub page_kib: u32,
-    /// Array read, mean over the page types, in us.
+    /// Array read time, mean over the page types, in us.
     pub read_us: f64,
-    /// Passes in which a word line is programmed.
+    /// Passes to program a word line.
     pub passes: u32,
-    /// One pass over a word line of all planes, in us.
+    /// Time of one pass over a word line of all planes, in us.
     pub pass_us: f64,
     /// Pulses of a pass, each with its verify.
     pub pulses: u32,
-    /// Erase of a block of all planes, in ms.
+    /// Time to erase a block of all planes, in ms.
     pub erase_ms: f64,
-    /// Transfers a second on the bus, in millions.
+    /// Transfers per second on the bus, in millions.
     pub bus_mt_s: f64,
-    /// Supply of the array, in V.
+    /// Supply voltage of the array, in V.
     pub vcc_v: f64,
-    /// Current of one die that reads, all planes together, in mA.
+    /// Current of one die during an array read of all planes, in mA.
     pub read_ma: f64,
-    /// Current of one die that programs, all planes together, in mA.
+    /// Current of one die during a program of all planes, in mA.
     pub program_ma: f64,
-    /// Current of one die that erases, all planes together, in mA.
+    /// Current of one die during an erase of all planes, in mA.
     pub erase_ma: f64,
-    /// Where these come from.
+    /// Sources of these figures.
     pub source: String,
 }
 
 impl Generation {
-    /// Program of a word line with all its passes, in us.
+    /// Returns the time to program a word line in all its passes, in us.
     pub fn program_us(&self) -> f64 {
         self.pass_us * f64::from(self.passes)
     }
 
-    /// A pulse with its verify, in us.
+    /// Returns the time of one pulse with its verify, in us.
     pub fn pulse_us(&self) -> f64 {
         self.pass_us / f64::from(self.pulses)
     }
@@ -75,23 +75,23 @@ static GENERATIONS: LazyLock<Vec<Generation>> = LazyLock::new(|| {
     table.generation
 });
 
-/// All generations that a profile can name.
+/// Returns all generations that a profile can name.
 pub fn generations() -> &'static [Generation] {
     &GENERATIONS
 }
 
 impl Profile {
-    /// The generation of its flash, if it names one that there is.
+    /// Returns the generation of the flash; `None` if the profile names none, or one that is unknown.
     pub fn generation(&self) -> Option<&'static Generation> {
         self.flash.as_ref()?.generation().ok()?
     }
 }
 
 impl Flash {
-    /// The generation that its dies are of, if it names one.
+    /// Returns the generation of the dies, if the profile names one.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The name is unknown.
     pub fn generation(&self) -> Result<Option<&'static Generation>, ProfileError> {
         let Some(name) = self.nand.as_ref().map(|nand| nand.value.as_str()) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The bounds of states of less power, and what they are called.
+//! Checks of the low-power states: their bounds and names.
 
 use super::check::{Check, require};
 use super::check_features::at_most;

@@ -1,4 +1,4 @@
-//! From what a profile says, in the units that people use, to the parts of a drive, in integers.
+//! From a profile, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
     Figure, Flash, Graded, Housekeeping, Idle, IdleState, Medium, Placement, Power, Profile,
@@ -13,11 +13,11 @@ use crate::profile::spec::{
 
 /// Commands that a SATA or AHCI device holds at once.
 pub(super) const COMMAND_SLOTS: u32 = 32;
-/// Parts into which the geometry cuts each die of a medium that has no blocks.
+/// Blocks into which the geometry divides each die of a medium without blocks.
 const PARTS_OF_DIE: u32 = 256;
 
 impl Profile {
-    /// The parts of a drive of this profile at a size, which may be impossible ones.
+    /// Makes the parts of a drive at a size, without a check that they are possible.
     pub(super) fn make(&self, size: Size) -> Result<DriveSpec, ProfileError> {
         let medium = self.medium()?;
         let scaled = self.scaled(size)?;
@@ -39,7 +39,7 @@ impl Profile {
         })
     }
 
-    /// The medium as it is in the drive, before any scaling.
+    /// Returns the geometry of the medium before any scaling.
     ///
     /// # Errors
     /// The profile has no medium, or two.
@@ -83,7 +83,7 @@ impl Profile {
         }
     }
 
-    /// Collection's marks, and how it works between them.
+    /// The marks of garbage collection, and how it works between them.
     pub(super) fn marks(&self) -> Option<spec::Marks> {
         let collection = self.collection.as_ref()?;
         let units = |kib: &Figure<u32>| kib.value / (UNIT_BYTES / 1024);
@@ -94,7 +94,7 @@ impl Profile {
         })
     }
 
-    /// Dies over which pages alternate. A write that must be in flash at once fills a word line of one die.
+    /// Dies over which the pages of a stream alternate.
     fn stripe_dies(&self) -> u32 {
         let mapping = self.mapping.as_ref();
         mapping
@@ -102,7 +102,7 @@ impl Profile {
             .map_or(1, |dies| dies.value)
     }
 
-    /// What one entry of the map stands for.
+    /// Data of one map entry.
     pub(super) fn mapping_unit_bytes(&self) -> u32 {
         let mapping = self.mapping.as_ref();
         mapping
@@ -110,7 +110,7 @@ impl Profile {
             .map_or(UNIT_BYTES, |kib| kib.value.saturating_mul(1024))
     }
 
-    /// Memory for a map that lies in flash: what it has for changes is not there for pages.
+    /// Memory for a map that lies in flash, divided into room for pages and room for changed entries.
     fn map_memory(&self, scale: u32) -> Option<MapMemory> {
         let mapping = self.mapping.as_ref()?;
         let all_mib = mapping.cache_mib.as_ref()?.value;
@@ -262,7 +262,7 @@ fn slc_cache(slc: &SlcCache, scale: u32) -> SlcSpec {
     }
 }
 
-/// The seed is the drive's; see [`AnyDrive`](crate::drive::AnyDrive).
+/// The seed is set later, for each drive; see [`AnyDrive`](crate::drive::AnyDrive).
 fn spread(spread: &Spread) -> SpreadSpec {
     let milli = |pct: f64| (pct * 10.0).round() as u32;
     let retry = spread.retry.as_ref();
@@ -292,7 +292,7 @@ fn power_spec(power: &Power, thermal: Option<&Thermal>) -> PowerSpec {
     let states_w = power.states_w.as_ref();
     PowerSpec {
         window_ns: ns(power.window_ms.value, 1e6),
-        // Quotients of decimals may be a little less than they are.
+        // The quotient of two decimals may be slightly below a whole number.
         limit_windows: (power.limit_ms() / power.window_ms.value + 1e-9) as u64,
         idle_mw: power.idle_mw.value.into(),
         active_mw: power.active_mw().into(),
@@ -343,13 +343,13 @@ fn graded_limit(graded: &Graded) -> GradedLimit {
     }
 }
 
-/// A time in whole ns, or another amount in whole small units. Multiplication and rounding of IEEE numbers only: the same on
-/// every machine.
+/// Converts a time to whole ns, or another amount to whole small units. Multiplication and rounding of IEEE numbers give the
+/// same result on every machine.
 fn ns(value: f64, ns_per_unit: f64) -> u64 {
     (value * ns_per_unit).round() as u64
 }
 
-/// Thousandths, as W in mW and degrees in thousandths.
+/// Converts to thousandths, such as W to mW.
 pub(super) fn milli(value: f64) -> i64 {
     (value * 1e3).round() as i64
 }

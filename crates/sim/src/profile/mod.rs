@@ -1,4 +1,4 @@
-//! What a drive is made of, as a TOML file: physical parameters only, each with its unit in the key and its source beside it.
+//! A drive profile in TOML: physical parameters only, each with its unit in the key and its source beside it.
 //!
 //! ```
 //! use sim::profile::{Profile, Size};
@@ -38,15 +38,15 @@ pub use parts::{Buffer, Collection, Controller, Flash, Link, Protocol, Rule, Str
 pub use scaling::Size;
 pub use settings::{PowerSetting, Settings};
 
-/// A profile that cannot be, with the field and why.
+/// Why a profile is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}: {why}")]
 pub struct ProfileError {
-    /// The field, with the tables it is in: `flash.planes`.
+    /// The field with its tables, such as `flash.planes`.
     pub field: String,
-    /// Its value.
+    /// The value of the field.
     pub value: String,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub why: String,
 }
 
@@ -60,79 +60,79 @@ impl ProfileError {
     }
 }
 
-/// A drive's profile.
+/// The profile of a drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What readers call the drive.
+    /// The name of the drive in reports.
     pub name: String,
     /// Other, shorter names.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// One line on what it stands for.
+    /// What the profile stands for, in one line.
     pub about: String,
-    /// Bytes that the user can address.
+    /// Capacity for user data.
     pub capacity_bytes: Figure<u64>,
     /// Unit of offsets and lengths.
     pub logical_block_bytes: Figure<u32>,
-    /// What becomes of trim commands. Absent: they are honoured.
+    /// How the drive treats trim commands. Absent: it honours them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Figure<TrimRule>>,
-    /// The way to the host.
+    /// The link to the host.
     pub link: Link,
     /// The controller.
     pub controller: Controller,
     /// The write buffer.
     pub buffer: Buffer,
-    /// The flash. A drive has this or `xpoint`.
+    /// The flash. A drive has either this or `xpoint`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash: Option<Flash>,
-    /// How space is won back in flash.
+    /// Garbage collection in the flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<Collection>,
-    /// A medium without erase and collection instead of flash.
+    /// A medium without erase and garbage collection, in place of flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xpoint: Option<Xpoint>,
-    /// Flash that is used with one bit a cell for a time. Absent: none.
+    /// Flash that is written with one bit per cell for a time. Absent: no SLC cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCache>,
-    /// What the drive draws. Absent: nothing is said of power.
+    /// What the drive draws. Absent: no power model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
-    /// How it gets warm, which needs `power`. Absent: nothing is said of temperature.
+    /// How the drive heats up; needs `power`. Absent: no thermal model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thermal: Option<Thermal>,
-    /// How unlike its dies and blocks are, and reads that need another attempt. Absent: all are alike, and none does.
+    /// Variation among dies and blocks, and read retries. Absent: no variation and no retries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// Where data is placed, and how much of the map is in memory. Absent: dynamically, all of it.
+    /// Where data is placed, and how much of the map is in memory. Absent: dynamic placement, and the whole map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mapping: Option<Mapping>,
-    /// How erases are spread. Absent: as they come.
+    /// Wear levelling. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<Wear>,
-    /// What it does for itself when there are no commands. Absent: nothing.
+    /// Background work when there are no commands. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
-    /// Work for which the firmware stops. Absent: none.
+    /// Firmware work that stops the drive. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub housekeeping: Option<Housekeeping>,
 }
 
-/// What the data lies in.
+/// The storage medium.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Medium<'a> {
-    /// Flash and how space is won back in it.
+    /// Flash and its garbage collection.
     Flash(&'a Flash, &'a Collection),
-    /// Written in place.
+    /// A medium that is written in place.
     Xpoint(&'a Xpoint),
 }
 
 impl Profile {
-    /// Reads a profile and checks it at its own size.
+    /// Reads a profile and checks it at its full size.
     ///
     /// # Errors
-    /// TOML that is none, an unknown or missing key, a value that cannot be.
+    /// Invalid TOML, an unknown or missing key, or an impossible value.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Self = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
         let table = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
@@ -141,10 +141,10 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The parts of a drive of this profile at a size.
+    /// Returns the parts of a drive of this profile at a size.
     ///
     /// # Errors
-    /// A value that cannot be, or a size that this profile cannot have.
+    /// An impossible value, or a size that this profile cannot have.
     pub fn spec(&self, size: Size) -> Result<DriveSpec, ProfileError> {
         self.check()?;
         let spec = self.make(size)?;
@@ -152,10 +152,10 @@ impl Profile {
         Ok(spec)
     }
 
-    /// What the data lies in.
+    /// Returns the storage medium.
     ///
     /// # Errors
-    /// There are two of them, or none.
+    /// The profile has two media, or none.
     pub(crate) fn medium(&self) -> Result<Medium<'_>, ProfileError> {
         let missing = |field, why| Err(ProfileError::new(field, "missing", why));
         match (&self.flash, &self.collection, &self.xpoint) {
@@ -189,7 +189,7 @@ fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {
     }
 }
 
-/// What a reader of a profile knows, for the types that it is read into.
+/// Replaces Rust types in a parser's message by words that the author of a profile knows.
 fn in_words(mut why: String) -> String {
     const WORDS: [(&str, &str); 7] = [
         ("u8", "a whole number that is not negative"),
@@ -209,8 +209,8 @@ fn in_words(mut why: String) -> String {
     why
 }
 
-/// The field whose value begins at a place of a text of TOML, with the table that it is in, and with what of a figure it is if that is
-/// not its value; `None` where no key stands on its line.
+/// Returns the field whose value begins at byte `at` of a TOML text, with its table, and with the part of the figure if that is
+/// not its value. `None`: the line has no key.
 fn field_at(text: &str, at: usize) -> Option<String> {
     let before = &text[..at];
     let line = before.rsplit('\n').next()?;

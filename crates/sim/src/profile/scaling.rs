@@ -1,29 +1,28 @@
-//! A drive at another size: less flash with everything else the same, or another share of spare.
+//! A drive at another size: with less flash and everything else the same, or with another spare share.
 //!
-//! What decides a drive's behaviour in the steady state is the spare share, the number of dies and the number of superblocks
-//! (if there are enough of them), not its capacity. A drive of scale S has 1/S of the word lines in each block, so that all
-//! of these stay, and what one erase of a real block takes is charged once for as many small ones as make it up. A drive with
-//! few superblocks gets smaller ones also at scale 1.
+//! The steady state of a drive depends on its spare share, its dies and (if there are few) its superblocks, not on its
+//! capacity. A drive at scale S has 1/S of the word lines in each block, so that all of these stay. The erase of a real block
+//! is charged once for as many small blocks as make it up. A drive with few superblocks gets smaller ones even at scale 1.
 
 use super::{Medium, Profile, ProfileError};
 use crate::profile::spec::{Geometry, UNIT};
 
-/// Superblocks from which more of them change nothing that can be seen.
+/// With this many superblocks, more of them make no visible difference.
 const ENOUGH_SUPERBLOCKS: u32 = 2000;
-/// Units of a superblock from which more change steady writes by less than 1 %: of smaller ones the least valid has fewer valid
-/// units than the mean, which serves collection.
+/// With this many units in a superblock, more of them change steady writes by less than 1 %. Valid counts of smaller
+/// superblocks vary more, so the victim of collection has fewer valid units.
 const ENOUGH_UNITS: u32 = 1024;
-/// Superblocks that do where more of them would have too few units.
+/// Superblocks that suffice where `ENOUGH_SUPERBLOCKS` would have too few units each.
 const FEW_SUPERBLOCKS: u32 = 1000;
-/// Fewest superblocks kept free: one for each write stream and two to collect with.
+/// Fewest superblocks kept free: one for each write stream, and two for collection.
 const MIN_RESERVE: u32 = 4;
 
 /// The size at which a profile is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Size {
-    /// So many times smaller than the drive; 1 is the drive itself.
+    /// How many times smaller the simulated drive is; 1: its full size.
     pub scale: u32,
-    /// Share of the flash that the user cannot address, instead of the profile's own; at least 0 and below 1.
+    /// Share of the flash that the user cannot address, from 0 to below 1; `None`: the profile's own.
     pub spare: Option<f64>,
 }
 
@@ -36,7 +35,7 @@ impl Default for Size {
     }
 }
 
-/// What depends on the size.
+/// The parameters that depend on the size.
 pub(super) struct Scaled {
     pub(super) geometry: Geometry,
     pub(super) user_bytes: u64,
@@ -76,7 +75,7 @@ impl Profile {
 }
 
 impl Profile {
-    /// Word lines of a stripe of which one holds the parity of the others; 0: none does.
+    /// Word lines of a stripe, one of which holds the parity of the others; 0: no parity.
     pub(super) fn parity_lines(&self) -> u32 {
         let mapping = self.mapping.as_ref();
         mapping
@@ -84,7 +83,7 @@ impl Profile {
             .map_or(0, |dies| dies.value)
     }
 
-    /// The flash that can hold data: parity takes its share of all superblocks, and there are so many fewer.
+    /// Flash without the superblocks that parity takes.
     fn without_parity(&self, flash: Geometry) -> Geometry {
         let of = u64::from(self.parity_lines().max(1));
         let parity = u64::from(self.parity_lines().min(1));
@@ -95,7 +94,8 @@ impl Profile {
     }
 }
 
-/// Flash with so many times fewer word lines in a block, and of how many blocks each erase stands for one.
+/// Divides the word lines of a block by `scale`, and further if there are few superblocks. Returns for how many of the smaller
+/// blocks one erase is charged, too.
 fn smaller_blocks(real: Geometry, scale: u32) -> Result<(Geometry, u32), ProfileError> {
     let word_lines = real.pages_per_block / real.bits_per_cell;
     let split = split(&real, scale).ok_or_else(|| {
@@ -118,7 +118,7 @@ fn smaller_blocks(real: Geometry, scale: u32) -> Result<(Geometry, u32), Profile
     Ok((geometry, split * scale))
 }
 
-/// A medium without blocks, with so many times smaller dies.
+/// Divides the dies of a medium without blocks by `scale`.
 fn smaller_dies(real: Geometry, scale: u32) -> Result<Geometry, ProfileError> {
     let mib = real.pages_per_block;
     if scale == 0 || !mib.is_multiple_of(scale) {
@@ -131,7 +131,7 @@ fn smaller_dies(real: Geometry, scale: u32) -> Result<Geometry, ProfileError> {
     })
 }
 
-/// Into how many superblocks each real one is cut so that there are enough of them, on top of the scale.
+/// Into how many superblocks each one is cut, after scaling, so that there are enough of them.
 fn split(real: &Geometry, scale: u32) -> Option<u32> {
     let word_lines = real.pages_per_block / real.bits_per_cell;
     if scale == 0 || !word_lines.is_multiple_of(scale) {
@@ -148,7 +148,7 @@ fn split(real: &Geometry, scale: u32) -> Option<u32> {
     if has_enough_units(found) {
         return Some(found);
     }
-    // The smallest of those with enough units; where none has them, the largest.
+    // The most parts that leave enough units; if none do, the fewest parts that make `FEW_SUPERBLOCKS`.
     let larger = splits()
         .take_while(|&split| split < found)
         .filter(|&split| superblocks(split) >= FEW_SUPERBLOCKS);

@@ -1,34 +1,34 @@
-//! What the user sets of a drive besides its profile and size.
+//! User settings of a drive, beside its profile and size.
 
 use super::making::milli;
 use super::{Profile, ProfileError};
 use crate::profile::spec::{DriveSpec, TrimRule};
 
-/// Settings of one drive; what is `None` is as the profile says.
+/// Settings of one drive. `None` keeps what the profile says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Settings {
-    /// The limit on its power.
+    /// The power limit.
     pub power: Option<PowerSetting>,
-    /// What becomes of trim commands.
+    /// How the drive treats trim commands.
     pub trim: Option<TrimRule>,
-    /// Whether a write is complete when it is in the buffer.
+    /// Whether a write completes when it is in the buffer.
     pub write_cache: Option<bool>,
 }
 
-/// A limit on power.
+/// A power limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PowerSetting {
-    /// That of the profile's power state of this number, from 0.
+    /// The limit of this power state of the profile, counted from 0.
     State(u32),
-    /// So many W.
+    /// A limit in W.
     Watts(f64),
 }
 
 impl Profile {
-    /// Sets a drive of this profile.
+    /// Applies settings to the parts of a drive of this profile.
     ///
     /// # Errors
-    /// A limit on power below what the drive draws, a state that it does not have, or a limit where nothing is known of power.
+    /// A power limit below what the drive draws, an unknown power state, or a power limit for a profile without a power model.
     pub fn set(&self, spec: &mut DriveSpec, settings: Settings) -> Result<(), ProfileError> {
         let options = &mut spec.options;
         if let Some(trim) = settings.trim {
@@ -49,7 +49,7 @@ impl Profile {
         Ok(())
     }
 
-    /// What the drive is limited to by a setting, in mW.
+    /// Returns the power limit of a setting, in mW.
     ///
     /// # Errors
     /// As [`set`](Self::set).

@@ -1,16 +1,16 @@
-//! What of a drive is spare, and what of it does not get smaller with it.
+//! Spare area, and the figures that do not shrink with the drive.
 
 use super::Profile;
 use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT, UNIT_BYTES, WhenFull};
 
 impl DriveSpec {
-    /// Share of the medium that the user cannot address.
+    /// Returns the share of the medium that the user cannot address.
     pub fn spare(&self) -> f64 {
         1.0 - self.user_bytes as f64 / self.geometry.raw_bytes() as f64
     }
 
-    /// Share of the usable medium that holds no user data when the drive is full and in its steady state: what is kept free, the
-    /// open superblocks and a static cache are spare, but collection has nothing of them.
+    /// Returns the share of the usable medium that holds no user data, on a full drive in its steady state. The reserve, the
+    /// open superblocks and a static cache do not count as usable: collection gains nothing from them.
     pub fn effective_spare(&self) -> f64 {
         if self.options.layout == Layout::InPlace {
             return self.spare();
@@ -21,8 +21,9 @@ impl DriveSpec {
             Some(SlcSize::Static { .. }) => slc_superblocks(self),
             Some(SlcSize::Dynamic { .. }) | None => 0,
         };
-        // A victim is chosen when one less is free than is to be, the next of a stream just open. While that one is written the victim
-        // wins as much; the other stream's is half written in the mean, as the victim is half moved. Of one stream no other is.
+        // A victim is chosen when one superblock less than the reserve is free, because a stream has just opened the next one.
+        // While that one fills, the victim yields as much space. The other stream's open superblock is half written on average,
+        // and the victim is half moved. Merged streams have no other open superblock.
         let idle = u64::from(self.reserve) + cached;
         let one_stream = u64::from(self.options.merged_streams);
         let unwritten = idle * per_superblock - one_stream * per_superblock / 2;
@@ -32,8 +33,9 @@ impl DriveSpec {
 }
 
 impl Profile {
-    /// The figures of this profile that stay what they are when a drive is made smaller: a method whose amounts or times are
-    /// absolute sees another drive then, and of dies that differ one whose amounts are shares: they fall apart in the same seconds.
+    /// Returns the figures that stay the same when the drive is made smaller. A method with absolute amounts or times therefore
+    /// sees another drive at a smaller scale. Where dies differ, so does a method with relative amounts: such dies drift apart
+    /// in the same seconds at any scale.
     pub fn unscaled(&self) -> Vec<&'static str> {
         let spread = self.spread.as_ref();
         let unlike = spread.is_some_and(|spread| spread.die_sigma_pct.value > 0.0);
@@ -54,10 +56,11 @@ impl Profile {
     }
 }
 
-/// User data that lies in a static cache under random writes, in the mean.
+/// Mean user data in a static cache under random writes.
 ///
-/// One that all writes pass is full but for one superblock: half of that which is written, and half of that which is folded. One that
-/// writes go past is written anew when the last unit in a superblock was overwritten, and units live for one overwrite in the mean.
+/// A cache that every write passes through (`Fold`) is full, except for half of the superblock being written and half of the
+/// one being folded. A cache that writes bypass when it is full (`Direct`) reuses a superblock once its last unit has been
+/// overwritten. A unit lives for one overwrite of the drive on average.
 fn cached_bytes(spec: &DriveSpec) -> f64 {
     let Some(slc) = spec.options.slc else {
         return 0.0;
@@ -70,7 +73,7 @@ fn cached_bytes(spec: &DriveSpec) -> f64 {
     let held = match slc.when_full {
         WhenFull::Fold => superblocks - 1.0,
         WhenFull::Direct => {
-            // The last of so many units is overwritten after as many overwrites as the harmonic number says.
+            // The last of `units` units is overwritten after as many mean lifetimes as the harmonic number of `units`.
             let last: f64 = (1..=units).map(|unit| 1.0 / f64::from(unit)).sum();
             superblocks / last
         }
@@ -78,7 +81,7 @@ fn cached_bytes(spec: &DriveSpec) -> f64 {
     held * f64::from(units) * f64::from(UNIT_BYTES)
 }
 
-/// Superblocks that the cache takes, or a dynamic one at most.
+/// Superblocks of the cache; for a dynamic cache, the most that it takes.
 pub(super) fn slc_superblocks(spec: &DriveSpec) -> u64 {
     let Some(slc) = spec.options.slc else {
         return 0;

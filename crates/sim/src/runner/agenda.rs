@@ -1,31 +1,32 @@
-//! What happens next: one entry for each I/O slot, the earliest first, ties by number.
+//! The event queue of a run: one entry for each I/O slot, the earliest first, ties by slot number.
 
-/// The time of a slot to which nothing will happen.
+/// The time of a slot without a next event.
 pub const NEVER: u64 = u64::MAX;
 
 /// Slots that compete with each other, and groups whose winners do.
 const GROUP: usize = 4;
 
-/// A tournament over a fixed number of slots: the winner of each four goes up, so a change replays one path of `log4(slots)`
-/// minima without a branch that could be mispredicted.
+/// A tournament over a fixed number of slots. The earliest of each group of four moves up. A change recomputes
+/// `log4(slots)` minima, without a branch that could be mispredicted.
 ///
-/// An entry is `time - base << slot_bits | slot`, all ones for never; a time that has no room in it is taken for `far`.
+/// An entry is `(time - base) << slot_bits | slot`, or all ones for [`NEVER`]. A time that does not fit is stored as
+/// `far`.
 #[derive(Debug, Clone)]
 pub struct Agenda {
-    /// The winner of group `n + 1` is entry `n`, counted through all groups. The last groups are those of the slots.
+    /// The winner of group `n + 1` is entry `n`, counted through all groups. The last groups hold the slots.
     groups: Vec<[u64; GROUP]>,
     first: u64,
-    /// The entry of slot 0.
+    /// Index of slot 0's entry.
     leaf: usize,
     slot_bits: u32,
     base_ns: u64,
-    /// The entries from here on say less than their times do.
+    /// Entries from this value on do not hold their exact times.
     far: u64,
     times_ns: Vec<u64>,
 }
 
 impl Agenda {
-    /// All slots happen at zero.
+    /// Creates an agenda with all slots at time zero.
     pub fn new(slots: u32) -> Self {
         let slot_bits = slots.max(1).next_power_of_two().trailing_zeros();
         let (mut inner, mut width) = (0, 1);
@@ -46,7 +47,7 @@ impl Agenda {
         agenda
     }
 
-    /// Makes all entries anew, relative to `base_ns`, before which nothing will happen.
+    /// Rebuilds all entries relative to `base_ns`; no event lies before that.
     fn settle(&mut self, base_ns: u64) {
         self.base_ns = base_ns;
         for slot in 0..self.times_ns.len() as u32 {
@@ -81,7 +82,7 @@ impl Agenda {
         self.first = winner;
     }
 
-    /// The earliest slot and its time; [`NEVER`] when nothing will happen any more.
+    /// Returns the earliest time and its slot; [`NEVER`] if no event is left.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
         let slot = self.first as u32 & ((1 << self.slot_bits) - 1);
@@ -92,13 +93,13 @@ impl Agenda {
         }
     }
 
-    /// When a slot happens.
+    /// Returns the time of a slot.
     pub fn at(&self, slot: u32) -> u64 {
         self.times_ns[slot as usize]
     }
 
-    /// Moves a slot to another time. That may lie before the earliest on the agenda where the slot's was not known, but not before what
-    /// has happened.
+    /// Moves a slot to another time. A slot whose time was unknown may move before the earliest on the agenda, but
+    /// not before the last event.
     #[inline]
     pub fn set(&mut self, slot: u32, at_ns: u64) {
         self.times_ns[slot as usize] = at_ns;
@@ -112,7 +113,7 @@ impl Agenda {
         }
     }
 
-    /// All that will happen is so far away that entries do not tell it apart.
+    /// Rebuilds the entries when all events lie too far ahead to be told apart.
     #[cold]
     fn look_further(&mut self) {
         if let Some(&earliest_ns) = self.times_ns.iter().min() {
@@ -142,7 +143,7 @@ mod tests {
         #[test]
         fn equals_a_sorted_list(
             slots in 1_u32..40,
-            // Steps of nanoseconds, and of days, for which an entry has no room.
+            // Steps of nanoseconds, and steps of up to 36 years, for which an entry has no room.
             moves in proptest::collection::vec((0_u32..40, prop_oneof![0_u64..50, 0_u64..(1 << 60)]), 0..200),
         ) {
             let mut agenda = Agenda::new(slots);

@@ -1,4 +1,4 @@
-//! Runs on a drive of any kind.
+//! Runs workloads on a drive of any kind.
 
 use workload::Workload;
 
@@ -13,7 +13,7 @@ impl AnyDrive {
     /// Runs a workload; see [`run`](crate::runner::run()).
     ///
     /// # Errors
-    /// As there.
+    /// As for that function.
     pub fn run(
         &mut self,
         workload: &Workload,

@@ -1,18 +1,18 @@
-//! What can go wrong, with the facts as fields and what to do in words.
+//! Errors of a run: facts in fields, advice in words.
 
 use metrics::{CollectorError, LogError};
 use workload::SpecError;
 
 use crate::runner::outcome::Outcome;
 
-/// Why a run could not be made or finished.
+/// Why a run could not start or finish.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
     /// The workload contradicts itself.
     #[error("{0}")]
     Spec(#[from] SpecError),
-    /// A size or offset is not a multiple of what the drive needs.
+    /// A size or offset is not a multiple of the drive's logical block.
     #[error(
         "stream {stream:?}: {field} of {value} bytes is not a multiple of {multiple_of}, the logical block"
     )]
@@ -26,7 +26,7 @@ pub enum SimError {
         /// The logical block in bytes.
         multiple_of: u64,
     },
-    /// The span does not lie inside the drive.
+    /// The span does not lie within the drive.
     #[error("stream {stream:?}: the span ends at byte {end}, but the drive has {size_bytes}")]
     BeyondEnd {
         /// Name of the stream.
@@ -36,17 +36,17 @@ pub enum SimError {
         /// Size of the drive in bytes.
         size_bytes: u64,
     },
-    /// A simulated drive does not have this.
+    /// The stream needs a feature that simulated drives do not have.
     #[error("stream {stream:?}: {feature} does not exist on a simulated drive")]
     Unsupported {
         /// Name of the stream.
         stream: String,
-        /// What was asked.
+        /// The feature.
         feature: &'static str,
-        /// What to do about it.
+        /// How to change the workload.
         advice: &'static str,
     },
-    /// What was asked cannot be recorded.
+    /// The workload cannot be recorded.
     #[error("{message}")]
     Recording {
         /// Why.
@@ -57,13 +57,13 @@ pub enum SimError {
     Log {
         /// Why.
         source: LogError,
-        /// What was measured until then.
+        /// The measurement until then.
         measured: Option<Box<Outcome>>,
     },
 }
 
 impl SimError {
-    /// What was measured before the error, if anything was.
+    /// Returns what was measured before the error, if anything.
     pub fn into_measured(self) -> Option<Outcome> {
         match self {
             Self::Log { measured, .. } => measured.map(|measured| *measured),
@@ -71,7 +71,7 @@ impl SimError {
         }
     }
 
-    /// What the reader can do, in one line.
+    /// Returns what the user can do, in one line.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Spec(_) | Self::Recording { .. } => "correct the workload",

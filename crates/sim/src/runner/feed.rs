@@ -1,37 +1,37 @@
-//! A source of I/Os at run time: drawn some way ahead, so that the tables of the map can be asked for in time.
+//! A source of I/Os at run time. It draws them ahead, so that the map entries they need can be prefetched in time.
 
 use workload::spec::{Pattern, Stream};
 use workload::{Generator, Io, Quota, Schedule, StreamPlan};
 
-/// I/Os drawn ahead by all sources together; longer than a look-up in memory takes.
+/// I/Os that all sources together draw ahead. They take longer than a look-up in memory.
 const AHEAD: usize = 32;
 
-/// An I/O of an open loop and when it is meant to start.
+/// An I/O of an open loop with its intended start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) due_ns: u64,
     pub(crate) io: Io,
 }
 
-/// What a source still has to give.
+/// The I/Os that a source still has to give.
 #[derive(Debug)]
 pub(crate) struct Feed {
     generator: Generator,
     schedule: Option<Schedule>,
     left: Quota,
-    /// The next I/Os, in a ring whose length is a power of two; the next one is at `head`.
+    /// The next I/Os, in a ring buffer whose length is a power of two; the next one is at `head`.
     ahead: Box<[Io]>,
     head: usize,
-    /// Where a sequential source goes on.
+    /// Offset at which a sequential source continues.
     cursor: Option<u64>,
 }
 
 impl Feed {
-    /// A source of a stream; all streams together have `sources` of them.
+    /// Creates the feed of one source; all streams together have `sources` of them.
     pub(crate) fn new(plan: &StreamPlan, source: u32, stream: &Stream, sources: u32) -> Self {
         let mut generator = plan.generator(source);
         let cursor = generator.cursor();
-        // What lies side by side in the map needs no asking ahead.
+        // Sequential I/Os find their map entries side by side, so they need no prefetch.
         let ahead = match (&stream.pattern, &stream.write_pattern) {
             (Pattern::Sequential { .. }, None | Some(Pattern::Sequential { .. })) => 1,
             _ => (AHEAD / sources.max(1) as usize).max(1).next_power_of_two(),
@@ -46,19 +46,19 @@ impl Feed {
         }
     }
 
-    /// The I/O that was drawn last: the one to be asked for ahead.
+    /// Returns the I/O that was drawn last, for which map entries can be prefetched.
     #[inline]
     pub(crate) fn furthest(&self) -> Io {
         self.ahead[self.head.wrapping_sub(1) & (self.ahead.len() - 1)]
     }
 
-    /// Whether the source has given all that it may.
+    /// Returns whether the source has used up its quota.
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {
         self.left.ios == 0 || self.left.bytes == 0
     }
 
-    /// The next I/O; `None` when the quota is used up.
+    /// Returns the next I/O; `None` if the quota is used up.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Io> {
         if self.is_spent() {
@@ -74,7 +74,7 @@ impl Feed {
         Some(io)
     }
 
-    /// The next arrival before `stop_ns`; `None` when there is no more, now and ever.
+    /// Returns the next arrival before `stop_ns`; `None` if the source has no more.
     pub(crate) fn next_due(&mut self, stop_ns: u64) -> Option<Arrival> {
         let due_ns = self.schedule.as_mut()?.next();
         if due_ns >= stop_ns {
@@ -84,7 +84,6 @@ impl Feed {
         Some(Arrival { due_ns, io })
     }
 
-    /// Where a sequential source goes on.
     pub(crate) fn cursor(&self) -> Option<u64> {
         self.cursor
     }

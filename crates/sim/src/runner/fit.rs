@@ -1,11 +1,11 @@
-//! Whether a workload fits a drive, before anything is issued.
+//! Checks that a workload fits a drive, before any I/O is issued.
 
 use workload::Workload;
 
 use crate::drive::Device;
 use crate::runner::error::SimError;
 
-/// Refuses what lies beyond the drive's end or between its blocks, and what it does not have.
+/// Rejects a stream that exceeds the drive, is not aligned to its logical blocks, or needs a page cache.
 pub(crate) fn check_fits<D: Device>(drive: &D, workload: &Workload) -> Result<(), SimError> {
     let multiple_of = u64::from(drive.logical_block_bytes());
     for stream in &workload.streams {

@@ -1,7 +1,7 @@
-//! A stream at run time: what its slots do next, when it ends, and what is counted.
+//! A stream at run time: the next event of each slot, the stream's end, and what is counted.
 //!
-//! A *slot* is one of `workers * depth` places for an I/O in flight. The laws are those of the engine for real drives: the
-//! closed loop, think time, and the open loop with its backlog bound and drain limit.
+//! A *slot* is one of `workers * depth` places for an I/O in flight. The rules are those of the engine for real
+//! drives: the closed loop with think time, and the open loop with its backlog bound and drain limit.
 
 use metrics::{IoRecord, Recorder, WorkerFacts};
 use rustix::time::{ClockId, clock_gettime};
@@ -14,16 +14,16 @@ use crate::drive::Device;
 use crate::runner::agenda::NEVER;
 use crate::runner::feed::Feed;
 
-/// What a slot is about.
+/// What a slot does when its time comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Asks for its next I/O when its time comes.
+    /// Takes its next I/O.
     Free,
-    /// Its I/O is to be issued when its time comes.
+    /// Issues its I/O.
     Due,
-    /// Its I/O completes when its time comes.
+    /// Completes its I/O.
     InFlight,
-    /// The flush after its I/O is done when its time comes.
+    /// Completes the flush after its I/O.
     Flushing,
 }
 
@@ -31,7 +31,7 @@ enum State {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) lane: u32,
-    /// The worker within its stream.
+    /// The worker's number within its stream.
     pub(crate) worker: u32,
     feed: u32,
     state: State,
@@ -72,13 +72,12 @@ impl Slot {
 
 /// What a slot does next.
 enum Next {
-    /// Issues an I/O that was meant to start at a time.
+    /// Issue this I/O, with its intended start.
     Issue(Io, u64),
-    /// Nothing before this time.
+    /// Wait until this time.
     Wait(u64),
 }
 
-/// A stream at run time.
 #[derive(Debug)]
 pub(crate) struct Lane<'a> {
     stream: &'a Stream,
@@ -89,10 +88,10 @@ pub(crate) struct Lane<'a> {
     /// Writes of each worker since its last flush.
     unflushed: Vec<u64>,
     flush_every: u64,
-    /// Slots that may still issue.
+    /// Slots that may still issue I/Os.
     live: u32,
     end_ns: u64,
-    /// Bytes of the completed I/Os, by operation.
+    /// Bytes of completed I/Os, by operation.
     moved_bytes: [u64; 3],
 }
 
@@ -119,7 +118,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// The slots of the stream's workers; those of one worker are neighbours.
+    /// Creates the slots of the stream. Slots of one worker are neighbours.
     pub(crate) fn slots(&self, lane: u32, plan: &StreamPlan) -> Vec<Slot> {
         let workers = 0..self.stream.workers;
         workers
@@ -130,44 +129,45 @@ impl<'a> Lane<'a> {
             .collect()
     }
 
-    /// Whether what comes may delay what came before: reads go before programs.
+    /// Returns whether the stream reads: reads go before programs, so they can delay earlier commands.
     pub(crate) fn reads(&self) -> bool {
         self.stream.reads()
     }
 
-    /// Whether what comes may wait for the buffer.
+    /// Returns whether the stream writes: writes may wait for room in the buffer.
     pub(crate) fn writes(&self) -> bool {
         self.stream.writes()
     }
 
-    /// Whether the drive has to say at once when an I/O ends: more hangs on it than the slot.
+    /// Returns whether the drive must report an end at once, because flushes or durable writes depend on it.
     pub(crate) fn asks_at_once(&self) -> bool {
         self.stream.dsync || self.flush_every != u64::MAX
     }
 
-    /// Completions that a worker gathers before it counts them, if more than one.
+    /// Completions that a worker gathers before it counts them; `None` if it counts each at once.
     pub(crate) fn batch(&self) -> Option<u32> {
         self.stream.batch.filter(|&batch| batch > 1)
     }
 
-    /// Nothing is issued from `at_ns` on; open loops still issue what was due before.
+    /// Stops issuing at `at_ns`, except I/Os of open loops that were due before.
     pub(crate) fn stop(&mut self, at_ns: u64) {
         self.stop_ns = self.stop_ns.min(at_ns);
     }
 
-    /// Whether a slot waits for something that will not come before the stop.
+    /// Returns whether a slot waits for an I/O that is not due before the stop.
     pub(crate) fn waits_in_vain(&self, slot: &Slot) -> bool {
         slot.state == State::Due && slot.intended_ns >= self.stop_ns
     }
 
-    /// Time has passed without I/O of this stream.
+    /// Tells the recorder that time has passed without I/O.
     pub(crate) fn advance(&mut self, at_ns: u64) {
         if let Some(recorder) = &mut self.recorder {
             recorder.advance(at_ns);
         }
     }
 
-    /// The slot's time has come. Returns when it is to come again; [`NEVER`] also where the drive tells that later, by the tag.
+    /// Handles a slot's event. Returns the time of its next event; [`NEVER`] if there is none, or if the drive
+    /// reports it later by `tag`.
     #[inline]
     pub(crate) fn step<D: Device>(
         &mut self,
@@ -206,7 +206,7 @@ impl<'a> Lane<'a> {
     #[inline]
     fn next(&mut self, slot: &mut Slot, at_ns: u64) -> Next {
         let due_ns = match self.stream.arrival {
-            // Nobody thinks before the first I/O.
+            // No think time before the first I/O.
             Law::Closed { .. } if slot.io.length == 0 => at_ns,
             Law::Closed { think_ns } => at_ns + think_ns,
             law @ Law::Pulses { .. } => law.rests_until(at_ns).unwrap_or(at_ns),
@@ -252,13 +252,13 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Whether an I/O that was due at `due_ns` is to be given up instead of issued at `at_ns`.
+    /// Returns whether an I/O that was due at `due_ns` is dropped instead of issued at `at_ns`.
     fn gives_up(&self, due_ns: u64, at_ns: u64) -> bool {
         let drain_ns = self.backlog_ns.min(DRAIN_LIMIT_NS);
         at_ns - due_ns > self.backlog_ns || at_ns > self.stop_ns.saturating_add(drain_ns)
     }
 
-    /// Issues an I/O. Returns when it completes; [`NEVER`] where the drive tells that later.
+    /// Issues an I/O. Returns when it completes; [`NEVER`] if the drive reports that later.
     #[inline]
     fn submit<D: Device>(
         &mut self,
@@ -287,13 +287,13 @@ impl<'a> Lane<'a> {
         done - zero_ns
     }
 
-    /// Counts the slot's I/O, which has completed.
+    /// Counts the slot's completed I/O.
     #[inline]
     pub(crate) fn complete(&mut self, slot: &Slot, at_ns: u64) {
         let recorder = self.recorder.as_mut().expect("a live lane records");
         let io = slot.io;
         recorder.completed(io.op, io.length, slot.intended_ns, slot.submit_ns, at_ns);
-        // Another slot may have found that nothing more is due before the stop.
+        // The end may be later already: another slot may have retired at the stop.
         self.end_ns = self.end_ns.max(at_ns);
         self.moved_bytes[io.op as usize] += u64::from(io.length);
         if self.stream.log_ios {
@@ -308,7 +308,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Whether the slot's I/O was the last of so many writes of its worker, so that a flush follows it.
+    /// Counts a write of the slot's worker. Returns whether a flush follows: after every `flush_every`-th write.
     #[inline]
     fn flush_follows(&mut self, slot: &Slot) -> bool {
         if self.flush_every == u64::MAX || slot.io.op != Op::Write {
@@ -323,7 +323,7 @@ impl<'a> Lane<'a> {
         follows
     }
 
-    /// Counts the slot's flush, which is done.
+    /// Counts the slot's completed flush.
     fn flushed(&mut self, slot: &mut Slot, at_ns: u64) {
         let recorder = self.recorder.as_mut().expect("a live lane records");
         recorder.flushed(slot.submit_ns, at_ns);
@@ -331,12 +331,12 @@ impl<'a> Lane<'a> {
         slot.state = State::Free;
     }
 
-    /// Bytes of all I/Os of an operation that have completed.
+    /// Bytes of all completed I/Os of an operation.
     pub(crate) fn moved_bytes(&self, op: Op) -> u64 {
         self.moved_bytes[op as usize]
     }
 
-    /// The slot issues nothing any more.
+    /// Retires a slot, which issues no more I/Os.
     pub(crate) fn retire(&mut self, slot: &mut Slot, by_stop: bool) -> u64 {
         slot.state = State::Free;
         self.live -= 1;
@@ -346,13 +346,13 @@ impl<'a> Lane<'a> {
         NEVER
     }
 
-    /// Whether the last slot has retired: then the stream is to be finished.
+    /// Returns whether all slots have retired, so that the stream can be finished.
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {
         self.live == 0
     }
 
-    /// Ends the recording; `cpu` is what the simulation has cost since the last call.
+    /// Ends the recording, with the CPU time that the simulation has used since the last call.
     pub(crate) fn finish(&mut self, cpu: &mut CpuClock) {
         if let Some(recorder) = self.recorder.take() {
             let user_cpu_ns = cpu.since_last();

@@ -1,7 +1,7 @@
-//! Runs a workload on a simulated drive, with the recorders that real drives have.
+//! Runs a workload on a simulated drive, with the recorders that real drives use.
 //!
-//! [`run`] submits what the workload asks for in order of virtual time. An [`Owner`] is shown the rows as they close and may
-//! end the run.
+//! [`run`] submits the workload's I/Os in order of virtual time. An [`Owner`] sees rows as they close and may end the
+//! run.
 
 mod agenda;
 mod any_drive;

@@ -1,14 +1,14 @@
-//! What a run is given.
+//! Options of a run.
 
 use metrics::LogWriter;
 
-/// What a run is given beside drive and workload.
+/// Options of a run, besides drive and workload.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Where rows and histograms go as they close.
+    /// Log that receives rows and histograms as they close.
     pub log: Option<LogWriter>,
-    /// What the log's header is to say of the run.
+    /// Description of the run for the log's header.
     pub header: serde_json::Value,
-    /// Keep the histogram of every interval in the measurement.
+    /// Whether the measurement keeps the histogram of every interval.
     pub keep_interval_histograms: bool,
 }

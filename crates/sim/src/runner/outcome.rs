@@ -1,20 +1,20 @@
-//! What a run gives.
+//! The result of a run.
 
 use metrics::Measurement;
 
 use crate::runner::sampling::{HostBytes, Sample};
 
-/// What was measured, and what the drive told of itself.
+/// The measurement, and what the drive reported about itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurement.
     pub measurement: Measurement,
-    /// Where each source of each stream goes on, as `Pattern::Sequential` takes it; empty for other patterns.
+    /// Offset at which each source of each stream continues, for `Pattern::Sequential`; empty for other patterns.
     pub cursors: Vec<Vec<u64>>,
-    /// The run's zero on the drive's clock, ns.
+    /// The drive's clock at the start of the run, in ns.
     pub zero_ns: u64,
-    /// Everything the host moved, ramp and overshoot included.
+    /// All bytes that the host moved, ramp and overshoot included.
     pub host_bytes: HostBytes,
-    /// Heat and counters once a second, and at the end.
+    /// Temperature and counters, once a second and at the end.
     pub samples: Vec<Sample>,
 }

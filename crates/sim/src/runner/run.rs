@@ -1,8 +1,8 @@
 //! Runs a workload on a simulated drive in virtual time.
 //!
-//! No threads: the next thing to happen is taken from an [`Agenda`], ties go to the lower worker, and time between two things
-//! does not pass at all. What is counted, how intervals close and when a stream ends is as on a real drive; only that an
-//! I/O costs the host nothing, so it is submitted when it is due or when the one before it has completed.
+//! There are no threads: the next event comes from an [`Agenda`], ties go to the lower slot, and the clock jumps from
+//! event to event. Counting, interval closing and stream ends are as on a real drive. Only, an I/O costs the host
+//! nothing: it is submitted when it is due, or when the one before it has completed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -25,14 +25,14 @@ use crate::runner::sampling::{HostBytes, Samples};
 
 /// How often the log is made durable, in real time.
 const SYNC_LOG_EVERY: Duration = Duration::from_secs(10);
-/// Steps between two looks at whether the run is to end: a few milliseconds.
+/// Steps between two checks whether the run should end: a few milliseconds of real time.
 const STEPS_PER_LOOK: u32 = 1 << 15;
 
-/// Runs a workload to its end, or until `owner` ends it, and gives what was measured.
+/// Runs a workload to its end, or until `owner` ends it. Returns what was measured.
 ///
 /// # Errors
-/// Before anything is issued: the workload is wrong or does not fit the drive. Later: [`SimError::Log`], which holds what was
-/// measured until then.
+/// Before any I/O: if the workload is wrong, cannot be recorded, or does not fit the drive. Later: [`SimError::Log`],
+/// which holds what was measured until then.
 pub fn run<D: Device>(
     drive: &mut D,
     workload: &Workload,
@@ -42,7 +42,7 @@ pub fn run<D: Device>(
     let plan = Plan::new(workload)?;
     check_fits(drive, workload)?;
     let collector = Collector::new(CollectorSpec {
-        // One recorder a stream: there is one clock, so workers need none of their own.
+        // One recorder for each stream: there is one clock, so workers need no recorders of their own.
         participants: workload.streams.len() as u32,
         log: options.log,
         header: options.header,
@@ -78,7 +78,7 @@ pub fn run<D: Device>(
     }
 }
 
-/// The host's clocks at the start; the rows are on the drive's.
+/// Reads the host's clocks at the start. Rows are on the drive's clock.
 fn start_stamp() -> StartStamp {
     let monotonic = clock_gettime(ClockId::Monotonic);
     let unix = SystemTime::now()
@@ -90,14 +90,13 @@ fn start_stamp() -> StartStamp {
     }
 }
 
-/// A worker of a stream that gathers completions before it counts them.
+/// A worker that gathers completions before it counts them.
 #[derive(Debug, Default, Clone)]
 struct Batch {
     in_flight: u32,
     completed: Vec<u32>,
 }
 
-/// One run in progress.
 struct Run<'a, D> {
     drive: &'a mut D,
     zero_ns: u64,
@@ -105,11 +104,11 @@ struct Run<'a, D> {
     ramp_ns: u64,
     lanes: Vec<Lane<'a>>,
     slots: Vec<Slot>,
-    /// For each slot, its worker among `batches`; empty unless some stream gathers completions.
+    /// For each slot, the index of its worker in `batches`; empty unless some stream gathers completions.
     batch_of: Vec<u32>,
     batches: Vec<Batch>,
     agenda: Agenda,
-    /// Whether the drive may say later when an I/O ends.
+    /// Whether the drive may report later when an I/O ends.
     told_later: bool,
     collector: &'a Arc<Collector>,
     owner: &'a mut dyn Owner,
@@ -181,7 +180,8 @@ impl<'a, D: Device> Run<'a, D> {
                 if self.learns_of_ends(at_ns.min(edge_ns)) {
                     continue;
                 }
-                // Somebody may end before the next slot does something, but not before the edge.
+                // A waiting command may end before the slot's event, but none ends before the edge: the edge comes
+                // first.
                 at_ns = at_ns.min(edge_ns.saturating_add(1));
             }
             if at_ns == NEVER {
@@ -214,7 +214,7 @@ impl<'a, D: Device> Run<'a, D> {
         self.show_the_rest();
     }
 
-    /// Time passes for what has no end yet. Returns whether the end of any has become known.
+    /// Lets time pass for commands whose ends are unknown. Returns whether any end has become known.
     #[inline]
     fn learns_of_ends(&mut self, until_ns: u64) -> bool {
         self.drive.advance(self.zero_ns + until_ns);
@@ -226,7 +226,7 @@ impl<'a, D: Device> Run<'a, D> {
         any
     }
 
-    /// What happens to a slot at its time, and when it happens next.
+    /// Handles a slot's event and schedules its next one.
     #[inline]
     fn step(&mut self, number: u32, at_ns: u64) {
         let slot = &mut self.slots[number as usize];
@@ -239,7 +239,8 @@ impl<'a, D: Device> Run<'a, D> {
         }
     }
 
-    /// The same where workers gather completions: they are counted, and their slots go on, when there are enough of them.
+    /// Handles a slot's event where workers gather completions: they are counted, and their slots continue, in
+    /// batches.
     fn step_gathering(&mut self, number: u32, at_ns: u64) {
         let worker = self.batch_of[number as usize] as usize;
         let slot = self.slots[number as usize];
@@ -265,8 +266,8 @@ impl<'a, D: Device> Run<'a, D> {
         }
     }
 
-    /// Takes the sample that is due before `at_ns`, when the next thing happens. Of a pause it takes the first and the last: the drive
-    /// tells nothing new in between.
+    /// Takes the sample that is due before the next event, at `at_ns`. During a longer pause it takes only the first
+    /// and the last sample, because the drive's state does not change in between.
     #[cold]
     fn sample_before(&mut self, at_ns: u64) {
         let host = self.host_bytes();
@@ -280,7 +281,7 @@ impl<'a, D: Device> Run<'a, D> {
         }
     }
 
-    /// Closes the rows that end at or before `passed_ns`; the next thing happens at `at_ns`.
+    /// Closes the rows that end at or before `passed_ns`; the next event is at `at_ns`.
     #[cold]
     fn pass_edge(&mut self, at_ns: u64, passed_ns: u64) {
         for lane in &mut self.lanes {
@@ -298,7 +299,7 @@ impl<'a, D: Device> Run<'a, D> {
         }
     }
 
-    /// Shows rows that have closed. Returns whether there were any, and which of them ends the result.
+    /// Shows closed rows to the owner. Returns whether there were any, and the row that ends the result.
     fn show_rows(&mut self, elapsed_ns: u64) -> (bool, Option<u64>) {
         let rows = match self.collector.close_rows() {
             Ok(rows) => rows,
@@ -320,20 +321,20 @@ impl<'a, D: Device> Run<'a, D> {
         };
         let last = self.owner.closed(&progress, rows);
         if let Some(row) = last {
-            // Cannot fail: rows are not settled before those that follow them close.
+            // Cannot fail: rows become final only at the next call of `close_rows`.
             let _ = self.collector.truncate_after(row);
         }
         (true, last)
     }
 
-    /// The rows that closed last are judged like all others.
+    /// Shows the last rows, which the owner judges like all others.
     fn show_the_rest(&mut self) {
         let elapsed_ns = self.drive.now() - self.zero_ns;
         self.stopping = true;
         while self.show_rows(elapsed_ns).0 {}
     }
 
-    /// Nothing is issued from `at_ns` on but what was due before; what waits for later is over.
+    /// Stops issuing at `at_ns`, except I/Os that were due before. Slots that wait for a later time retire.
     fn stop(&mut self, at_ns: u64) {
         if std::mem::replace(&mut self.stopping, true) {
             return;
@@ -353,7 +354,7 @@ impl<'a, D: Device> Run<'a, D> {
         }
     }
 
-    /// Keeps the first failure of the log; the run ends, because what is measured from here on would be lost.
+    /// Keeps the first error of the log. The run then ends, because later measurements would be lost.
     fn keep(&mut self, outcome: Result<(), LogError>) {
         if let Err(error) = outcome {
             self.log_error.get_or_insert(error);
@@ -376,7 +377,7 @@ impl<'a, D: Device> Run<'a, D> {
     }
 }
 
-/// Numbers the workers of all streams. Returns each slot's worker, and how many there are.
+/// Numbers the workers of all streams. Returns the worker of each slot, and how many workers there are.
 fn number_workers(slots: &[Slot]) -> (Vec<u32>, usize) {
     let mut numbers = Vec::with_capacity(slots.len());
     let mut last = None;

@@ -1,4 +1,4 @@
-//! What a drive tells of itself while it works, once a second of its own time, as a real one is asked for it.
+//! Samples of a drive's state, once a second of virtual time, as a monitor polls a real drive.
 
 use serde::Serialize;
 use workload::units::SECOND_NS;
@@ -8,46 +8,45 @@ use crate::drive::Device;
 /// Bytes that the host moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostBytes {
-    /// Read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Written.
+    /// Bytes written.
     pub written_bytes: u64,
 }
 
-/// Heat and counters at one moment of a run.
+/// Temperature, power limit and counters at one moment of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sample {
-    /// Time since the start of the run.
+    /// Time since the start of the run, in ns.
     pub at_ns: u64,
-    /// Temperature in thousandths of a degree Celsius, where it is modelled.
+    /// Temperature in thousandths of a degree Celsius, if it is modelled.
     pub temperature_mc: Option<i64>,
-    /// The limit on power in force, in mW.
+    /// The power limit in force, in mW.
     pub cap_mw: Option<u64>,
     /// How often a throttle point has come into force since the drive was made.
     pub throttle_events: u64,
-    /// Bytes that the host read in this run so far.
+    /// Bytes that the host has read in this run so far.
     pub host_read_bytes: u64,
-    /// Bytes that the host wrote in this run so far.
+    /// Bytes that the host has written in this run so far.
     pub host_written_bytes: u64,
     /// Bytes programmed since the drive was made.
     pub nand_written_bytes: u64,
 }
 
-/// The samples of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     taken: Vec<Sample>,
 }
 
 impl Samples {
-    /// When the next one is due, since the start of the run.
+    /// Returns when the next sample is due, since the start of the run.
     pub(crate) fn due_ns(&self) -> u64 {
         self.taken.last().map_or(SECOND_NS, |last| {
             (last.at_ns / SECOND_NS + 1).saturating_mul(SECOND_NS)
         })
     }
 
-    /// Takes one at a time of the run: what the drive knew after the last thing that happened before it.
+    /// Takes a sample for `at_ns` of the run: the drive's state after the last event before that time.
     pub(crate) fn take<D: Device>(&mut self, at_ns: u64, drive: &D, host: HostBytes) {
         let power = drive.power();
         self.taken.push(Sample {
@@ -61,7 +60,7 @@ impl Samples {
         });
     }
 
-    /// All of them, with one of the end of the run.
+    /// Returns all samples, with one at the end of the run.
     pub(crate) fn ended<D: Device>(
         mut self,
         at_ns: u64,

@@ -5,9 +5,9 @@ use crate::random::{FOR_PLACE, below};
 use crate::spec::Band;
 use crate::weighted::Weighted;
 
-/// The bands' edges, in slots of a grid: one more than there are bands.
+/// Returns the edges of the bands, in slots of a grid: one more than there are bands.
 ///
-/// Each edge is rounded down on its own, so that rounding never adds up.
+/// Each edge is rounded down separately, so that rounding errors do not accumulate.
 pub(crate) fn edges(bands: &[Band], slots: u64) -> Vec<u64> {
     let total: u128 = bands.iter().map(|b| u128::from(b.span_weight)).sum();
     let mut before: u128 = 0;
@@ -19,7 +19,7 @@ pub(crate) fn edges(bands: &[Band], slots: u64) -> Vec<u64> {
     edges
 }
 
-/// Draws slots: the band by access weight, then any slot of the band.
+/// Draws slots: a band by its access weight, then a uniform slot of the band.
 #[derive(Debug)]
 pub(crate) struct Bands {
     choice: Weighted,

@@ -1,21 +1,30 @@
-//! Writes that leave a fresh drive as long random writing would, in one pass over as much as its raw flash holds.
+//! Writes that bring a fresh drive to the steady state of random writing, in one pass as long as
+//! its raw flash.
 //!
-//! Under uniform random writes a superblock is written whole and then loses its units at random, each host write of `U`
-//! units of data striking each of them with a chance of `1/U`: its valid share falls as `exp(-t/U)`. In the limit of
-//! large superblocks the emptiest is the oldest, so the valid share is a function of the place `x` in the order of
-//! writing alone (0 the oldest), `v(x) = exp(-tau (1 - x))`, and `tau` follows from the share of the flash that holds data,
-//! `rho = 1 - spare`: the mean of `v`, `(1 - exp(-tau)) / tau`, is `rho` (the mean field of Van Houdt, SIGMETRICS 2013,
-//! and the fixed point of Desnoyers, SYSTOR 2012, come to this from below as blocks grow).
+//! # The steady state
 //!
-//! The pass is as long as the raw flash. Every block of the span is written once, in a random order, and what was
-//! written at `x` is written once more with probability `1 - v(x)`, a fixed number of I/Os later: the copy that stays behind is
-//! what makes the superblock at `x` as empty as it has to be. The rewrites come to `spare` of the pass, since `v` has the mean
-//! `rho`; so the pass and the raw flash end together. That they come a cache size behind keeps a cache in the drive
-//! from taking both for one write.
+//! Take uniform random writes to a drive that holds `U` mapping units of data. A superblock is
+//! filled completely, and then each host write invalidates any given unit of it with probability
+//! `1/U`. After `t` host writes its valid share is `exp(-t/U)`. In the limit of large superblocks,
+//! the one with the least valid data is the oldest. The valid share is then a function of the
+//! position `x` in the order of writing alone (0 the oldest): `v(x) = exp(-tau (1 - x))`. The share
+//! of the flash that holds data, `rho = 1 - spare`, determines `tau`: the mean of `v`, `(1 -
+//! exp(-tau)) / tau`, equals `rho`. The mean field of Van Houdt (SIGMETRICS 2013) and the fixed
+//! point of Desnoyers (SYSTOR 2012) approach this result from below as blocks grow.
 //!
-//! One random pass with planned rewrites is the idea of `SPRandom` (`SanDisk`, fio pull request 1954, which divides the drive
-//! into regions with a rate of rewrites each; that they have to stay clear of the cache is its issue 2043). The streaming
-//! form, which remembers no region, is ours.
+//! # The pass
+//!
+//! The pass is as long as the raw flash. It writes every block of the span once, in a random order.
+//! A block written at `x` is written again with probability `1 - v(x)`, a fixed number of I/Os
+//! later. The stale copy that stays behind makes the superblock at `x` as empty as in steady state.
+//! As `v` has the mean `rho`, the rewrites are the share `spare` of the pass, so the pass ends when
+//! the raw flash is full. A rewrite follows at the distance of a cache size, so that a cache in the
+//! drive cannot merge both writes.
+//!
+//! One random pass with planned rewrites is the idea of `SPRandom` (`SanDisk`, fio pull request
+//! 1954). `SPRandom` divides the drive into regions, each with its own rate of rewrites; its issue
+//! 2043 says that the rewrites must stay clear of the cache. The streaming form, which stores no
+//! regions, is ours.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,17 +34,18 @@ use crate::elementary::exp;
 use crate::pattern::scatter::Scatter;
 use crate::random::FOR_PLACE;
 
-/// Pieces of the pass within which the chance of a rewrite is taken as the same: the first is off by less than a thousandth.
+/// Pieces of the pass; within a piece the probability of a rewrite counts as constant. The error of
+/// the first is below a thousandth.
 const PIECES: usize = 4096;
 
-/// Chance of a rewrite for each piece of the pass, in 2^-32.
+/// Probability of a rewrite for each piece of the pass, in units of 2^-32.
 #[derive(Debug)]
 pub(crate) struct Profile {
     chances: Box<[u32]>,
 }
 
 impl Profile {
-    /// `data` blocks over `raw` blocks of flash; `raw` is the greater.
+    /// Computes the profile of `data` blocks on `raw` blocks of flash; `raw` must be greater.
     pub(crate) fn new(data: u64, raw: u64) -> Self {
         let tau = decay(data as f64 / raw as f64);
         let chance = |piece: usize| {
@@ -49,12 +59,12 @@ impl Profile {
     }
 }
 
-/// The `tau` at which `(1 - exp(-tau)) / tau` is `held`, which lies between 0 and 1.
+/// Returns the `tau` at which `(1 - exp(-tau)) / tau` equals `held`, which is between 0 and 1.
 fn decay(held: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 700.0_f64);
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
-        // The mean falls as tau rises.
+        // This mean falls as tau rises.
         if (1.0 - exp(-middle)) / middle > held {
             low = middle;
         } else {
@@ -64,27 +74,29 @@ fn decay(held: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// One source's part of the pass: a part of the span of its own, so that all sources do alike side by side.
+/// One source's part of the pass. Each source has a part of the span of its own, so that all
+/// sources do the same side by side.
 #[derive(Debug, Clone)]
 pub(crate) struct OnePass {
     grid: Grid,
     first: u64,
     scatter: Scatter,
     profile: Arc<Profile>,
-    /// Blocks of this part, and how many of them have been written.
+    /// Blocks of this part, and (`fresh`) how many of them have been written.
     data: u64,
     fresh: u64,
-    /// I/Os of the pass, and how many there were.
+    /// I/Os of this part's pass, and (`issued`) how many have been issued.
     total: u64,
     issued: u64,
     /// I/Os between a write and its rewrite.
     behind: u64,
-    /// What is written once more, and from which I/O on.
+    /// Pending rewrites: the number of the I/O from which each is due, and its slot.
     again: VecDeque<(u64, u64)>,
 }
 
 impl OnePass {
-    /// The blocks from `first` to before `end` in `total` I/Os, their order drawn by `key`.
+    /// Covers the blocks from `first` up to, but not including, `end` in `total` I/Os; `key` draws
+    /// their order.
     pub(crate) fn new(
         grid: Grid,
         (first, end): (u64, u64),
@@ -108,7 +120,7 @@ impl OnePass {
         }
     }
 
-    /// Where the next write goes. After the pass: anywhere in the part.
+    /// Returns the place of the next write; after the pass, a uniform place in the part.
     pub(crate) fn next(&mut self, draw: u64) -> (u64, u32) {
         let left = self.total.saturating_sub(self.issued);
         let unwritten = self.data - self.fresh;
@@ -190,7 +202,8 @@ mod tests {
             for (part, share) in valid.iter().enumerate() {
                 let place = (part as f64 + 0.5) / parts as f64;
                 let expected = (-tau * (1.0 - place)).exp();
-                // 10,000 blocks a part: a hundredth is 2.5 standard errors at least, and the curve bends less than that.
+                // A part has at least 10,000 I/Os, so the standard error of a share is at most
+                // 0.005; the curve bends by less within a part.
                 assert!(
                     (share - expected).abs() < 0.013,
                     "{raw} {part}: {share} {expected}"
@@ -210,7 +223,8 @@ mod tests {
                 near += u64::from(((at - then) as u64) < behind);
             }
         }
-        // Only behind the last new block may a write be anywhere: as many as were still to be rewritten then.
+        // Only after the last new block do writes go to random blocks, while no rewrite is due. A
+        // few of them may hit a block that was written recently.
         assert!(near < 10, "{near}");
     }
 }

@@ -1,16 +1,16 @@
-//! A seeded bijection of `0..count`: it puts the hot blocks of a skewed pattern all over the span.
+//! A seeded bijection of `0..count`, which spreads the hot blocks of a skewed pattern over the
+//! span.
 //!
-//! Words of just enough bits for `count` are permuted by rounds that are each invertible (addition
-//! of a key, multiplication by an odd constant, xor with the word's own upper half). A result that is
-//! not below `count` is permuted again until it is, which keeps the whole a bijection of `0..count`
-//! ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002) and
-//! takes fewer than two passes on average.
+//! It permutes words of just enough bits for `count` in invertible rounds: addition of a key,
+//! multiplication by an odd constant, xor with the word's own upper half. A result of `count` or
+//! more is permuted again until it is below `count`, which keeps the whole a bijection of
+//! `0..count` ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
+//! 2002). This takes fewer than two passes on average.
 
 use crate::random::{STEP, finalise};
 
 const ROUNDS: usize = 3;
 
-/// The bijection.
 #[derive(Debug, Clone)]
 pub(crate) struct Scatter {
     count: u64,
@@ -33,7 +33,7 @@ impl Scatter {
         }
     }
 
-    /// Where an index below `count` goes.
+    /// Returns the image of an index below `count`.
     #[inline]
     pub(crate) fn place(&self, index: u64) -> u64 {
         let mut word = index;
@@ -68,7 +68,7 @@ mod tests {
     fn neighbours_do_not_stay_together() {
         let count = 1 << 20;
         let scatter = Scatter::new(count, 5);
-        // In sixteen equal parts of the span, each holds about a sixteenth of the hottest blocks.
+        // Each of sixteen equal parts of the span holds about a sixteenth of the hottest blocks.
         let mut parts = [0u32; 16];
         for index in 0..4096 {
             parts[(scatter.place(index) * 16 / count) as usize] += 1;

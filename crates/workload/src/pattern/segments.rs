@@ -1,8 +1,8 @@
-//! Equal pieces of the span, evenly spread over it: SNIA's segments of an active range.
+//! Equal segments at equal distances in the span: SNIA's segments of an active range.
 
 use crate::random::below;
 
-/// Draws slots: any slot of any segment, all alike.
+/// Draws slots uniformly from all segments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segments {
     slots: u64,
@@ -11,7 +11,8 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Segments of that length from the start of the span on, one in each stride, in slots of `unit_bytes`.
+    /// Places one segment of `length_bytes` at the start of each stride from the start of the span;
+    /// slots are `unit_bytes` long.
     pub(crate) fn new(count: u32, length_bytes: u64, stride_bytes: u64, unit_bytes: u32) -> Self {
         let unit = u64::from(unit_bytes);
         let of_segment = length_bytes / unit;

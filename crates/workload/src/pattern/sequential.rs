@@ -1,23 +1,25 @@
-//! One block behind the other, from an explicit cursor.
+//! One block after the other, from an explicit cursor.
 //!
-//! Source i of n begins at i/n of the span, rounded down to a block, and goes round the whole span;
-//! the sources do not wait for each other. A source's *part* ends where the next source begins, so
-//! the parts together are the span exactly once. The cursor is where the next I/O begins, and the
-//! span's end until the I/O after the last block wraps: it is never ambiguous whether a part is done.
+//! Source i of n begins at i/n of the span, rounded down to a block, and wraps at the end of the
+//! whole span; the sources do not wait for each other. A source's *part* ends where the next source
+//! begins, so the parts together cover the span exactly once. The cursor is the offset of the next
+//! I/O. After the last block it stays at the span's end until the next I/O wraps, so that it always
+//! tells whether a part is done.
 
 use std::sync::Arc;
 
 use crate::blocks::{Blocks, Grid};
 use crate::spec::Span;
 
-/// Where source `source` of `sources` begins; `source == sources` is the span's end.
+/// Returns the offset at which source `source` of `sources` begins; `source == sources` gives the
+/// end.
 pub(crate) fn part_start(span: Span, unit_bytes: u32, source: u32, sources: u32) -> u64 {
     let unit = u64::from(unit_bytes);
     let units = u128::from(span.length / unit);
     span.start + (units * u128::from(source) / u128::from(sources)) as u64 * unit
 }
 
-/// A sequence of blocks of one size.
+/// Blocks of one size, one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Sequential {
     pub(crate) cursor: u64,
@@ -48,7 +50,7 @@ impl Sequential {
     }
 }
 
-/// A sequence of blocks of drawn sizes, without gaps.
+/// Blocks of drawn sizes, one after the other without gaps.
 ///
 /// All sizes are multiples of the smallest one. Before the span's end, a size that does not fit is
 /// replaced by the largest one that does, so that the span is used to its last byte.

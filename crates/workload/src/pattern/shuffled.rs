@@ -4,12 +4,12 @@ use crate::blocks::Grid;
 use crate::pattern::scatter::Scatter;
 use crate::random::mix;
 
-/// One source's walk; each source has an order of its own over the whole span.
+/// One source's passes. Each source has its own order over the whole span.
 #[derive(Debug, Clone)]
 pub(crate) struct Shuffled {
     grid: Grid,
     key: u64,
-    /// Whether each pass has another order.
+    /// Whether each pass has a new order.
     anew: bool,
     scatter: Scatter,
     pass: u64,
@@ -28,7 +28,7 @@ impl Shuffled {
         }
     }
 
-    /// Offset and length of the next block.
+    /// Returns offset and length of the next block.
     pub(crate) fn next(&mut self) -> (u64, u32) {
         if self.visited == self.grid.slots {
             self.visited = 0;

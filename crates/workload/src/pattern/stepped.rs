@@ -4,7 +4,7 @@ use crate::random::{FOR_SIZE, below};
 use crate::spec::{BlockWeight, Span};
 use crate::weighted::Weighted;
 
-/// The places, the same for all sizes: the last one leaves room for the largest.
+/// All sizes have the same places; the last one leaves room for the largest block.
 #[derive(Debug, Clone)]
 pub(crate) struct Stepped {
     first: u64,
@@ -28,7 +28,7 @@ impl Stepped {
         }
     }
 
-    /// Places from which the largest block still ends inside the span.
+    /// Returns the number of places at which the largest block still ends inside the span.
     pub(crate) fn slots(span: Span, step_bytes: u32, largest_bytes: u32) -> u64 {
         let first = first(span, step_bytes);
         span.end()
@@ -37,7 +37,7 @@ impl Stepped {
             .map_or(0, |room| room / u64::from(step_bytes) + 1)
     }
 
-    /// Offset and length that a draw means.
+    /// Returns offset and length that a draw selects.
     #[inline]
     pub(crate) fn place(&self, draw: u64) -> (u64, u32) {
         let size = self.bytes[self.choice.pick(draw.wrapping_mul(FOR_SIZE))];
@@ -45,7 +45,7 @@ impl Stepped {
     }
 }
 
-/// The first multiple of the step in the span.
+/// Returns the first multiple of the step in the span.
 fn first(span: Span, step_bytes: u32) -> u64 {
     let step = u64::from(step_bytes);
     span.start.div_ceil(step).saturating_mul(step)

@@ -1,25 +1,27 @@
-//! Zipf's law: the block of rank k = 1, 2, ... is taken with a probability proportional to k^-theta.
+//! Zipf's law: the probability of the block of rank k = 1, 2, ... is proportional to k^-theta.
 //!
-//! One table lookup per draw, whatever the number of blocks. The first [`EXACT_RANKS`] ranks have an
-//! entry each. The ranks behind them share entries, [`SEGMENTS_PER_OCTAVE`] for every doubling of the
-//! rank; the mass of an entry is the sum over its ranks (the integral over the cells of width 1
-//! around them, by Simpson's rule; relative error below 1e-6), and inside an entry the density falls
-//! linearly, to which the quantile `u - s u (1 - u)` is the first-order answer. The probability of a
-//! rank is then off by at most about `(theta / 128)^2`, relatively.
+//! A draw takes one table lookup, whatever the number of blocks. Each of the first [`EXACT_RANKS`]
+//! ranks has its own entry. The later ranks share entries, [`SEGMENTS_PER_OCTAVE`] for every
+//! doubling of the rank.
 //!
-//! Neighbouring ranks would be neighbouring blocks; a [`Scatter`] puts them all over the span.
+//! The mass of a shared entry is the sum over its ranks. It is computed as the integral over the
+//! cells of width 1 around them, by Simpson's rule, with a relative error below 1e-6. Inside an
+//! entry the density falls linearly; the quantile `u - s u (1 - u)` is the first-order solution.
+//! The relative error of a rank's probability is then at most about `(theta / 128)^2`.
+//!
+//! Neighbouring ranks would be neighbouring blocks; a [`Scatter`] spreads them over the span.
 
 use super::scatter::Scatter;
 use crate::elementary::{TWO_POW_64, exp, ln};
 use crate::random::{FOR_PLACE, below};
 use crate::weighted::Weighted;
 
-/// Ranks with an entry of their own; a power of two.
+/// Number of the first ranks, which have an entry each; a power of two.
 const EXACT_RANKS: u64 = 512;
-/// Entries for each doubling of the rank behind those; a power of two, at most `EXACT_RANKS`.
+/// Entries for each doubling of the later ranks; a power of two, at most `EXACT_RANKS`.
 const SEGMENTS_PER_OCTAVE: u64 = 64;
 
-/// Neighbouring ranks that share a table entry; ranks count from 0 here.
+/// Neighbouring ranks that share a table entry. Ranks count from 0 here.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     first: u64,
@@ -48,7 +50,7 @@ impl Zipf {
             let (mass, skew) = if ranks == 1 {
                 (density((first + 1) as f64), 0.0)
             } else {
-                // Rank index i stands for k = i + 1, whose cell begins at k - 1/2.
+                // Index i stands for rank k = i + 1, whose cell begins at k - 1/2.
                 let (low, high) = (first as f64 + 0.5, (first + ranks) as f64 + 0.5);
                 let (at_low, at_high) = (density(low), density(high));
                 let middle = density(low + (high - low) / 2.0);
@@ -70,7 +72,7 @@ impl Zipf {
         }
     }
 
-    /// The rank, from 0, that a draw means.
+    /// Returns the rank, from 0, that a draw selects.
     #[inline]
     fn rank(&self, draw: u64) -> u64 {
         let segment = &self.segments[self.choice.pick(draw)];
@@ -85,21 +87,21 @@ impl Zipf {
     }
 }
 
-/// How many ranks the entry that begins with this rank index holds.
+/// Returns the number of ranks in the entry that begins at this index.
 fn segment_ranks(first: u64) -> u64 {
     if first < EXACT_RANKS {
         1
     } else {
-        // `first` begins a segment, so its octave's width divides it evenly.
+        // `first` begins an entry, so the octave's width is a multiple of the entry's.
         (1 << first.ilog2()) / SEGMENTS_PER_OCTAVE
     }
 }
 
-/// Masses as integers that sum to about 2^62. Where the sum of all is rounded does not matter: the
-/// table divides by the true sum of the integers.
+/// Returns the masses as integers that sum to about 2^62. Rounding their sum does no harm, because
+/// the table divides by the true sum of the integers.
 fn integer_weights(masses: &[f64]) -> Vec<u64> {
     const SUM: f64 = (1u64 << 62) as f64;
-    // Smallest first, so that the small ones are not lost in rounding.
+    // Summed from the end, so that small masses are not lost in rounding.
     let total: f64 = masses.iter().rev().sum();
     masses.iter().map(|m| (m / total * SUM) as u64).collect()
 }
@@ -109,7 +111,7 @@ mod tests {
     use super::{EXACT_RANKS, Zipf};
     use crate::random::Draws;
 
-    /// Probability of each of `0..slots` by the definition.
+    /// Returns the probability of each of `0..slots` by the definition.
     fn exact(theta: f64, slots: u64) -> Vec<f64> {
         let masses: Vec<f64> = (1..=slots).map(|k| (k as f64).powf(-theta)).collect();
         let total: f64 = masses.iter().rev().sum();
@@ -134,7 +136,7 @@ mod tests {
                 let ranks = segment.first as usize..(segment.first + segment.ranks) as usize;
                 let wanted: f64 = exact[ranks].iter().sum();
                 let got = *mass as f64 / unit;
-                // Simpson's rule on cells; ranks with an entry of their own are exact.
+                // Shared entries carry the error of Simpson's rule; the others are exact.
                 let allowed = if segment.first < EXACT_RANKS {
                     1e-7
                 } else {
@@ -164,7 +166,8 @@ mod tests {
 
     #[test]
     fn drawn_ranks_follow_the_law() {
-        // A chi-square test of 4 million draws in cells that do not follow the table's segments.
+        // A chi-square test of 4 million draws, in cells that do not coincide with the table's
+        // entries.
         let (slots, draws) = (100_000, 4_000_000);
         let zipf = Zipf::new(900, slots, 1);
         let exact = exact(0.9, slots);
@@ -198,15 +201,15 @@ mod tests {
 
     #[test]
     fn density_falls_inside_a_segment() {
-        // The last segment of 2^20 ranks, in quarters, against the law: without the skew the first
-        // quarter would be short by 1.2 %.
+        // The last entry of 2^20 ranks, in quarters, against the law. Without the skew, the first
+        // quarter would fall short by 1.2 %.
         let (slots, theta) = (1u64 << 20, 3.0);
         let zipf = Zipf::new(3000, slots, 1);
         let segment = *zipf.segments.last().unwrap();
         let mut quarters = [0u64; 4];
         let draws = 2_000_000u64;
         for step in 0..draws {
-            // Evenly spread places instead of random ones: no sampling error.
+            // Evenly spaced numbers instead of random ones, so that there is no sampling error.
             let uniform = (u128::from(step) << 64) / u128::from(draws);
             let uniform = uniform as u64;
             let sag = crate::random::below(segment.skew, crate::random::below(uniform, !uniform));

@@ -1,4 +1,4 @@
-//! Goes through a recording with bounded memory.
+//! Reads a recording in order with bounded memory.
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use crate::generator::Io;
 use crate::recording::record::{RECORD_BYTES, Record};
 use crate::recording::{CHUNK, Recording, place};
 
-/// Goes through a recording, a chunk in memory at a time.
+/// Reads a recording in order, with one chunk at a time in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader {
     recording: Arc<Recording>,
-    /// The next record.
+    /// Number of the next record.
     next: u64,
     chunk: Vec<u8>,
-    /// Where the next record begins in the chunk.
+    /// Offset of the next record in the chunk.
     at: usize,
 }
 
@@ -28,7 +28,8 @@ impl Reader {
         }
     }
 
-    /// The next I/O. Behind the last one it begins anew: a source's quota ends before.
+    /// Returns the next I/O. After the last one it starts again, but a source's quota ends before
+    /// that.
     #[inline]
     pub(crate) fn next_io(&mut self) -> Io {
         if self.next == self.recording.ios() {
@@ -38,7 +39,7 @@ impl Reader {
         self.next_record().io
     }
 
-    /// When the next I/O is due; never, behind the last one.
+    /// Returns the time at which the next I/O is due; `u64::MAX` after the last one.
     #[inline]
     pub(crate) fn next_due(&mut self) -> u64 {
         if self.next == self.recording.ios() {
@@ -61,7 +62,8 @@ impl Reader {
     }
 
     /// # Panics
-    /// If the file, which was read a moment ago and is held open, cannot be read any more: the run has no next I/O then.
+    /// If the file can no longer be read, although it was read before the run and is held open: the
+    /// run then has no next I/O.
     #[cold]
     fn refill(&mut self) {
         let count = (self.recording.ios() - self.next).min(CHUNK as u64) as usize;

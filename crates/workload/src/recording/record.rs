@@ -1,9 +1,9 @@
-//! One record of a file.
+//! One record of a recording.
 
 use crate::generator::Io;
 use crate::mix::Op;
 
-/// Bytes of a record.
+/// Length of a record, in bytes.
 pub const RECORD_BYTES: usize = 24;
 
 /// An I/O and when it is due.
@@ -11,12 +11,12 @@ pub const RECORD_BYTES: usize = 24;
 pub struct Record {
     /// Intended start, ns since the start of the run.
     pub due_ns: u64,
-    /// What is to be issued.
+    /// The I/O.
     pub io: Io,
 }
 
 impl Record {
-    /// Reads a record; `None` if its operation is none.
+    /// Reads a record; `None` if its operation code is unknown.
     pub fn parse(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
         let word = |at: usize| bytes[at..].first_chunk().map(|b| u64::from_le_bytes(*b));
         let half = |at: usize| bytes[at..].first_chunk().map(|b| u32::from_le_bytes(*b));
@@ -37,7 +37,7 @@ impl Record {
         })
     }
 
-    /// The record as the file holds it.
+    /// Returns the record in the format of the file.
     pub fn to_bytes(self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         bytes[..8].copy_from_slice(&self.due_ns.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The first reading of a file: its digest, its totals, and whether it is in order.
+//! The first pass over a recording: digest, totals, and checks of every record.
 
 use std::path::Path;
 
@@ -7,7 +7,6 @@ use crate::recording::{RecordingError, RecordingFacts};
 use crate::spec::SECTOR_BYTES;
 use crate::validate::MAX_BLOCK_BYTES;
 
-/// The first reading of a file.
 pub(super) struct Survey<'a> {
     path: &'a Path,
     pub(super) hasher: blake3::Hasher,
@@ -17,7 +16,7 @@ pub(super) struct Survey<'a> {
     last_ns: u64,
     end: u64,
     longest: u32,
-    /// All offsets and lengths, or-ed: its lowest bit is that of the unit.
+    /// All offsets and lengths, or-ed; the lowest bit set is the unit.
     bits: u64,
 }
 

@@ -1,13 +1,13 @@
-//! Aerospike ACT 6: every worker counts its own I/Os against the same start and the same interval.
+//! Aerospike ACT 6: every worker counts its own I/Os from the same start with the same interval.
 //!
-//! Worker by worker the distances are equal, at `rate / workers`; but since all share the start, all
-//! fire together: a burst of `workers` I/Os every `workers / rate` seconds. Unlike ACT, which
-//! truncates the rate of a thread to a whole number, the rate of the stream is kept exactly.
+//! Each worker alone has equal distances, at a rate of `rate / workers`. Since all workers share
+//! the start, they fire together: a burst of `workers` I/Os every `workers / rate` seconds. ACT
+//! truncates the rate of a thread to a whole number; this schedule keeps the stream's rate exactly.
 
 use super::even::Even;
 use crate::spec::Rate;
 
-/// The ticks of any worker: the k-th at `k * workers / rate`.
+/// Returns the ticks of any worker: the k-th is at `k * workers / rate`.
 pub(crate) fn ticks(rate: Rate, workers: u32) -> Even {
     Even::new(rate, 0, u64::from(workers))
 }

@@ -1,4 +1,4 @@
-//! So many I/Os due at once, again and again.
+//! A fixed number of I/Os, all due at once, at regular times.
 
 /// All I/Os of burst k are due at `k * every_ns`.
 #[derive(Debug, Clone)]

@@ -1,13 +1,13 @@
-//! Equal distances: arrival n at `floor(n * den * 10^9 / num)` ns, exactly, for every n.
+//! Equal distances: arrival n is due at exactly `floor(n * den * 10^9 / num)` ns, for every n.
 
 use crate::spec::Rate;
 use crate::units::SECOND_NS;
 
-/// Every `stride`-th arrival of an even sequence, by accumulation with a carried remainder.
+/// Every `stride`-th arrival of an even sequence, summed up with a carried remainder.
 #[derive(Debug, Clone)]
 pub(crate) struct Even {
     at_ns: u64,
-    /// What is left over of a nanosecond, in units of `1 / denominator`.
+    /// Fraction of a nanosecond carried over, in units of `1 / denominator`.
     remainder: u64,
     step_ns: u64,
     step_remainder: u64,
@@ -15,7 +15,8 @@ pub(crate) struct Even {
 }
 
 impl Even {
-    /// Arrivals `first`, `first + stride`, `first + 2 * stride`, ... of a sequence with that rate.
+    /// Returns the arrivals `first`, `first + stride`, `first + 2 * stride`, ... of a sequence with
+    /// this rate.
     pub(crate) fn new(rate: Rate, first: u64, stride: u64) -> Self {
         let (at_ns, remainder) = divided(rate, first);
         let (step_ns, step_remainder) = divided(rate, stride);
@@ -44,7 +45,7 @@ impl Even {
     }
 }
 
-/// Time of arrival n: whole nanoseconds, and the rest in units of `1 / num`.
+/// Returns the time of arrival n: whole nanoseconds, and the remainder in units of `1 / num`.
 fn divided(rate: Rate, n: u64) -> (u64, u64) {
     let numerator = u128::from(n) * u128::from(rate.den) * u128::from(SECOND_NS);
     let denominator = u128::from(rate.num);

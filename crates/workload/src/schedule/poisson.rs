@@ -1,9 +1,12 @@
 //! Independent arrivals: distances with an exponential distribution.
 //!
-//! A distance is `-ln(U)` times the mean, with U from the counter-keyed draw. The logarithm is
-//! fixed-point: the draw's leading zeros give the power of two, the next eight bits the entry of a
-//! table of logarithms, and a cubic the rest; its error is below 2^-36 of a mean distance. The mean has at least 62 significant bits and the time carries the fractions of a
-//! nanosecond, so that neither is truncated.
+//! A distance is `-ln(U)` times the mean, where U comes from the counter-keyed draw. The logarithm
+//! is fixed-point: the draw's leading zeros give the power of two, the next eight bits select an
+//! entry in a table of logarithms, and a cubic gives the remainder. Its error is below 2^-36 of a
+//! mean distance.
+//!
+//! Nothing is truncated to whole nanoseconds: the mean has at least 62 significant bits, and the
+//! time carries fractions of a nanosecond.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use crate::spec::Rate;
 use crate::units::SECOND_NS;
 
 const INDEX_BITS: u32 = 8;
-/// Fraction bits of a logarithm: 64 ln 2 = 44.4 needs six bits before the point.
+/// Fraction bits of a logarithm. The largest, 64 ln 2 = 44.4, needs six bits before the point.
 const LOG_BITS: u32 = 58;
 const LOG_ONE: f64 = (1u64 << LOG_BITS) as f64;
 
@@ -49,7 +52,7 @@ impl LogTable {
         }
     }
 
-    /// `-ln(U)` in units of 2^-58; U is the draw over 2^64, with its last bit set.
+    /// Returns `-ln(U)` in units of 2^-58; U is the draw over 2^64, with its last bit set.
     #[inline]
     pub(crate) fn exponential(&self, draw: u64) -> u64 {
         let draw = draw | 1;
@@ -57,15 +60,15 @@ impl LogTable {
         let mantissa = draw << zeros;
         let index = (mantissa >> (63 - INDEX_BITS)) as usize & ((1 << INDEX_BITS) - 1);
         let entry = &self.entries[index];
-        // mantissa / 2^63 = middle * (1 + rest), |rest| <= 2^-9; rest in units of 2^-63.
+        // mantissa / 2^63 = middle * (1 + rest), |rest| <= 2^-9; rest is in units of 2^-63.
         let ratio = ((u128::from(mantissa) * u128::from(entry.reciprocal)) >> 64) as u64;
         let log = entry.log as i64 + cubic(ratio.wrapping_sub(1 << 63) as i64);
-        // Next to U = 1 the series' error may exceed the logarithm itself.
+        // Close to U = 1 the error of the series may exceed the logarithm itself.
         ((u64::from(zeros) + 1) * self.octave).saturating_sub(log.max(0) as u64)
     }
 }
 
-/// `ln(1 + rest)` by its series; from units of 2^-63 to units of 2^-58.
+/// Returns `ln(1 + rest)` by its series. The argument is in units of 2^-63, the result in 2^-58.
 #[inline]
 fn cubic(rest: i64) -> i64 {
     let times = |a: i64, b: i64| ((i128::from(a) * i128::from(b)) >> 63) as i64;
@@ -82,7 +85,7 @@ pub(crate) struct Poisson {
     /// Mean distance in ns, times `2^fraction_bits`; below 2^63, at least 2^62.
     mean: u64,
     fraction_bits: u32,
-    /// Time of the arrival before, in ns, times `2^fraction_bits`.
+    /// Time of the previous arrival in ns, times `2^fraction_bits`.
     at: u128,
 }
 

@@ -1,4 +1,4 @@
-//! The bounds of where the I/Os of a stream go.
+//! The bounds of a stream's pattern.
 
 use super::{Check, Field, MAX_BLOCK_BYTES, MAX_RAW, MAX_SEGMENTS, MAX_THETA_MILLI, MAX_WEIGHTS};
 use crate::blocks::Grid;
@@ -77,7 +77,7 @@ impl Field {
         self.require(fits, "span.length", stream.span.length, &bound)
     }
 
-    /// What is recorded is one sequence: its places, operations and times belong together.
+    /// A recording is one sequence: its places, operations and times belong together.
     fn check_recorded(self, stream: &Stream) -> Check {
         let recorded = matches!(stream.pattern, Pattern::Recorded { .. });
         let bound = "must be recorded with the pattern recorded, and with no other";

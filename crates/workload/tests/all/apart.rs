@@ -1,4 +1,4 @@
-//! Reads and writes of one stream with sizes and places of their own, and blocks of any size.
+//! Streams whose reads and writes have separate sizes and patterns, and blocks of any size.
 
 use crate::validate::{assert_refused, case};
 use crate::workloads::{blocks, ios, plan, stream, workload};
@@ -26,7 +26,7 @@ fn reads_and_writes_have_sizes_and_places_of_their_own() {
             .zip(ios(&apart, source, count))
         {
             if is.op == Op::Read {
-                // Where they go hangs on the draw alone.
+                // The place of a read depends on its draw alone.
                 assert_eq!((is.offset, is.length), (was.offset, 4096));
                 reads += 1;
             } else {

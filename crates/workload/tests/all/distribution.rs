@@ -1,4 +1,4 @@
-//! How often: shares of operations, sizes and places, against the laws that were asked for.
+//! Shares of operations, sizes and places, against the requested laws.
 
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ fn reads_have_their_share_wherever_they_go() {
 
 #[test]
 fn a_read_or_write_does_not_belong_to_a_place() {
-    // A drive of 2^47 bytes in 2^35 blocks: the op must not follow from the bits of the block number.
+    // 2^35 blocks: the operation must not depend on the bits of the block number.
     let plan = plan(
         5,
         Stream {
@@ -88,7 +88,8 @@ fn a_ratio_is_exact_where_percent_is_not() {
 
 #[test]
 fn stepped_blocks_lie_on_any_sector_and_end_inside() {
-    // Records of 1536 and 2048 bytes on sectors: a quarter and three eighths of them cross a line of 4 KiB.
+    // Records of 1536 and 2048 bytes on sectors: a quarter and three eighths of them cross a 4 KiB
+    // boundary.
     let plan = plan(
         5,
         Stream {
@@ -150,7 +151,7 @@ fn uniform_blocks_are_equally_likely_for_each_size() {
     for io in ios(&plan, 0, draws) {
         *seen.entry((io.length, io.offset)).or_default() += 1;
     }
-    // 63 places of 4 KiB; of 64 KiB those at 64, 128 and 192 KiB, for the span is 4 to 256 KiB.
+    // The span is 4 to 256 KiB: 63 places for 4 KiB, and 3 for 64 KiB (at 64, 128 and 192 KiB).
     assert_eq!(seen.len(), 63 + 3);
     for ((bytes, offset), count) in seen {
         let share = if bytes == 4096 { 0.7 / 63.0 } else { 0.3 / 3.0 };
@@ -160,7 +161,7 @@ fn uniform_blocks_are_equally_likely_for_each_size() {
 
 #[test]
 fn sequential_sizes_keep_their_weights_and_fill_the_end() {
-    // 100 blocks of 4 KiB; 64 KiB do not fit behind block 84, where smaller ones take their place.
+    // 100 blocks of 4 KiB. 64 KiB do not fit after block 84; smaller sizes replace them there.
     let span = Span {
         start: 8192,
         length: 100 * 4096,
@@ -211,7 +212,7 @@ fn zipf_is_zipf_at_the_drive_and_shared_by_the_workers() {
     let total: f64 = (1..=slots as usize).map(mass).sum();
     let mut order: Vec<usize> = (0..slots as usize).collect();
     order.sort_unstable_by_key(|&slot| std::cmp::Reverse(seen[slot]));
-    // The hottest ten are far enough apart to be told by their counts.
+    // The hottest ten differ enough for their counts to tell them apart.
     for (index, &slot) in order.iter().take(10).enumerate() {
         let share = mass(index + 1) / total;
         assert_share(seen[slot], draws as u64, share, "hot block");
@@ -222,7 +223,7 @@ fn zipf_is_zipf_at_the_drive_and_shared_by_the_workers() {
             "hot block of the other worker",
         );
     }
-    // Scattered: the ten are not neighbours, and another seed puts them elsewhere.
+    // Scattered: the hottest ten are not neighbours, and another seed puts them elsewhere.
     let first_tenth = order[..10].iter().filter(|&&slot| slot < 100).count();
     assert!(first_tenth < 6, "{:?}", &order[..10]);
     let elsewhere = crate::workloads::plan(4, zipf);
@@ -260,7 +261,8 @@ fn hot_places_are_shared_by_all_sizes() {
 
 #[test]
 fn segments_get_all_of_it_alike_and_nothing_goes_between() {
-    // 2048 segments of two blocks, each followed by three blocks that nobody touches; then a rest.
+    // 2048 segments of two blocks, each followed by three untouched blocks, and four more at the
+    // end.
     let (count, start) = (2048u32, 4096 * 7);
     let plan = plan(
         3,
@@ -304,7 +306,8 @@ fn segments_get_all_of_it_alike_and_nothing_goes_between() {
 
 #[test]
 fn bands_have_their_shares_and_edges() {
-    // 1000 blocks: 80 % of the I/Os in the first 20 %, a band that is never touched, the rest.
+    // 1000 blocks: 80 % of the I/Os in the first 20 %, then an untouched band, then the remaining
+    // I/Os.
     let plan = plan(
         3,
         Stream {

@@ -1,11 +1,11 @@
-//! Whatever numbers come, a workload is either refused or runs: nothing overflows or panics.
+//! Whatever its numbers, a workload is either refused or runs: nothing overflows or panics.
 
 use crate::workloads::{stream, workload};
 use proptest::prelude::*;
 use workload::Plan;
 use workload::spec::{Arrival, Band, BlockWeight, Ops, Pattern, Process, Rate, Span, Stop, Stream};
 
-/// Small numbers, powers of two and their neighbours, and anything.
+/// Small numbers, powers of two and their neighbours, multiples of 512, and arbitrary numbers.
 fn any_number() -> impl Strategy<Value = u64> {
     prop_oneof![
         0u64..10,
@@ -90,7 +90,7 @@ prop_compose! {
     }
 }
 
-/// The same numbers, bent towards what is allowed, so that most of the workloads run.
+/// Moves the numbers towards their bounds, so that most of the workloads are valid and run.
 fn bent(mut stream: Stream) -> Stream {
     stream.ops = Ops::Mix { read_pct: 50 };
     stream.workers = stream.workers.max(1);
@@ -139,7 +139,7 @@ fn bend_arrival(arrival: &mut Arrival, unit: u64) {
     }
 }
 
-/// Runs a workload's beginning if it is valid.
+/// Runs the beginning of a workload if it is valid.
 fn runs_if_valid(stream: &Stream, seed: u64) -> Result<(), TestCaseError> {
     let Ok(plan) = Plan::new(&workload(seed, stream.clone())) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where the I/Os go, and that nothing but seed, stream, source and n has a say in it.
+//! The places of the I/Os, which depend on seed, stream, source and n alone.
 
 use crate::workloads::{blocks, ios, plan, stream};
 use proptest::prelude::*;
@@ -279,7 +279,7 @@ fn a_resumed_cover_ends_where_the_part_ends() {
     let quarter = 16 << 20;
     let fresh = plan(1, once(None));
     assert_eq!(fresh.stream(0).ios_for_span_once(3), Some(quarter / 4096));
-    // The first is done, the second has one block left, the others have not begun.
+    // The first part is done, the second has one block left, the others have not begun.
     let cursors = vec![quarter, 2 * quarter - 4096, 2 * quarter, 3 * quarter];
     let resumed = plan(1, once(Some(cursors)));
     let left: Vec<_> = (0..4)
@@ -290,7 +290,7 @@ fn a_resumed_cover_ends_where_the_part_ends() {
 
 #[test]
 fn the_nth_io_is_the_documented_function_of_n() {
-    // The formulas of `random`, written down again.
+    // The formulas of `random`, implemented independently.
     let (seed, start, slots) = (77u64, 1u64 << 20, 5000u64);
     let plan = plan(
         seed,

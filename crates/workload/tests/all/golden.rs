@@ -1,7 +1,7 @@
-//! The I/Os and arrivals of a table of workloads are the same for ever.
+//! The I/Os and arrivals of a table of workloads never change.
 //!
-//! A digest that changes means that a seed no longer gives the sequence it gave in older results.
-//! If that is on purpose, make the file again and say so in the change log:
+//! A changed digest means that a seed no longer gives the sequence that it gave in older results. If the
+//! change is intended, regenerate the file and record it in the change log:
 //!
 //! ```sh
 //! REMAKE_GOLDEN=1 cargo test -p ssdlab-workload --test all golden
@@ -17,7 +17,7 @@ use workload::{Plan, StreamPlan};
 
 const IOS: u64 = 10_000;
 
-/// FNV-1a with 64 bits, over the words' bytes from the lowest.
+/// 64-bit FNV-1a over the bytes of the words, lowest byte first.
 struct Digest(u64);
 
 impl Digest {
@@ -53,7 +53,7 @@ fn arrivals_digest(plan: &StreamPlan, source: u32) -> Option<u64> {
     Some(digest.0)
 }
 
-/// The changes to a plain stream over a drive whose size is, as ever, no power of two.
+/// Changes to a plain stream on a drive whose size, as usual, is not a power of two.
 const TABLE: &[(&str, &str)] = &[
     ("uniform", "{}"),
     ("uniform mix 70", r#"{"ops": {"mix": {"read_pct": 70}}}"#),
@@ -119,7 +119,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the capitals in the table stand for.
+/// Replacements for the words in capitals in the table.
 const WORDS: &[(&str, &str)] = &[
     (
         "SIZES",

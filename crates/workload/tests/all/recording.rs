@@ -1,4 +1,5 @@
-//! A recording is replayed as it is: each I/O, its place in the sequence and its time, whatever the file's length.
+//! A recording is replayed exactly: each I/O, its place in the sequence and its time, whatever the
+//! length of the file.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +9,10 @@ use workload::recording::{MAGIC, Record, Recording, RecordingError};
 use workload::spec::{Arrival, Engine, Ops, Pattern, Span, Stop, Stream};
 use workload::{Io, Op, Plan};
 
-/// Makes a stream one that cannot replay.
+/// Changes a stream so that it cannot replay the recording.
 type Change<'a> = &'a dyn Fn(&mut Stream);
 
-/// A file that goes with the test.
+/// A file that is removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -44,7 +45,7 @@ fn record(due_ns: u64, op: Op, offset: u64, length: u32) -> Record {
     Record { due_ns, io }
 }
 
-/// Several chunks of I/Os whose every field tells where it stands.
+/// Returns several chunks of I/Os whose fields all depend on their index.
 fn long() -> Vec<Record> {
     let ops = [Op::Read, Op::Write, Op::Read, Op::Trim];
     let one = |n: u64| {
@@ -54,7 +55,7 @@ fn long() -> Vec<Record> {
     (0..5000).map(one).collect()
 }
 
-/// The stream that replays a file, as its facts say.
+/// Returns the stream that replays a file, built from the file's facts.
 fn replay(path: &Path, arrival: Arrival) -> Stream {
     let opened = Recording::open(path).unwrap();
     let facts = opened.facts();
@@ -158,7 +159,7 @@ fn facts_are_sums_and_the_digest_is_of_every_byte() {
     );
     assert_eq!((facts.duration_ns, facts.end), (5, (1 << 20) + 8192));
     assert_eq!((facts.longest_bytes, facts.unit_bytes), (16_384, 4096));
-    // Held against an independent implementation: b3sum of the same bytes.
+    // Compared with an independent implementation: b3sum of the same bytes.
     assert_eq!(facts.digest, GOLDEN);
     let mut other = records;
     other[2].due_ns += 1;
@@ -169,7 +170,7 @@ fn facts_are_sums_and_the_digest_is_of_every_byte() {
     );
 }
 
-/// BLAKE3 of the file of three records above: whoever has stored it with a result must find it again.
+/// BLAKE3 of the three records above. It must never change, because results store it.
 const GOLDEN: &str = "ece0834f7dd9650c44d441d540df00f638726a8dd9c3155794f00404ae7afc2a";
 
 #[test]

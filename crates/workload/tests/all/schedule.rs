@@ -1,4 +1,4 @@
-//! What the schedules promise: exact rates, no drift, the stated law.
+//! The promises of the schedules: exact rates, no drift, the stated law.
 
 use crate::workloads::{dues, open, plan, stream};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn even(num: u64, den: u64) -> Stream {
     }
 }
 
-/// The definition: arrival n of `num / den` per second, in ns, rounded down.
+/// The definition: arrival n at `num / den` per second, in ns, rounded down.
 fn formula(n: u64, num: u64, den: u64) -> u64 {
     (u128::from(n) * u128::from(den) * NS_PER_S / u128::from(num)) as u64
 }
@@ -113,7 +113,7 @@ fn pulses_are_a_closed_loop() {
 
 #[test]
 fn a_day_of_an_odd_rate_does_not_drift() {
-    // 23.529... per second, ACT's large blocks: 2000 per 85 seconds. A day is 2 032 941 of them.
+    // The rate of ACT's large blocks: 2000 per 85 seconds, 23.529... per second, 2 032 941 per day.
     let plan = plan(1, even(2000, 85));
     let mut schedule = plan.stream(0).schedule(0).unwrap();
     let mut last = 0;
@@ -124,7 +124,7 @@ fn a_day_of_an_odd_rate_does_not_drift() {
     assert_eq!(last, 86_399_992_500_000);
 }
 
-/// Mean and coefficient of variation of the distances.
+/// Returns the mean and the coefficient of variation of the distances.
 fn moments(dues: &[u64]) -> (f64, f64) {
     let gaps: Vec<f64> = dues.windows(2).map(|d| (d[1] - d[0]) as f64).collect();
     let count = gaps.len() as f64;
@@ -135,7 +135,7 @@ fn moments(dues: &[u64]) -> (f64, f64) {
 
 #[test]
 fn ticks_of_ten_workers_come_in_bursts() {
-    // ACT at 2000/s with 10 threads: nine gaps of nothing and one of 5 ms, so a CV of 3.
+    // ACT at 2000/s with 10 threads: nine gaps of zero and one of 5 ms, so the CV is 3.
     let arrival = open(Process::Act6, 2000, 1);
     let plan = plan(
         1,
@@ -154,7 +154,7 @@ fn ticks_of_ten_workers_come_in_bursts() {
 
 #[test]
 fn poisson_has_the_rate_and_the_law() {
-    // From gaps far above a nanosecond to gaps where whole nanoseconds would spoil the rate.
+    // From gaps far above a nanosecond to gaps at which whole nanoseconds would distort the rate.
     for (num, den) in [(1000, 1), (2000, 85), (100_000, 1), (300_000_007, 1)] {
         let arrival = open(Process::Poisson, num, den);
         let plan = plan(
@@ -167,7 +167,7 @@ fn poisson_has_the_rate_and_the_law() {
         let count = 400_000;
         let dues = dues(&plan, 0, count);
         let wanted = den as f64 * 1e9 / num as f64;
-        // The mean of n exponential gaps has a relative deviation of 1 / sqrt(n).
+        // The mean of n exponential gaps has a relative standard deviation of 1 / sqrt(n).
         let mean = dues[count - 1] as f64 / count as f64;
         let deviation = 1.0 / (count as f64).sqrt();
         assert!(
@@ -182,7 +182,8 @@ fn poisson_has_the_rate_and_the_law() {
     }
 }
 
-/// The Kolmogorov-Smirnov statistic of the gaps against the exponential law, at 0.1 %.
+/// Checks the gaps against the exponential law by the Kolmogorov-Smirnov statistic, at the 0.1 %
+/// level.
 fn assert_exponential(dues: &[u64], mean_ns: f64) {
     let mut gaps: Vec<f64> = dues.windows(2).map(|d| (d[1] - d[0]) as f64).collect();
     gaps.sort_unstable_by(f64::total_cmp);

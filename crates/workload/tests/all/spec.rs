@@ -1,9 +1,9 @@
-//! The spec as JSON: the words of the seam, and nothing but them.
+//! The spec as JSON: exactly the names that Python and Rust exchange.
 
 use serde_json::{Value, json};
 use workload::Workload;
 
-/// Every field once, in the words of the seam.
+/// Every field once, under the name that Python and Rust exchange.
 fn full() -> Value {
     json!({
         "seed": 7, "interval_ns": 1_000_000_000, "ramp_ns": 0,

@@ -1,11 +1,12 @@
-//! What the bounds of the spec refuse, and how they say it.
+//! What the bounds of the spec refuse, and the message for each case.
 
 use crate::workloads::{blocks, open, stream, workload};
 use workload::Workload;
 use workload::spec::{Arrival, Band, Engine, Ops, Pattern, Process, Span, Stop, Stream};
 use workload::validate::{MAX_OFFSET, MAX_TIME_NS};
 
-/// A change to the plain stream, the field it must be refused for, its value and a part of the bound.
+/// A change to the plain stream, the field for which it must be refused, its value and a part of
+/// the bound.
 pub type Case = (
     &'static str,
     &'static str,

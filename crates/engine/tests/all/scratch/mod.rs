@@ -1,4 +1,4 @@
-//! Scratch files to run against, and workloads that differ from a plain one in a word.
+//! Scratch files as targets, and workloads that differ from a plain one in a few fields.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use workload::{Op, Workload};
 pub const MIB: u64 = 1 << 20;
 pub const MILLISECOND_NS: u64 = 1_000_000;
 
-/// A path under the system's folder for temporary files; what is there is removed with it.
+/// A path in the system's folder for temporary files; dropping it removes what is there.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
@@ -25,7 +25,7 @@ impl Scratch {
         Self(std::env::temp_dir().join(name))
     }
 
-    /// A file of so many bytes, really written.
+    /// Creates a file of `bytes` bytes, all of them written.
     pub fn file(bytes: u64) -> Self {
         let scratch = Self::path("file");
         std::fs::write(&scratch.0, vec![0xa5; bytes as usize]).expect("a scratch file");
@@ -47,7 +47,7 @@ impl Drop for Scratch {
     }
 }
 
-/// 4 KiB random reads over the first MiB, a closed loop without an end.
+/// Returns 4 KiB random reads over the first MiB: a closed loop without an end.
 pub fn reads(engine: Engine, workers: u32, depth: u32) -> Stream {
     Stream {
         name: "a".into(),
@@ -82,7 +82,7 @@ pub fn reads(engine: Engine, workers: u32, depth: u32) -> Stream {
     }
 }
 
-/// Both engines, each with as many I/Os in flight as it is given.
+/// Returns a stream for each engine, with `in_flight` I/Os in flight.
 pub fn both(in_flight: u32) -> [Stream; 2] {
     [
         reads(Engine::Sync, in_flight, 1),
@@ -108,7 +108,7 @@ pub fn milliseconds(count: u64) -> Stop {
     }
 }
 
-/// An open loop of so many I/Os a second.
+/// Returns an open loop of `per_second` I/Os a second.
 pub fn open_loop(process: Process, per_second: u64, backlog_ns: u64) -> Arrival {
     let rate = Rate {
         num: per_second,
@@ -145,7 +145,7 @@ pub fn measure(stream: Stream) -> Outcome {
     try_run(&file.open(), vec![stream]).expect("a run without errors")
 }
 
-/// Runs one stream with every I/O logged; gives the I/Os in the order of their submission.
+/// Runs one stream with every I/O logged; returns the I/Os in the order of their submission.
 pub fn logged(target: &Target, stream: Stream) -> (Outcome, Vec<IoRecord>) {
     let log = Scratch::path("log");
     let options = Options {

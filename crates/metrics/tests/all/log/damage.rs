@@ -1,4 +1,4 @@
-//! Logs that were cut, damaged, or could not be written.
+//! Logs that were cut short, damaged, or could not be written.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn cut_at_any_byte_the_frames_before_are_whole() {
     }
 }
 
-/// A torn log holds the rows that were written before, and their exact totals.
+/// Checks that a torn log holds the rows that were written before the tear, and their exact totals.
 fn check_torn(path: &Path, frames: usize, complete: bool, whole: &Measurement) {
     if frames == 0 {
         assert_eq!(
@@ -134,7 +134,7 @@ fn a_full_disk_is_told_once_and_loses_nothing_measured() {
 fn a_log_that_fails_in_mid_run_lets_the_run_go_on() {
     let scratch = Scratch::new("midrun");
     let path = scratch.path("log");
-    // A pipe whose reader goes away is the portable way to make later writes fail.
+    // A pipe whose reader is gone is the portable way to make later writes fail.
     let (pipe_reader, pipe_writer) = std::io::pipe().unwrap();
     let file = File::from(std::os::fd::OwnedFd::from(pipe_writer));
     let streams = vec![StreamSpec {

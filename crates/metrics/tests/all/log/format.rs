@@ -1,4 +1,4 @@
-//! The format, byte by byte, and what is refused as none.
+//! The format, byte by byte, and files that are refused because they are not logs.
 
 use std::fs;
 
@@ -100,7 +100,7 @@ fn frames_of_later_versions_are_passed_over() {
     );
 }
 
-/// CRC-32 bit by bit, to check the format and not the library by itself.
+/// CRC-32 bit by bit, so that the format is not checked with the library that writes it.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {
@@ -109,8 +109,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Format version 3, byte by byte, one frame a line: a change here must come with a new version
-/// number.
+/// Format version 3, byte by byte, one frame a line. A change of the golden file needs a new
+/// version number.
 #[test]
 fn the_format_is_that_of_the_golden_file() {
     let scratch = Scratch::new("golden");
@@ -144,7 +144,7 @@ fn bytes_of(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-/// What earlier versions wrote is read as ever; what the first did not know is zero.
+/// Logs of earlier versions stay readable; what version 1 did not know is zero.
 #[test]
 fn logs_of_earlier_versions_are_read() {
     let scratch = Scratch::new("earlier");

@@ -1,4 +1,5 @@
-//! The append log: what it gives back, what a kill, a full disk or a flipped bit leaves of it, its format.
+//! The append log: reading it back, what a kill, a full disk or a flipped bit leaves of it, and its
+//! format.
 
 mod damage;
 mod format;

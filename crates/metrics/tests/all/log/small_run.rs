@@ -1,4 +1,4 @@
-//! A small run that is logged, in a folder of its own, and the frames of its log.
+//! A small logged run in a folder of its own, and the frames of its log.
 
 use std::fs;
 use std::io::Cursor;
@@ -12,11 +12,11 @@ use metrics::{
 use serde_json::json;
 use workload::Op;
 
-/// A folder of this test's own, removed at its end.
+/// A folder of one test, removed when dropped.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes the folder, named after the test.
+    /// Creates the folder, named after the test.
     pub fn new(test: &str) -> Self {
         let folder =
             std::env::temp_dir().join(format!("ssdlab-metrics-{test}-{}", std::process::id()));
@@ -25,7 +25,6 @@ impl Scratch {
         Self(folder)
     }
 
-    /// A name in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -37,7 +36,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A stream back to back and one that is scheduled.
+/// Returns a back-to-back stream and a scheduled one.
 pub fn streams() -> Vec<StreamSpec> {
     vec![
         StreamSpec {
@@ -53,7 +52,7 @@ pub fn streams() -> Vec<StreamSpec> {
     ]
 }
 
-/// A small run of two streams with everything in it: ramp, empty rows, failures, drops, per-I/O
+/// Runs two streams with everything that a log can hold: ramp, empty rows, failures, drops, per-I/O
 /// columns.
 pub fn run(path: &Path, ramp_ns: u64, keep: bool) -> Measurement {
     let spec = CollectorSpec {
@@ -98,7 +97,7 @@ pub fn run(path: &Path, ramp_ns: u64, keep: bool) -> Measurement {
     collector.into_measurement()
 }
 
-/// The record of the i-th I/O of that run.
+/// Returns the record of the i-th I/O of that run.
 pub fn io(i: u64) -> IoRecord {
     let submit_ns = i * 700;
     IoRecord {
@@ -111,7 +110,7 @@ pub fn io(i: u64) -> IoRecord {
     }
 }
 
-/// All good frames, and how the log ends.
+/// Returns all good frames, and how the log ends.
 pub fn frames(bytes: &[u8]) -> (Vec<Frame>, LogEnd) {
     let mut reader = LogReader::new(Cursor::new(bytes), "in memory");
     let mut frames = Vec::new();

@@ -1,4 +1,4 @@
-//! Random runs against a slow, obvious model: lists of I/Os, counted one by one.
+//! Random runs against a slow, obvious model, which counts lists of I/Os one by one.
 
 mod model;
 mod runs;

@@ -1,11 +1,12 @@
-//! The slow, obvious model, and what is held against it.
+//! The slow, obvious model, and the checks of a measurement against it.
 
 use metrics::{Command, Histogram, Measurement, OpTally, Pacing};
 use proptest::prelude::*;
 
 use crate::properties::runs::{COMMANDS, Event, Fate, Run};
 
-/// The model's tally of the I/Os of one stream and operation, or of its flushes, that ended in the given rows.
+/// Returns the model's tally of the I/Os of one stream and operation, or of its flushes, that ended
+/// in the wanted rows.
 pub fn model_tally(run: &Run, stream: usize, op: Command, wanted: impl Fn(u64) -> bool) -> OpTally {
     let pacing = match op {
         Command::Flush => Pacing::BackToBack,
@@ -46,7 +47,7 @@ pub fn model_tally(run: &Run, stream: usize, op: Command, wanted: impl Fn(u64) -
     tally
 }
 
-/// Time that the I/Os of a stream were in flight within a span, added up.
+/// Returns the sum of the times that the I/Os of a stream were in flight within a span.
 pub fn model_area(run: &Run, stream: usize, from_ns: u64, to_ns: u64) -> u64 {
     let ios = run
         .workers
@@ -63,8 +64,8 @@ pub fn model_area(run: &Run, stream: usize, from_ns: u64, to_ns: u64) -> u64 {
         .sum()
 }
 
-/// Most in flight of a closed loop: the sum over its workers of what each had at the start of the
-/// row or later in it.
+/// Returns the most I/Os of a closed loop in flight in a row: the sum over its workers of the most
+/// that each had in flight, at the start of the row or later in it.
 pub fn model_max(run: &Run, stream: usize, row: u64) -> u32 {
     let of_worker = |worker| {
         let (mut now, mut highest) = (0u32, 0u32);
@@ -84,7 +85,7 @@ pub fn model_max(run: &Run, stream: usize, row: u64) -> u32 {
                 highest = highest.max(now);
             }
         }
-        // Without an event in the row it is what was in flight before.
+        // Without an event in the row, the worker has in flight what it had before.
         highest.max(now)
     };
     let workers = (0..run.workers.len()).filter(|&worker| run.workers[worker].0 == stream);
@@ -135,7 +136,7 @@ pub fn check_against_the_model(run: &Run, measurement: &Measurement) -> Result<(
     Ok(())
 }
 
-/// Rows and interval histograms add up to the totals, from the measurement alone.
+/// Checks that the rows and interval histograms of a measurement add up to its totals.
 pub fn check_sums(measurement: &Measurement) -> Result<(), TestCaseError> {
     let counted = |row: usize| measurement.rows.flags[row] & metrics::FLAG_RAMP == 0;
     let rows: Vec<usize> = (0..measurement.rows.len())

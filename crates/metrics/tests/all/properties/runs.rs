@@ -1,4 +1,4 @@
-//! Random runs, recorded in one thread or in many.
+//! Random runs, recorded on one thread or on many.
 
 use std::sync::Arc;
 use std::thread;
@@ -32,7 +32,6 @@ impl Io {
     }
 }
 
-/// The operations, and flushes.
 pub const COMMANDS: [Command; 4] = [Command::Read, Command::Write, Command::Trim, Command::Flush];
 
 #[derive(Debug, Clone)]
@@ -40,11 +39,11 @@ pub struct Run {
     pub interval_ns: u64,
     pub ramp_ns: u64,
     pub pacings: Vec<Pacing>,
-    /// Per worker: its stream, and its I/Os.
+    /// Stream and I/Os of each worker.
     pub workers: Vec<(usize, Vec<Io>)>,
 }
 
-/// What a worker tells its recorder, and when.
+/// What a worker tells its recorder.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     Submit,
@@ -69,8 +68,8 @@ pub fn ios() -> impl Strategy<Value = Vec<Io>> {
         Io {
             op,
             bytes: if flush { 0 } else { 512 },
-            // Zero is the start of the run, so lateness beyond it is cut; the base below leaves room
-            // for 1 ms and more.
+            // Lateness is capped, because no intended start can lie before the start of the run.
+            // `BASE_NS` leaves room for more than 1 ms.
             intended_ns: BASE_NS + submit_ns - if flush { 0 } else { lateness_ns.min(BASE_NS) },
             submit_ns: BASE_NS + submit_ns,
             end_ns: BASE_NS + submit_ns + service_ns,
@@ -83,7 +82,7 @@ pub fn ios() -> impl Strategy<Value = Vec<Io>> {
     prop::collection::vec(io, 0..40)
 }
 
-/// All I/Os lie behind this, so that some can be more than 1 ms late.
+/// All I/Os are submitted after this, so that some can be more than 1 ms late.
 const BASE_NS: u64 = 1_500_000;
 
 pub fn runs() -> impl Strategy<Value = Run> {
@@ -94,7 +93,8 @@ pub fn runs() -> impl Strategy<Value = Run> {
     ];
     let pacings = prop::collection::vec(pacing, 1..3);
     let workers = prop::collection::vec((0..2usize, ios()), 1..5);
-    // The intervals are coarse before BASE_NS in effect: 300 or so rows of zeros come first.
+    // Every run begins with 75 to 300 rows without completions, because no I/O is submitted before
+    // `BASE_NS`.
     (5_000..20_000u64, 0..1_520_000u64, pacings, workers).prop_map(
         |(interval_ns, ramp_ns, pacings, workers)| {
             let streams = pacings.len();
@@ -128,8 +128,7 @@ impl Run {
         Collector::new(spec).unwrap()
     }
 
-    /// A worker's events in order of time, ends before submits at the same stamp unless they are
-    /// the same I/O.
+    /// Returns a worker's events in order of time; at the same stamp, in the order of its I/Os.
     pub fn events(&self, worker: usize) -> Vec<(u64, Event)> {
         let mut events = Vec::new();
         for &io in &self.workers[worker].1 {
@@ -138,7 +137,7 @@ impl Run {
             }
             events.push((io.end_ns, Event::End(io)));
         }
-        // Stable: an I/O's submit stays before its end.
+        // The sort is stable, so the submit of an I/O stays before its end.
         events.sort_by_key(|&(at_ns, _)| at_ns);
         events
     }
@@ -178,7 +177,8 @@ pub fn tell(recorder: &mut Recorder, at_ns: u64, event: Event) {
     }
 }
 
-/// All workers on one thread, in order of time, rows closed after every `close_each` events.
+/// Records all workers on one thread, in order of time. Closes rows after every `close_each`
+/// events.
 pub fn in_order_of_time(run: &Run, ramp_ns: u64, close_each: usize) -> Measurement {
     let collector = run.collector(ramp_ns);
     let mut recorders: Vec<Recorder> = recorders(run, &collector);
@@ -208,7 +208,7 @@ pub fn recorders(run: &Run, collector: &Arc<Collector>) -> Vec<Recorder> {
         .collect()
 }
 
-/// One thread per worker, at whatever pace they run, while this thread closes rows.
+/// Records each worker on its own thread, at its own pace, while this thread closes rows.
 pub fn on_threads(run: &Run, ramp_ns: u64) -> Measurement {
     let collector = run.collector(ramp_ns);
     thread::scope(|scope| {
@@ -227,7 +227,8 @@ pub fn on_threads(run: &Run, ramp_ns: u64) -> Measurement {
     collector.into_measurement()
 }
 
-/// The most in flight of a scheduled stream depends on who was where when; everything else may not.
+/// Clears the in-flight maxima of scheduled streams, which depend on how threads interleave. All
+/// other results must not.
 pub fn without_shared_maxima(mut measurement: Measurement) -> Measurement {
     for (totals, rows) in measurement
         .streams

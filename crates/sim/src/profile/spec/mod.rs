@@ -1,6 +1,6 @@
-//! What a drive is made of, in the simulator's own units: whole numbers of ns, bytes and mW.
+//! The parts of a drive in the simulator's own units: whole numbers of ns, bytes and mW.
 //!
-//! A [`Profile`](super::Profile) says it as data sheets do, and is made into this; tests write it directly.
+//! A [`Profile`](super::Profile) states them as data sheets do and is converted to these types; tests write them directly.
 
 mod drive;
 mod flash;

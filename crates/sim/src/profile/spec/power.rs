@@ -2,95 +2,95 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the parts of a drive draw.
+/// Power and energy of the parts of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerSpec {
-    /// Length of a window: the resolution of the power trace.
+    /// Length of a window, which is the resolution of the power trace, in ns.
     pub window_ns: u64,
-    /// Windows over which together a limit holds.
+    /// Consecutive windows over which a limit holds.
     pub limit_windows: u64,
-    /// What the drive always draws, in mW.
+    /// Power that the drive always draws, in mW.
     pub idle_mw: u64,
-    /// What the controller draws beside that in a window in which anything is done, in mW.
+    /// Additional power of the controller in a window with any work, in mW.
     pub active_mw: u64,
-    /// One die while it reads, in mW.
+    /// Power of one die during an array read, in mW.
     pub read_mw: u64,
-    /// One die while it programs, in mW.
+    /// Power of one die during a program, in mW.
     pub program_mw: u64,
-    /// One die while it erases, in mW.
+    /// Power of one die during an erase, in mW.
     pub erase_mw: u64,
-    /// One unit of 4 KiB that crosses a channel, in pJ.
+    /// Energy to transfer one unit of 4 KiB over a channel, in pJ.
     pub unit_transfer_pj: u64,
-    /// The controller's part in one command, in pJ.
+    /// Energy of the controller for one command, in pJ.
     pub command_pj: u64,
-    /// One byte that crosses the link, in pJ.
+    /// Energy of one byte on the link, in pJ.
     pub link_byte_pj: u64,
-    /// The limit on the drive's power, in mW; at least [`lowest_cap_mw`](Self::lowest_cap_mw) of what it draws.
+    /// The power limit in mW; must be at least [`lowest_cap_mw`](Self::lowest_cap_mw).
     pub cap_mw: Option<u64>,
-    /// How the drive gets warm, and what it does then.
+    /// How the drive heats up, and how it then limits itself.
     pub thermal: Option<ThermalSpec>,
-    /// States of less power for when it rests, the nearest to work first; those that it has come first.
+    /// Low-power states of a resting drive, shallowest first; unused places are last.
     pub rests: [Option<RestSpec>; RestSpec::MOST],
 }
 
 impl PowerSpec {
-    /// The part of the power for work that a limit keeps for the credit of lighter work.
+    /// One part in this many of the power for work is kept back, for credit from lighter work.
     pub const CREDIT_PART: u64 = 40;
 
-    /// The lowest limit, in mW: beside what is always drawn and that part, one die can work.
+    /// Returns the lowest possible limit, in mW: it leaves power for one die beside the fixed power and the part kept back.
     pub fn lowest_cap_mw(fixed_mw: u64, die_mw: u64) -> u64 {
         fixed_mw + (die_mw * Self::CREDIT_PART).div_ceil(Self::CREDIT_PART - 1)
     }
 }
 
-/// A state of less power, in which no command is worked on.
+/// A low-power state, in which no command is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestSpec {
-    /// What the drive draws in it, in mW.
+    /// Power of the drive in this state, in mW.
     pub mw: u64,
-    /// Time to get into it.
+    /// Time to enter the state, in ns.
     pub entry_ns: u64,
-    /// Time to get out of it.
+    /// Time to leave the state, in ns.
     pub exit_ns: u64,
-    /// It goes there by itself when it has rested for so long.
+    /// Idle time after which the drive enters the state by itself, in ns.
     pub after_ns: u64,
 }
 
 impl RestSpec {
-    /// States that a drive can have.
+    /// Most states of a drive.
     pub const MOST: usize = 4;
 }
 
-/// How a drive gets warm, and what it does then.
+/// How a drive heats up, and how it then limits itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThermalSpec {
-    /// Temperature around the drive, in thousandths of a degree Celsius.
+    /// Ambient temperature, in thousandths of a degree Celsius.
     pub ambient_mc: i64,
-    /// How much warmer the drive gets for each W, in thousandths of a degree.
+    /// Temperature rise for each W, in thousandths of a degree.
     pub resistance_mk_per_w: i64,
-    /// Time constant: after so long 63 % of a change has come.
+    /// Time until 63 % of a temperature change has happened, in ns.
     pub time_constant_ns: u64,
-    /// Where the drive limits itself, by rising temperature.
+    /// Temperatures at which the drive limits itself, rising.
     pub throttle: [Option<ThrottlePoint>; 3],
-    /// How it limits itself the more the warmer it is.
+    /// A limit that falls gradually with temperature.
     pub graded: Option<GradedLimit>,
 }
 
-/// A limit on power that falls evenly from one temperature to another.
+/// A power limit that falls linearly between two temperatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GradedLimit {
-    /// From here on there is a limit, in thousandths of a degree Celsius.
+    /// Temperature from which there is a limit, in thousandths of a degree Celsius.
     pub from_mc: i64,
-    /// The limit there, in mW.
+    /// The limit at `from_mc`, in mW.
     pub from_mw: u64,
-    /// From here on it falls no further.
+    /// Temperature from which the limit falls no further, in thousandths of a degree Celsius.
     pub to_mc: i64,
-    /// The limit there.
+    /// The limit at `to_mc` and above, in mW.
     pub to_mw: u64,
 }
 
 impl GradedLimit {
-    /// The limit at a temperature in thousandths of a degree, in mW.
+    /// Returns the limit at a temperature in thousandths of a degree Celsius, in mW; `None` below `from_mc`.
     pub fn mw_at(&self, at_mc: i64) -> Option<u64> {
         if at_mc < self.from_mc {
             return None;
@@ -102,13 +102,13 @@ impl GradedLimit {
     }
 }
 
-/// A temperature from which the drive draws no more than a limit.
+/// A temperature from which the drive limits itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrottlePoint {
-    /// From here on, in thousandths of a degree Celsius.
+    /// Temperature at which throttling starts, in thousandths of a degree Celsius.
     pub above_mc: i64,
-    /// Until the drive is as cool as this again.
+    /// Temperature below which throttling ends, in thousandths of a degree Celsius.
     pub until_mc: i64,
-    /// The limit in mW.
+    /// The limit while it throttles, in mW.
     pub cap_mw: u64,
 }

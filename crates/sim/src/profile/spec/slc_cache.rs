@@ -1,42 +1,42 @@
-//! A cache of superblocks with one bit a cell.
+//! The SLC cache: superblocks with one bit per cell.
 
 use serde::{Deserialize, Serialize};
 
-/// How large the cache is.
+/// Size of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlcSize {
-    /// So many bytes of data, always; their cells are taken from the spare area.
+    /// A fixed size; its cells are taken from the spare area.
     Static {
-        /// Bytes of data that it holds.
+        /// Bytes of data in the cache.
         bytes: u64,
     },
-    /// What the empty part of the drive allows.
+    /// A size that depends on how empty the drive is.
     Dynamic {
-        /// Most bytes of data that it holds, on an empty drive.
+        /// Most bytes of data in the cache, on an empty drive.
         bytes_at_most: u64,
-        /// Cells that it may use, in per cent of the space that holds no user data.
+        /// Cells that it may use, in percent of the space without user data.
         pct_of_empty: u32,
     },
 }
 
-/// What becomes of writes when the cache is full.
+/// What writes do when the cache is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WhenFull {
-    /// They go past the cache.
+    /// They bypass the cache.
     Direct,
-    /// They wait until some of the cache has been folded: every write passes through it.
+    /// They wait until part of the cache has been folded: every write passes through it.
     Fold,
 }
 
-/// A cache of superblocks with one bit a cell.
+/// A cache of superblocks with one bit per cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcSpec {
-    /// How large it is.
+    /// Size of the cache.
     pub size: SlcSize,
-    /// What becomes of writes when it is full.
+    /// What writes do when the cache is full.
     pub when_full: WhenFull,
-    /// Array read with one bit a cell, in ns.
+    /// Array read time with one bit per cell, in ns.
     pub read_ns: u64,
-    /// Program of a page of all planes with one bit a cell, in ns.
+    /// Time to program a page of all planes with one bit per cell, in ns.
     pub program_ns: u64,
 }

@@ -1,35 +1,35 @@
-//! Blocks and dies that are unlike each other.
+//! Variation among blocks and dies, and stops of the firmware.
 
 use serde::{Deserialize, Serialize};
 
-/// How unlike the blocks are, and how often a read fails at first.
+/// Variation among blocks and dies, and read retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpreadSpec {
-    /// Seed of this drive's individual.
+    /// Seed of this individual drive.
     pub seed: u64,
-    /// Standard deviation of the logarithm of a block's factor on its times, in thousandths (about 50 to 100 in flash).
+    /// Standard deviation of the logarithm of a block's time factor, in thousandths (about 50 to 100 in flash).
     pub block_sigma_milli: u32,
-    /// The same of a die's factor, which all its blocks share.
+    /// Standard deviation of the logarithm of a die's time factor, which all its blocks share, in thousandths.
     pub die_sigma_milli: u32,
-    /// Reads that need another attempt, in a million attempts, on a new drive.
+    /// Read attempts that fail on a new drive, in a million.
     pub retry_ppm: u32,
-    /// How many more in a million for each thousand erases of the block's superblock.
+    /// Additional failures in a million attempts for each thousand erases of the superblock.
     pub retry_ppm_per_kilo_erase: u32,
-    /// Most further attempts of one read.
+    /// Most retries of one read.
     pub retries_at_most: u32,
-    /// Time of the first further attempt, in per cent of the read's own.
+    /// Time of the first retry, in percent of the array read time.
     pub retry_pct: u32,
-    /// How much longer each one takes than the one before, in per cent of the read's own.
+    /// How much longer each further retry takes, in percent of the array read time.
     pub retry_step_pct: u32,
 }
 
 /// When the firmware stops, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HousekeepingSpec {
-    /// Seed of this drive's individual.
+    /// Seed of this individual drive.
     pub seed: u64,
-    /// Units that are moved for the host's writes between two stops, in the mean.
+    /// Mean number of units moved for host writes between two stops.
     pub every_units: u32,
-    /// Mean length of a stop.
+    /// Mean length of a stop, in ns.
     pub pause_ns: u64,
 }

@@ -1,15 +1,15 @@
-//! What happens next.
+//! The event queue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events in order of time; those of one moment in the order in which they were noted.
+/// Events in order of time; simultaneous ones in order of insertion.
 pub struct Agenda<E> {
     heap: BinaryHeap<Reverse<(u64, u64)>>,
-    /// By number, which only grows: what has happened is taken out.
+    /// By sequence number; events are removed when they occur.
     noted: std::collections::HashMap<u64, E>,
     next: u64,
-    /// The time of the event that was taken last.
+    /// The time of the last event taken.
     pub now: u64,
 }
 

@@ -1,29 +1,28 @@
-//! The write buffer: units enter in order, when there is room, and the more slowly the fuller it is.
+//! The write buffer: units enter in order when there is room, and the more slowly the fuller it is.
 
 use std::collections::VecDeque;
 
 use sim::profile::spec::DriveSpec;
 
-/// What enters the buffer.
 #[derive(Debug, Clone, Copy)]
 pub enum Entering {
-    /// A unit of a command, by its logical number.
+    /// A logical unit of a command.
     Unit { command: usize, unit: u32 },
-    /// Room for one of the units that a mapping unit lacks, of which so many come behind it.
+    /// Room for one of the `lacks` units that a mapping unit lacks, with `behind` more after it.
     Room { of: u32, behind: u32, lacks: u32 },
 }
 
 pub struct Buffer {
     capacity: u64,
-    /// From here on the host is slowed down, in twelve steps to where it is full.
+    /// Units held from which on the host is slowed down, in twelve steps up to a full buffer.
     slow: u64,
-    /// What a unit takes where all dies program.
+    /// Time of one unit while all dies program.
     unit_ns: u64,
     pub used: u64,
-    /// What is there, in order.
+    /// What waits to enter, in order.
     pub waiting: VecDeque<Entering>,
     last_entry_ns: u64,
-    /// When the first of them may enter, if that was worked out.
+    /// The time before which the first of them may not enter, if it has been computed.
     not_before_ns: Option<u64>,
 }
 
@@ -45,13 +44,13 @@ impl Buffer {
         }
     }
 
-    /// Whether it was worked out when the first that waits may enter.
+    /// Returns whether that time has been computed.
     pub fn is_paced(&self) -> bool {
         self.not_before_ns.is_some()
     }
 
-    /// When the first that waits may enter, as far as its pace goes: a step doubles the distance of the one before it, and the first is
-    /// half of what a unit takes.
+    /// Returns when the pace lets the first one enter. The first step spaces units by half of `unit_ns`, and each further step
+    /// doubles that.
     pub fn pace(&mut self, now: u64) -> u64 {
         let mut at = now;
         if self.used > self.slow {
@@ -68,7 +67,7 @@ impl Buffer {
         room && self.not_before_ns.is_some_and(|at| at <= now)
     }
 
-    /// The first that waits enters.
+    /// Lets the first one enter.
     pub fn enter(&mut self, now: u64, takes_room: bool) -> Option<Entering> {
         let entering = self.waiting.pop_front()?;
         self.used += u64::from(takes_room);

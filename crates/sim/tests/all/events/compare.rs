@@ -17,21 +17,22 @@ use crate::events::stops::Stops;
 const IOS: u64 = 60_000;
 const MEAN_TOLERANCE: f64 = 0.05;
 const P99_TOLERANCE: f64 = 0.2;
-/// What both models agree on is known no better than the exact figures: where the standard error of the mean or of the 99th
-/// percentile is above a fifth of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
-/// as many I/Os, up to `MOST`. Where it is then still above a third (rare stretches make up most of such means) the error is printed
-/// with the figures, and what is held is that they do not differ by more than the tolerance and two standard errors of the difference,
-/// nor by more than `MOST_MORE` of it beyond: an error of the fast model that lies in few parts widens its own allowance.
+/// The exact figures themselves have a standard error. If that of the mean or of the 99th percentile exceeds a fifth of the
+/// tolerance, the machine runs `LONGER` times as many I/Os, up to `MOST`. This happens when a load saturates in rare stretches.
+///
+/// If the error then still exceeds a third of the tolerance, it is printed with the figures. The models may then differ by the
+/// tolerance and two standard errors of the difference, but by no more than `MOST_MORE` tolerances beyond the tolerance.
+/// Without that bound, an error of the fast model that lies in few parts would widen its own allowance.
 const ENOUGH: f64 = 5.0;
 const MEAN_ERROR: f64 = MEAN_TOLERANCE / 3.0;
 const P99_ERROR: f64 = P99_TOLERANCE / 3.0;
 const MOST_MORE: f64 = 1.0;
 const LONGER: u64 = 4;
 const MOST: u64 = IOS * LONGER * LONGER * LONGER;
-/// Parts of what was seen whose percentiles tell how well that of the whole is known.
+/// Parts of a run whose percentiles show how well that of the whole run is known.
 const PARTS: usize = 12;
 
-/// A machine and what it is asked for.
+/// A machine and its load.
 pub struct Case {
     pub spec: DriveSpec,
     pub load: Load,
@@ -39,7 +40,7 @@ pub struct Case {
     seed: u64,
 }
 
-/// A drive written once in order and twice over at random, at rest.
+/// A drive at rest, after one sequential fill and two random overwrites.
 fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, (Map, Option<Stops>)) {
     let mut drive: Drive<Ftl<Greedy>> = Drive::new(spec, Greedy);
     let mut map = Map::new(spec);
@@ -64,7 +65,7 @@ fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, (Map, Option<Stops>
 }
 
 impl Case {
-    /// The machine of this number, asked for so many I/Os. At which rate they come to an open loop is that number's alone.
+    /// Returns a machine with a load of `ios` I/Os. The rate of an open loop depends on the machine's number only.
     fn drawn(seed: u64, ios: u64) -> Self {
         let mut draw = Draw::new(seed);
         let spec = machine(seed, &mut draw);
@@ -114,7 +115,7 @@ impl Case {
     }
 }
 
-/// Latencies in one direction, in order of size.
+/// Sorted latencies in one direction.
 fn sorted(seen: &[Seen], read: bool) -> Vec<u64> {
     let of = seen.iter().filter(|seen| seen.read == read);
     let mut of: Vec<u64> = of.map(|seen| seen.latency_ns).collect();
@@ -127,33 +128,33 @@ fn p99(sorted: &[u64]) -> Option<f64> {
     sorted.get(at).map(|&latency_ns| latency_ns as f64)
 }
 
-/// Those after the beginning.
+/// Drops the first fifth.
 fn warm(seen: &[Seen]) -> &[Seen] {
     &seen[seen.len() / 5..]
 }
 
-/// Mean and 99th percentile of those in order of size.
+/// Mean and 99th percentile of sorted latencies.
 fn mean_and_p99(sorted: &[u64]) -> Option<[f64; 2]> {
     let mean = sorted.iter().sum::<u64>() as f64 / sorted.len() as f64;
     Some([mean, p99(sorted)?])
 }
 
-/// Mean and 99th percentile of those after the beginning.
+/// Mean and 99th percentile in one direction, without the first fifth.
 fn figures(seen: &[Seen], read: bool) -> Option<[f64; 2]> {
     mean_and_p99(&sorted(warm(seen), read))
 }
 
-/// Both figures of each of `PARTS` equal parts, one after the other.
+/// Both figures for each of `PARTS` equal parts.
 fn of_parts(seen: &[Seen], read: bool) -> Vec<[f64; 2]> {
     let parts = warm(seen).chunks_exact(warm(seen).len() / PARTS);
     let figures = parts.filter_map(|part| mean_and_p99(&sorted(part, read)));
     figures.collect()
 }
 
-/// The standard errors of both, as shares of them, in the direction that is known less well.
+/// Relative standard errors of both figures, in the direction where they are larger.
 fn errors(seen: &[Seen]) -> [f64; 2] {
     let both = [of_parts(seen, true), of_parts(seen, false)];
-    // Of a direction that has none it is no number, which no other is less than.
+    // A direction without I/Os gives NaN, which `max` ignores.
     [0, 1].map(|figure| {
         let error = |of: &[[f64; 2]]| {
             let of = of.iter().map(|part| part[figure]);
@@ -163,8 +164,7 @@ fn errors(seen: &[Seen]) -> [f64; 2] {
     })
 }
 
-/// The standard errors of the differences of both figures, as shares of the exact ones: part by part, as both models were asked for
-/// the same I/Os.
+/// Relative standard errors of the differences of both figures. They are paired part by part, as both models ran the same I/Os.
 fn errors_of_differences(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
     let (fast, slow) = (of_parts(fast, read), of_parts(slow, read));
     [0, 1].map(|figure| {
@@ -178,14 +178,14 @@ fn mean(of: impl Iterator<Item = f64> + Clone) -> f64 {
     of.clone().sum::<f64>() / of.count() as f64
 }
 
-/// Of a mean.
+/// Standard error of the mean.
 fn standard_error(of: impl Iterator<Item = f64> + Clone) -> f64 {
     let (n, mean) = (of.clone().count() as f64, mean(of.clone()));
     let variance = of.map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0);
     (variance / n).sqrt()
 }
 
-/// The first I/Os that differ, for whoever looks for the cause.
+/// Prints the first I/Os that differ.
 fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
     let pairs = slow.iter().zip(fast);
     let differ =
@@ -211,14 +211,14 @@ fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
     }
 }
 
-/// What both models made of a machine.
+/// The results of both models on one machine.
 struct Compared {
     case: Case,
     slow: Vec<Seen>,
     fast: Vec<Seen>,
 }
 
-/// Both models on a machine, for so many I/Os. They place the same units.
+/// Runs both models on a machine, and checks that they place the same units.
 fn both(number: u64, ios: u64) -> Compared {
     let case = Case::drawn(number, ios);
     let (mut drive, map) = used(&case.spec, case.seed);
@@ -231,7 +231,7 @@ fn both(number: u64, ios: u64) -> Compared {
             (map.host_units, map.moved_units)
         );
     } else {
-        // Which part meets which hangs on when rests are there.
+        // Which parts meet in the buffer depends on when missing data has been read.
         let placed = (counts.host_units + counts.moved_units) as f64;
         let exact = (map.host_units + map.moved_units) as f64;
         assert!(
@@ -242,7 +242,7 @@ fn both(number: u64, ios: u64) -> Compared {
     Compared { case, slow, fast }
 }
 
-/// Both models on a machine, for as many I/Os as its figures need.
+/// Runs both models for as many I/Os as the figures need.
 fn long_enough(number: u64) -> Compared {
     let mut ios = IOS;
     loop {
@@ -282,7 +282,7 @@ fn name(
     )
 }
 
-/// By how much the figures of one direction may differ, as shares.
+/// Relative differences allowed for the figures of one direction.
 fn allowed(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
     let known = errors(slow);
     let differences = errors_of_differences(fast, slow, read);
@@ -297,7 +297,7 @@ fn allowed(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
     })
 }
 
-/// Compares both models on machines by their numbers, prints where they differ, and fails if that is too much.
+/// Compares both models on a range of machines, prints the figures, and fails if they differ too much.
 pub fn compare(machines: Range<u64>) {
     let mut wrong = 0;
     for number in machines {
@@ -319,7 +319,7 @@ pub fn compare(machines: Range<u64>) {
                 continue;
             };
             let off = [fast[0] / slow[0] - 1.0, fast[1] / slow[1] - 1.0];
-            // What is no number is not within.
+            // NaN counts as a difference.
             let bad = !(0..2).all(|figure| off[figure].abs() <= allowed[figure]);
             wrong += u32::from(bad);
             println!(

@@ -23,7 +23,7 @@ pub enum Event {
     Processed {
         work: CoreWork,
     },
-    /// What began to cross the link at this number of turns is over.
+    /// What began to cross the link at this turn has crossed.
     Carried {
         way: usize,
         turn: u64,
@@ -31,14 +31,14 @@ pub enum Event {
     Crossed {
         channel: usize,
     },
-    /// Whatever the die did at this number of its turns ends.
+    /// The operation that the die began at this turn has ended.
     DieDone {
         die: u32,
         turn: u64,
     },
-    /// A mapping unit has taken the controller's data path, if no read has gone before it since.
+    /// A mapping unit has passed the controller's data path, unless reads have gone before it since.
     Passed(Passing),
-    /// The first unit that waits for the buffer may enter it.
+    /// The first waiting unit may enter the buffer, as far as its pace goes.
     MayEnter,
     Completed {
         command: usize,
@@ -48,7 +48,7 @@ pub enum Event {
 struct Command {
     io: Io,
     submitted_ns: u64,
-    /// Pieces that a read waits for, units that a write has yet to bring into the buffer.
+    /// Pieces that a read still waits for, or units that a write has yet to bring into the buffer.
     parts_left: u32,
 }
 
@@ -64,13 +64,13 @@ pub struct Exact<'a> {
     move_core_ns: u64,
     stops: Option<Stops>,
     commands: Vec<Command>,
-    /// I/Os of a closed loop that were submitted or will be at once.
+    /// I/Os of a closed loop that were submitted, or are about to be.
     begun: u64,
     seen: Vec<Seen>,
 }
 
 impl<'a> Exact<'a> {
-    /// A drive that rests at `now`, with a map that has been written to and the stops to come.
+    /// A drive at rest at `now`, with the map and the stops of earlier writes.
     pub fn new(
         spec: &DriveSpec,
         (map, stops): (Map, Option<Stops>),
@@ -96,7 +96,7 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// What the load saw, in order of submission, and the map that it left.
+    /// Runs the load. Returns what it saw, in order of submission, and the resulting map.
     pub fn run(mut self) -> (Vec<Seen>, Map) {
         let begin = self.agenda.now;
         for n in 0..self.load.begun_at_once() {
@@ -177,7 +177,7 @@ impl<'a> Exact<'a> {
         self.host.carry(carried, &mut self.agenda);
     }
 
-    /// All pages of a read are asked for.
+    /// Requests all pages of a read.
     fn sense(&mut self, command: usize) {
         let Io { first, units, .. } = self.commands[command].io;
         let mut unit = first;
@@ -217,7 +217,7 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// A write's data has crossed the link.
+    /// The data of a write has crossed the link.
     fn there(&mut self, command: usize) {
         let Io { first, units, .. } = self.commands[command].io;
         self.commands[command].parts_left = units;
@@ -265,15 +265,15 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// Whether a command writes the whole mapping unit of a unit.
+    /// Returns whether a command writes the whole mapping unit that contains `unit`.
     fn covers(&self, command: usize, unit: u32) -> bool {
         let Io { first, units, .. } = self.commands[command].io;
         let from = unit / self.map.together * self.map.together;
         first <= from && from + self.map.together <= first + units
     }
 
-    /// Before a unit enters: what it overwrites as a whole is forgotten, and where it is part of a mapping unit that is not held, one
-    /// that is makes way.
+    /// Makes room before a unit enters: drops what the command overwrites as a whole. A part of a mapping unit that is not held
+    /// makes another one give way.
     fn make_way(&mut self, command: usize, unit: u32) {
         let of = unit / self.map.together;
         if self.covers(command, unit) {
@@ -294,7 +294,7 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// A unit is in the buffer.
+    /// A unit has entered the buffer.
     fn entered(&mut self, command: usize, unit: u32) {
         let of = unit / self.map.together;
         let whole = if self.covers(command, unit) {
@@ -303,13 +303,13 @@ impl<'a> Exact<'a> {
             self.parts.hold(unit)
         };
         if whole {
-            // An earlier part of it that is being completed is overwritten.
+            // Drops an earlier part of it that is being completed.
             self.buffer.used -= u64::from(self.parts.forget(of));
             self.place(of, Some(command));
         }
     }
 
-    /// There is room for what a mapping unit lacks: it is read.
+    /// Reads what a mapping unit lacks, as there is room for it.
     fn complete(&mut self, of: u32, lacks: u32) {
         if !self.parts.reads(of) {
             return;
@@ -325,8 +325,8 @@ impl<'a> Exact<'a> {
         self.flash.ask(rest, &mut self.agenda);
     }
 
-    /// A mapping unit that is whole takes its place: what the flash is asked for then waits until it has passed the data path, and what is
-    /// moved for it takes the path behind it. The write that it is of, if that waits for it, is over when a core has entered that too.
+    /// Places a whole mapping unit. It takes the data path, and its moves follow on that path; its requests reach the flash
+    /// when it has passed. A write that waits for it completes only after a core has entered those moves.
     fn place(&mut self, of: u32, command: Option<usize>) {
         let mut asked: Vec<Asked> = Vec::new();
         let moved = self.map.moved_units;

@@ -1,4 +1,4 @@
-//! Dies and channels that do one thing after another, each with two queues.
+//! Dies and channels that do one operation at a time, each with two queues.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::events::agenda::Agenda;
 use crate::events::drive::Event;
 use crate::events::map::{Asked, Place};
 
-/// What reads of the host bring: units of one page, for one command.
+/// Data of a host read: units of one page, for one command.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece {
     pub command: usize,
@@ -16,7 +16,7 @@ pub struct Piece {
     pub units: u32,
 }
 
-/// A program that was given and has not ended.
+/// A requested program that has not ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
     pub die: u32,
@@ -33,12 +33,12 @@ enum What {
     Rest { of: u32, units: u32 },
 }
 
-/// What a die has yet to do behind the host's reads.
+/// Work of a die behind host reads.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     what: What,
     rest_ns: u64,
-    /// What of it has been done, and how often it was suspended.
+    /// The time that it has run, and how often it was suspended.
     done_ns: u64,
     suspended: u32,
 }
@@ -47,7 +47,7 @@ struct Work {
 enum Doing {
     Nothing,
     Sensing(Piece),
-    /// The first of the queue behind, from that time on. What is protected is not suspended.
+    /// Runs the first of the queue behind since that time. Protected work is not suspended.
     Working {
         since_ns: u64,
         protected: bool,
@@ -57,19 +57,19 @@ enum Doing {
 #[derive(Debug)]
 struct Die {
     doing: Doing,
-    /// What the die did before its present turn has ended or was suspended.
+    /// Counts operations begun; the end of an earlier one is stale.
     turn: u64,
     ends_ns: u64,
     reads: VecDeque<Piece>,
     behind: VecDeque<Work>,
-    /// By how much reads pushed out what waits, less the time in which it went on since.
+    /// Delay that reads have added to waiting work, less the time that it has run since.
     pushed_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Cargo {
     Read(Piece),
-    /// A unit to be programmed or moved; the first of a page comes with a command.
+    /// A unit to be programmed or moved; the first of each page comes with a command.
     Program {
         number: usize,
         first: bool,
@@ -77,7 +77,7 @@ enum Cargo {
     Moved {
         first: bool,
     },
-    /// A unit of what a mapping unit lacks; so many are behind it.
+    /// A unit that a mapping unit lacks, with `behind` more units after it.
     Rest {
         of: u32,
         first: bool,
@@ -92,18 +92,19 @@ struct Channel {
     behind: VecDeque<Cargo>,
 }
 
-/// What the flash tells the rest of the drive.
+/// What the flash reports to the rest of the drive.
 #[derive(Debug, Clone, Copy)]
 pub enum Told {
     /// A piece has crossed its channel.
     Brought(Piece),
-    /// A program that held so many units of the host has ended.
+    /// A program with this many host units has ended.
     Programmed(u32),
-    /// All that a mapping unit lacked is there.
+    /// All that a mapping unit lacked has been read.
     Whole(u32),
 }
 
-/// How long a read that comes waits until what has run for `ran_ns` since it last began can be suspended, and what that takes.
+/// Returns how long an arriving read waits until running work can be suspended, and the time that the suspension takes. The
+/// work has run for `ran_ns` since it last began. `None`: it cannot be suspended.
 fn pause(timing: &Timing, work: Work, ran_ns: u64) -> Option<(u64, u64)> {
     let suspend_ns = timing.suspend_ns?;
     let pauses = timing.pauses;
@@ -233,7 +234,7 @@ impl Flash {
         self.cross(number, agenda);
     }
 
-    /// The next page begins to cross, if the channel is free.
+    /// Starts the next transfer if the channel is free.
     fn cross(&mut self, number: usize, agenda: &mut Agenda<Event>) {
         let channel = &mut self.channels[number];
         if channel.crossing.is_some() {
@@ -285,7 +286,7 @@ impl Flash {
         }
     }
 
-    /// Whether what is first in the queue behind can be done: the data of a program must be in the die's registers.
+    /// Returns whether the first of the queue behind can run: the data of a program must be in the die's registers.
     fn can_work(&self, die: u32) -> bool {
         let first = self.dies[die as usize].behind.front();
         first.is_some_and(|work| match work.what {
@@ -294,7 +295,7 @@ impl Flash {
         })
     }
 
-    /// The die is free: the host's reads first, unless they have pushed out what waits for long enough.
+    /// The die is free: host reads go first, unless they have deferred waiting work for long enough.
     fn next(&mut self, die: u32, agenda: &mut Agenda<Event>) {
         let can_work = self.can_work(die);
         let limit = self.timing.deferral_limit_ns;
@@ -316,7 +317,7 @@ impl Flash {
         }
     }
 
-    /// A read is sensed when what runs has gone on for `wait_ns` and been suspended within `penalty_ns`.
+    /// Senses a read after running work has gone on for `wait_ns` and has been suspended in `penalty_ns`.
     fn sense(
         &mut self,
         die: u32,
@@ -333,7 +334,7 @@ impl Flash {
         self.begin(die, Doing::Sensing(piece), wait_ns + duration_ns, agenda);
     }
 
-    /// A read has come to a die that may be at work.
+    /// A read has arrived at a die that may be working.
     fn read_comes(&mut self, die: u32, agenda: &mut Agenda<Event>) {
         let d = &mut self.dies[die as usize];
         let Doing::Working {
@@ -381,7 +382,7 @@ impl Flash {
                 d.pushed_ns = d.pushed_ns.saturating_sub(agenda.now - since_ns);
                 let work = d.behind.pop_front().expect("what ends had begun");
                 if d.behind.is_empty() {
-                    // Nobody waits who could be pushed out any further.
+                    // No waiting work is left that reads could defer.
                     d.pushed_ns = 0;
                 }
                 if let What::Rest { of, units } = work.what {

@@ -1,4 +1,4 @@
-//! What commands pass before the flash: slots, cores and the link.
+//! The host side: command slots, cores and the link.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::events::flash::Piece;
 pub enum Carried {
     /// The frames of a read command, if they take any time.
     Frames { command: usize },
-    /// A part of what a read asked for, so many units for this command.
+    /// A part of a read's data, in units.
     Up { command: usize, units: u32 },
     /// All of a write's data.
     Down { command: usize, units: u32 },
@@ -38,19 +38,19 @@ impl Carried {
     }
 }
 
-/// What crosses or waits goes in small frames, those of the command that was submitted first before others.
+/// One direction of the link. Transfers use small frames, and the earliest submitted command goes first.
 #[derive(Default)]
 struct Way {
-    /// What is crossing, and until when if nothing goes before the rest of it.
+    /// The current transfer, and when it ends if nothing goes before its remainder.
     carrying: Option<(Carried, u64)>,
-    /// What waits and how long it takes, in the order in which it came.
+    /// Waiting transfers and their durations, in order of arrival.
     waiting: Vec<(Carried, u64)>,
-    /// How often something has begun to cross.
+    /// How many transfers have begun or resumed.
     turn: u64,
 }
 
 impl Way {
-    /// Takes what goes first out of what waits.
+    /// Removes the waiting transfer that goes first.
     fn first(&mut self) -> Option<(Carried, u64)> {
         let order = |at: &usize| (self.waiting[*at].0.command(), *at);
         let first = (0..self.waiting.len()).min_by_key(order)?;
@@ -58,14 +58,14 @@ impl Way {
     }
 }
 
-/// What a core does.
+/// Work of a core.
 #[derive(Debug, Clone, Copy)]
 pub enum CoreWork {
-    /// It takes a command.
+    /// Processes a command.
     Command(usize),
-    /// It enters what was moved for a write.
+    /// Enters the moves for a write into the map.
     Moves(usize),
-    /// Nothing of the host's: the firmware stops.
+    /// Nothing for the host: the firmware stops.
     Stop,
 }
 
@@ -73,7 +73,7 @@ pub struct Host {
     spec: HostSpec,
     turnaround_ns: u64,
     taken: u32,
-    /// The host's queue: commands that have no slot.
+    /// The host's queue: commands without a slot.
     queue: VecDeque<usize>,
     cores_busy: u32,
     arrived: VecDeque<(CoreWork, u64)>,
@@ -97,12 +97,12 @@ impl Host {
         self.spec.command_ns / 2
     }
 
-    /// What a unit takes of the link when nothing else crosses.
+    /// Link time of one unit when nothing else crosses.
     pub fn unit_ns(&self) -> u64 {
         self.spec.unit_link_ns_x1024 / 1024
     }
 
-    /// Whether a command takes the link before its data does.
+    /// Returns whether a command takes the link before its data does.
     pub fn takes_frames(&self) -> bool {
         self.turnaround_ns > 0
     }
@@ -138,13 +138,13 @@ impl Host {
         self.process(agenda);
     }
 
-    /// So much was moved for a write: a core enters it into the map.
+    /// A core must enter the moves for a write into the map.
     pub fn moved(&mut self, command: usize, core_ns: u64, agenda: &mut Agenda<Event>) {
         self.arrived.push_back((CoreWork::Moves(command), core_ns));
         self.process(agenda);
     }
 
-    /// Every core does nothing else for so long when it has ended what it was given.
+    /// Stops every core for a time, after its current work.
     pub fn stop(&mut self, duration_ns: u64, agenda: &mut Agenda<Event>) {
         for _ in 0..self.spec.cores {
             self.arrived.push_back((CoreWork::Stop, duration_ns));
@@ -182,7 +182,7 @@ impl Host {
         self.next(way, agenda);
     }
 
-    /// What goes first crosses; what was crossing goes on later if that is something else.
+    /// Lets the first transfer cross. The current one continues later if another goes before it.
     fn next(&mut self, number: usize, agenda: &mut Agenda<Event>) {
         let way = &mut self.ways[number];
         if let Some((carried, ends_ns)) = way.carrying {
@@ -205,7 +205,7 @@ impl Host {
         agenda.at(ends_ns, Event::Carried { way: number, turn });
     }
 
-    /// What began to cross at this turn is over, unless something went before the rest of it.
+    /// Ends the transfer that began at this turn, unless another has gone before its remainder.
     pub fn carried(
         &mut self,
         number: usize,

@@ -1,4 +1,4 @@
-//! What is asked of both models: the n-th I/O is the same, whenever it comes.
+//! The load of both models: the n-th I/O is the same, whenever it is submitted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,6 @@ pub struct Io {
     pub units: u32,
 }
 
-/// An I/O that has completed.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     pub n: u64,
@@ -25,9 +24,9 @@ pub struct Seen {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Arrival {
-    /// So many in flight.
+    /// A fixed number of I/Os in flight.
     Closed { depth: u64 },
-    /// At random, one in so many ns.
+    /// At random, one in this time on average.
     Open { every_ns: f64 },
 }
 
@@ -37,15 +36,15 @@ pub struct Load {
     pub block_units: u32,
     pub user_units: u32,
     pub arrival: Arrival,
-    /// Writes go on in so many streams by turns, each in order in a part of the drive; 0: they are at random places.
+    /// Sequential write streams that take turns, each in its own part of the drive; 0: writes are random.
     pub streams: u32,
     seed: u64,
     due_ns: Vec<u64>,
-    /// Writes before each I/O.
+    /// Number of writes before each I/O.
     writes_before: Vec<u32>,
 }
 
-/// Whether the n-th I/O is a read.
+/// Returns whether the n-th I/O is a read.
 fn reads(seed: u64, read_pct: u64, n: u64) -> bool {
     mix(seed ^ 0x0F, n) % 100 < read_pct
 }
@@ -105,7 +104,7 @@ impl Load {
         }
     }
 
-    /// When an open loop submits its n-th I/O, after its beginning.
+    /// Returns when an open loop submits its n-th I/O, counted from its start.
     pub fn due_ns(&self, n: u64) -> u64 {
         self.due_ns[n as usize]
     }
@@ -117,17 +116,17 @@ impl Load {
         }
     }
 
-    /// What an open loop submits after its n-th.
+    /// Returns the I/O that an open loop submits after the n-th.
     pub fn after_submission(&self, n: u64) -> Option<u64> {
         matches!(self.arrival, Arrival::Open { .. } if n + 1 < self.ios).then_some(n + 1)
     }
 
-    /// What a closed loop submits when one has completed and so many were submitted.
+    /// Returns the I/O that a closed loop submits after a completion.
     pub fn after_completion(&self, submitted: u64) -> Option<u64> {
         matches!(self.arrival, Arrival::Closed { .. } if submitted < self.ios).then_some(submitted)
     }
 
-    /// What the load sees of the simulator.
+    /// Runs the load on the simulator.
     pub fn run(&self, drive: &mut impl Device) -> Vec<Seen> {
         let begin = drive.now();
         let mut due: BinaryHeap<Reverse<(u64, u64)>> = match self.arrival {
@@ -177,7 +176,7 @@ impl Load {
         seen
     }
 
-    /// An I/O has ended or will at `done`: a closed loop then submits another if fewer than all were or will be.
+    /// After a completion at `done`, past or future, a closed loop submits another I/O unless all are submitted or due.
     fn again(&self, due: &mut BinaryHeap<Reverse<(u64, u64)>>, done: u64, submitted: u64) {
         if self
             .after_completion(submitted + due.len() as u64)

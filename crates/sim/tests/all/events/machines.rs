@@ -5,7 +5,7 @@ use sim::profile::spec::{
 };
 use workload::random::mix;
 
-/// Numbers of one machine, each drawn for a reason of its own.
+/// Random numbers for one machine and one purpose.
 pub struct Draw {
     seed: u64,
     n: u64,
@@ -84,7 +84,7 @@ fn host(draw: &mut Draw) -> HostSpec {
     }
 }
 
-/// What not every machine has: page-wise placement, frames of a command.
+/// Options that not every machine has: striped placement, and frames of a command.
 fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     let dies = spec.geometry.dies();
     let stripes: Vec<u32> = (1..=dies).filter(|&of| dies.is_multiple_of(of)).collect();
@@ -105,7 +105,7 @@ fn pauses(draw: &mut Draw) -> Pauses {
     }
 }
 
-/// A machine by its number: the plain parts, and options for every other one; of four, two are suspended with conditions.
+/// Returns the machine of a number. Every other one has options, and two of four have conditions on suspension.
 pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
     let mut spec = plain(draw);
     if !seed.is_multiple_of(2) {
@@ -125,11 +125,11 @@ pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
     spec
 }
 
-/// Machines from here on have mapping units of several units.
+/// From this number on, mapping units have several units.
 pub const PLAIN_UNITS: u64 = 50;
-/// Those from here on not any more, but a data path that bounds what is written.
+/// From this number on, units are plain again, and the data path bounds writes.
 const NARROW_PATH: u64 = 70;
-/// Those from here on have marks for collection, cores that take part in it, and stops instead.
+/// From this number on, collection has marks and uses cores, and the firmware stops; the path is wide again.
 const COLLECTING: u64 = 90;
 
 fn collecting(draw: &mut Draw, spec: &mut DriveSpec) {
@@ -149,7 +149,7 @@ fn collecting(draw: &mut Draw, spec: &mut DriveSpec) {
     });
 }
 
-/// A path as slow as the dies bounds what is written, and one twice as fast what is moved too.
+/// A path as slow as the dies bounds host writes; one twice as fast bounds them together with moves.
 fn narrow_path(draw: &mut Draw, spec: &mut DriveSpec) {
     let geometry = &spec.geometry;
     let flash_ns =
@@ -157,7 +157,7 @@ fn narrow_path(draw: &mut Draw, spec: &mut DriveSpec) {
     spec.options.data_unit_ns_x1024 = draw.one_of(&[flash_ns / 2, flash_ns, 2 * flash_ns]) * 1024;
 }
 
-/// A mapping unit that divides a page, and some that the buffer can hold in part.
+/// A mapping unit that divides a page, and a number of them that the buffer can hold in part.
 fn mapping_units(draw: &mut Draw, spec: &mut DriveSpec) {
     spec.geometry.page_bytes = 16384;
     let page = spec.geometry.units_per_read();
@@ -181,7 +181,7 @@ fn plain(draw: &mut Draw) -> DriveSpec {
     let host = host(draw);
     let spare_pct = draw.between(7, 30);
     let lines = u64::from(geometry.units_per_program() * geometry.dies());
-    // From little more than the word lines being filled and programmed to many on each die.
+    // From little more than the word lines being filled and programmed, up to many for each die.
     let buffer_units = lines * draw.between(15, 80) / 10 + 16;
     DriveSpec {
         geometry,

@@ -1,6 +1,6 @@
-//! A map of units with greedy collection, written from the words of MODEL.md: what the flash is asked for when a unit is written.
-//! It takes the simulator's decisions (the lowest number wins a tie), so that both models are asked for the same work; that it
-//! does is tested by the counts of both.
+//! A map with greedy collection, written from MODEL.md: it yields the flash requests for each written unit. It takes the
+//! simulator's decisions (the lowest number wins a tie), so that both models get the same work. The counts of both are compared
+//! to check that.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,15 +10,15 @@ const NOWHERE: u32 = u32::MAX;
 /// Superblocks that must be free before a stream opens another: one for each stream.
 const URGENT: usize = 2;
 
-/// What the flash is asked for, in order.
+/// A request to the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// A word line; so many of its units are in the host's buffer.
+    /// A word line, with this many units of the host's buffer.
     Program {
         die: u32,
         host_units: u32,
     },
-    /// An array read for a move, and how many units of it are moved.
+    /// An array read for a move of this many units.
     MoveRead {
         die: u32,
         page_type: usize,
@@ -27,7 +27,7 @@ pub enum Asked {
     Erase {
         die: u32,
     },
-    /// An array read for what a mapping unit lacks, and so many units of it.
+    /// An array read for the units that a mapping unit lacks.
     Rest {
         die: u32,
         page_type: usize,
@@ -36,12 +36,11 @@ pub enum Asked {
     },
 }
 
-/// Where a unit lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub die: u32,
     pub page_type: usize,
-    /// The same for units that one array read brings.
+    /// Equal for units of the same array read.
     pub page: u32,
 }
 
@@ -56,7 +55,7 @@ struct Victim {
     block: u32,
     cursor: u32,
     valid: u32,
-    /// Units owed, times what the victim wins.
+    /// Units owed, times the units that the victim yields.
     owed: i64,
 }
 
@@ -76,9 +75,9 @@ pub struct Map {
     moved: Option<Stream>,
     victim: Option<Victim>,
     marks: Option<Marks>,
-    /// Whether collection works since its low mark.
+    /// Whether collection is working: it reached its low mark and not yet its high one.
     works: bool,
-    /// Parts of superblocks, by block and die, that have to be erased before they are programmed.
+    /// Parts of superblocks, by block and die, that must be erased before they are programmed.
     stale: HashSet<(u32, u32)>,
     pub host_units: u64,
     pub moved_units: u64,
@@ -110,7 +109,7 @@ impl Map {
         }
     }
 
-    /// Where a logical unit lies, if it holds anything.
+    /// Returns the place of a logical unit, if it holds data.
     pub fn find(&self, logical: u32) -> Option<Place> {
         let physical = self.physical[logical as usize];
         (physical != NOWHERE).then(|| self.place(physical))
@@ -128,14 +127,14 @@ impl Map {
         }
     }
 
-    /// Whether a word line is full when a stream has filled so much.
+    /// Returns whether a stream has just filled a word line.
     fn fills_line(&self, filled: u32) -> bool {
         let page = self.geometry.units_per_read();
         let last = self.geometry.bits_per_cell as usize - 1;
         filled.is_multiple_of(page) && self.place(filled - 1).page_type == last
     }
 
-    /// Units of the host whose word line is not full.
+    /// Host units whose word line is not full.
     pub fn open_units(&self) -> u32 {
         let line = self.geometry.units_per_program();
         self.host.map_or(0, |host| {
@@ -144,7 +143,7 @@ impl Map {
         })
     }
 
-    /// A mapping unit of the host's takes its place: its units one behind the other, then room is made for all of them.
+    /// Places a host mapping unit: first all its units, then the moves that they owe.
     pub fn write(&mut self, mapping_unit: u32, asked: &mut Vec<Asked>) {
         let first = mapping_unit * self.together;
         for logical in first..first + self.together {
@@ -233,7 +232,7 @@ impl Map {
         }
     }
 
-    /// Whether collection works: from half of what its marks are apart below the reserve to as much above it.
+    /// Returns whether collection works. Its marks lie half their distance below and above the reserve.
     fn works_on(&mut self, marks: Marks) -> bool {
         let per_block = i64::from(self.geometry.units_per_superblock());
         let unwritten = |stream: Option<Stream>| {
@@ -274,7 +273,7 @@ impl Map {
         }
     }
 
-    /// Moves the next page of the victim that holds anything.
+    /// Moves the victim's next page that holds data.
     fn move_page(&mut self, asked: &mut Vec<Asked>) {
         let mut victim = self.victim.expect("there is a victim");
         let per_block = self.geometry.units_per_superblock();

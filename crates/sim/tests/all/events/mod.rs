@@ -1,10 +1,10 @@
-//! The whole drive against a model that follows every operation through a queue of events, on random small machines.
+//! The whole drive against an event-exact model, on random small machines.
 //!
-//! The model is written from MODEL.md, beside this crate's sources, and shares no code with the simulator but the
-//! specification of a drive. Its map takes the same decisions (the counts of both are compared), so that both are asked for the
-//! same work in the same order, and differences are those of time alone.
+//! The model is written from MODEL.md and shares only the drive's specification with the simulator. Its map takes the same
+//! decisions, and the counts of both are compared. Both therefore get the same work in the same order, and can differ in time
+//! only.
 
-// The figures are published by the tests that bound them.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 mod agenda;
@@ -42,8 +42,8 @@ fn machines_with_a_narrow_path_agree() {
     compare(71..73);
 }
 
-/// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one, and `SHOW=20` at its first I/Os that differ. `DRAW=n`
-/// draws other machines.
+/// `make test-slow` runs this test. After a failure, `MACHINE=n` runs one machine and `SHOW=20` prints its first I/Os that
+/// differ. `DRAW=n` draws other machines.
 #[cfg(feature = "campaign")]
 #[test]
 fn a_hundred_and_twenty_random_small_machines_agree() {

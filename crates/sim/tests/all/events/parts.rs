@@ -1,4 +1,4 @@
-//! Mapping units that were written in part, in units of 4 KiB.
+//! Mapping units that are held in part, as sets of units of 4 KiB.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,11 +7,11 @@ use sim::profile::spec::DriveSpec;
 pub struct Parts {
     contexts: usize,
     together: u32,
-    /// Each with its units that were written; the one written longest ago first.
+    /// Each held mapping unit with its written units, least recently written first.
     pub held: Vec<(u32, HashSet<u32>)>,
-    /// Those whose rest is being read, or waits for room to be, each as often as it was held.
+    /// Mapping units that gave way and are not placed yet, once for each time they were held.
     completed: Vec<u32>,
-    /// Of these the ones that wait for the same read, by mapping unit.
+    /// How many of these wait for the same read, by mapping unit.
     reading: HashMap<u32, u32>,
 }
 
@@ -26,14 +26,14 @@ impl Parts {
         }
     }
 
-    /// One that made way has room for what it lacks. Returns whether that is to be read: it was not asked for yet.
+    /// A mapping unit that gave way has room for what it lacks. Returns whether to read that: no read of it is under way.
     pub fn reads(&mut self, of: u32) -> bool {
         let versions = self.reading.entry(of).or_default();
         *versions += 1;
         *versions == 1
     }
 
-    /// What it lacked is there. Returns how many times it is to be placed: never if it was overwritten meanwhile.
+    /// What a mapping unit lacked has been read. Returns how many times to place it: 0 if it was overwritten meanwhile.
     pub fn whole(&mut self, of: u32) -> u32 {
         let versions = self.reading.remove(&of).unwrap_or(0);
         for _ in 0..versions {
@@ -47,14 +47,14 @@ impl Parts {
         self.held.iter().any(|held| held.0 == of)
     }
 
-    /// Whether a unit needs room: its mapping unit has none of it in the buffer.
+    /// Returns whether a partly written unit needs room: it is not held yet.
     pub fn takes_room(&self, unit: u32) -> bool {
         let of = unit / self.together;
         let held = self.held.iter().find(|held| held.0 == of);
         held.is_none_or(|held| !held.1.contains(&unit))
     }
 
-    /// The one that makes way before a part of another can be held, with the number of units that it lacks.
+    /// Returns the mapping unit that must give way before a part of `of` can be held, and how many units it lacks.
     pub fn makes_way_for(&mut self, of: u32) -> Option<(u32, u32)> {
         if self.is_held(of) || self.held.len() < self.contexts {
             return None;
@@ -64,7 +64,7 @@ impl Parts {
         Some((oldest, self.together - units.len() as u32))
     }
 
-    /// A unit is written. Returns whether its mapping unit is whole.
+    /// Holds a unit. Returns whether its mapping unit is now whole.
     pub fn hold(&mut self, unit: u32) -> bool {
         let of = unit / self.together;
         let at = self.held.iter().position(|held| held.0 == of);
@@ -77,7 +77,7 @@ impl Parts {
         whole
     }
 
-    /// A mapping unit is overwritten as a whole. Returns the room that it had.
+    /// Drops a mapping unit that is overwritten as a whole. Returns the room that it had.
     pub fn forget(&mut self, of: u32) -> u32 {
         let mut room = 0;
         self.held.retain(|held| {

@@ -1,4 +1,4 @@
-//! The controller's data path: what goes to flash, in order, and in turn with it what the host reads.
+//! The controller's data path: data to the flash in order, sharing the path with host reads.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use sim::profile::spec::DriveSpec;
 
 use crate::events::map::Asked;
 
-/// A mapping unit on its way: when it has passed as things stood, and by how much reads had delayed the path by then.
+/// A mapping unit on the path: when it passes if no more reads come, and the delay by reads that this time includes.
 #[derive(Debug, Clone, Copy)]
 pub struct Passing {
     pub at: u64,
@@ -16,10 +16,10 @@ pub struct Passing {
 pub struct Path {
     unit_ns: u64,
     free_ns: u64,
-    /// By how much reads may yet delay what waits, and by how much they have.
+    /// Delay that reads may still add to waiting data, and the delay added so far.
     to_reads_ns: u64,
     delayed_ns: u64,
-    /// What the flash is asked for when each mapping unit that waits has passed.
+    /// Flash requests of each waiting mapping unit, made when it has passed.
     waiting: VecDeque<Vec<Asked>>,
 }
 
@@ -44,7 +44,7 @@ impl Path {
         self.free_ns
     }
 
-    /// A mapping unit of so many units begins to wait for the path, and behind it what is moved for it does.
+    /// Queues a mapping unit for the path, and the units that move for it behind it.
     pub fn pass(&mut self, now: u64, units: u32, asked: Vec<Asked>) -> Passing {
         let at = match self.unit_ns {
             0 => now,
@@ -62,7 +62,7 @@ impl Path {
         }
     }
 
-    /// Something that the host reads has crossed.
+    /// A piece of a host read has crossed.
     pub fn read(&mut self, now: u64, takes_ns: u64) {
         if self.free_ns > now {
             let left_ns = self.free_ns - now.saturating_sub(takes_ns);
@@ -74,7 +74,7 @@ impl Path {
         }
     }
 
-    /// When a mapping unit will have passed if reads have gone before it since that was worked out.
+    /// Returns the new time at which a mapping unit passes, if reads have delayed it since the last estimate.
     pub fn put_off(&self, passing: Passing) -> Option<Passing> {
         let by_ns = self.delayed_ns - passing.delayed_ns;
         (by_ns > 0).then_some(Passing {
@@ -83,7 +83,7 @@ impl Path {
         })
     }
 
-    /// The first that waits has passed: what it asks the flash for.
+    /// Removes the first waiting mapping unit, which has passed. Returns its flash requests.
     pub fn passed(&mut self) -> Vec<Asked> {
         self.waiting.pop_front().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! When the firmware stops for work of its own.
+//! When the firmware stops for its own work.
 
 use sim::profile::spec::HousekeepingSpec;
 use workload::random::mix;
@@ -25,13 +25,13 @@ impl Stops {
         mix(self.spec.seed ^ 0x57_0B5, self.drawn)
     }
 
-    /// Each as likely up to twice the mean.
+    /// Uniform up to twice the mean.
     fn distance(&mut self) -> u64 {
         1 + self.draw() % (2 * u64::from(self.spec.every_units))
     }
 
-    /// So many units were moved for a write. Returns how long it stops then, if it does: a coin that shows heads so often in a row, and
-    /// a part more, over one and a half.
+    /// Counts units moved for a write. Returns the length of a stop if one is due: the number of heads in a row of a coin plus
+    /// a fraction below 1, over 1.5, times the mean.
     pub fn moved(&mut self, units: u64) -> Option<u64> {
         self.units_left = self.units_left.saturating_sub(units);
         if units == 0 || self.units_left > 0 {

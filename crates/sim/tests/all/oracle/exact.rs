@@ -1,11 +1,10 @@
-//! The model that follows every operation through a queue of events.
+//! The event-exact model.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::oracle::{Case, ERASE};
 
-/// A read on its way.
 #[derive(Debug, Clone, Copy)]
 struct Read {
     worker: u32,
@@ -19,7 +18,7 @@ enum Event {
     ProgramAsked {
         die: u32,
     },
-    /// Whatever the die did at this number of its turns ends.
+    /// The operation that the die began at this turn has ended.
     DieDone {
         die: u32,
         turn: u64,
@@ -33,14 +32,13 @@ enum Event {
 enum Doing {
     Nothing,
     Read(Read),
-    /// Ends at that time unless a read comes between.
+    /// A program or erase that ends at this time unless a read suspends it.
     Program {
         ends_ns: u64,
         protected: bool,
     },
 }
 
-/// What crosses a channel.
 #[derive(Debug, Clone, Copy)]
 enum Cargo {
     Read(Read),
@@ -53,7 +51,7 @@ struct ExactDie {
     turn: u64,
     reads: VecDeque<Read>,
     programs: VecDeque<u64>,
-    /// The rest of a program that was interrupted.
+    /// Remaining time of a suspended program.
     suspended_ns: Option<u64>,
     pushed_ns: u64,
 }
@@ -95,7 +93,7 @@ impl Exact<'_> {
         self.start(die, Doing::Read(read), penalty_ns + read_ns);
     }
 
-    /// The die is free: reads first, unless what waits has waited for too long.
+    /// The die is free: the next read starts, unless waiting work has been deferred for too long.
     fn next(&mut self, die: u32) {
         let limit = self.case.timing.deferral_limit_ns;
         let d = &mut self.dies[die as usize];
@@ -119,7 +117,7 @@ impl Exact<'_> {
         }
     }
 
-    /// A read has come to a die that may be programming.
+    /// A read has arrived at a die that may be programming.
     fn read_comes(&mut self, die: u32) {
         let d = &mut self.dies[die as usize];
         match d.doing {
@@ -149,7 +147,7 @@ impl Exact<'_> {
         }
     }
 
-    /// A program whose data is there, or an erase.
+    /// An erase, or a program whose data has arrived, is ready.
     fn work_comes(&mut self, die: u32, duration_ns: u64) {
         let d = &mut self.dies[die as usize];
         d.programs.push_back(duration_ns);
@@ -168,7 +166,7 @@ impl Exact<'_> {
         if crossing.is_some() {
             return;
         }
-        // Data for the host goes before data of programs.
+        // Data of reads goes before data of programs.
         let read = waiting
             .iter()
             .position(|cargo| matches!(cargo, Cargo::Read(_)));
@@ -245,7 +243,7 @@ impl Exact<'_> {
     }
 }
 
-/// Latencies of all reads.
+/// Latencies of all reads in this model.
 pub fn exact(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
     let die = || ExactDie {
         doing: Doing::Nothing,

@@ -1,7 +1,8 @@
-//! Dies and channels against a model that follows every operation through a queue of events. It shares no code with the simulator
-//! and is slow; here it says what the two clocks of a die and the reserved stretches of a channel are worth.
+//! Dies and channels against an event-exact model, which puts every operation through an event queue. The model shares no code
+//! with the simulator and is slow. It shows how accurate the simulator's shortcuts are: two clocks for each die, and reserved
+//! stretches of a channel.
 
-// The figures are published by the tests that bound them.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 mod exact;
@@ -15,7 +16,7 @@ use workload::random::mix;
 
 use exact::exact;
 
-/// What is simulated: workers that read, one read in flight each, beside programs that come at random to every die.
+/// Workers with one read in flight each, beside programs that arrive at random at every die.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     channels: u32,
@@ -23,15 +24,15 @@ struct Case {
     timing: Timing,
     workers: u32,
     think_ns: u64,
-    /// Mean time between two programs of a die; 0: none.
+    /// Mean time between two programs of a die; 0: no programs.
     program_every_ns: u64,
     reads_each: u64,
     seed: u64,
 }
 
-/// Instead of a die: all of them erase a block.
+/// In place of a die: all dies erase a block.
 const ERASE: u32 = u32::MAX;
-/// Programs of all dies for each erase, so that erases are rare as they are in blocks of many word lines.
+/// Programs of all dies for each erase: erases are rare, as with blocks of many word lines.
 const PROGRAMS_PER_ERASE: usize = 100;
 
 impl Case {
@@ -59,7 +60,7 @@ impl Case {
         self.think_ns * (mix(self.seed ^ 0x7415, u64::from(worker) << 32 | n) % 1000) / 500
     }
 
-    /// All programs, as time and die, in order of time. They come in any order, but a die's queue stays short.
+    /// All programs as time and die, sorted by time. They arrive at random, but the queue of a die stays short.
     fn programs(&self, until_ns: u64) -> Vec<(u64, u32)> {
         let mut all = Vec::new();
         for die in 0..self.dies() {
@@ -83,10 +84,10 @@ impl Case {
     }
 }
 
-/// Latencies of all reads.
+/// Latencies of all reads in the simulator.
 fn simulator(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
     let geometry = case.geometry();
-    // No program waits for room in the buffer.
+    // The buffer is so large that no program waits for room.
     let mut machine = Machine::new(geometry, case.timing, 1 << 30, 1, &DriveOptions::default());
     let mut programs = programs.iter().peekable();
     let mut workers: BinaryHeap<_> = (0..case.workers)
@@ -205,15 +206,15 @@ fn draw(seed: u64, n: u64, from: u64, to: u64) -> u64 {
     from + mix(seed, n) % (to - from)
 }
 
-/// Read latencies beside programs, as differences between the two models: mean and 99th percentile.
+/// Differences of read latency between the two models, beside programs: mean and 99th percentile.
 fn deviation(seed: u64, suspends: bool) -> (f64, f64) {
     let program_ns = draw(seed, 1, 600_000, 3_000_000);
-    // A fifth to half of each die's time, and some for erases.
+    // Programs take a fifth to half of each die's time; erases come on top.
     let program_every_ns = program_ns * 100 / draw(seed, 2, 20, 50);
     let suspend_ns = suspends.then(|| draw(seed, 3, 5_000, 50_000));
     let (channels, dies_per_channel) = (draw(seed, 4, 1, 3), draw(seed, 5, 2, 5));
     let (read_ns, workers) = (draw(seed, 6, 20_000, 110_000), draw(seed, 8, 1, 9));
-    // Reads take a tenth to two fifths of each die's time: programs are not put off for ever.
+    // Reads take a tenth to two fifths of each die's time, so that programs are not deferred for ever.
     let reads_pct = draw(seed, 9, 10, 40);
     let case = Case {
         channels: channels as u32,
@@ -236,7 +237,7 @@ fn deviation(seed: u64, suspends: bool) -> (f64, f64) {
     )
 }
 
-/// Compares over random profiles. Returns the worst difference of the mean, and of the 99th percentile the worst and the median.
+/// Compares random cases. Returns the worst difference of the mean, and the worst and median difference of the 99th percentile.
 fn compare(what: &str, suspends: bool) -> [f64; 3] {
     let all: Vec<(f64, f64)> = (0..50).map(|seed| deviation(seed, suspends)).collect();
     let worst =

@@ -1,4 +1,4 @@
-//! What the controller bounds: commands held, the data path, and writes that wait for the flash.
+//! Limits of the controller: commands held, the data path, and writes that wait for the flash.
 
 use sim::drive::Drive;
 use sim::ftl::Greedy;
@@ -76,7 +76,7 @@ fn with_the_write_cache_off_each_write_waits_for_its_program_and_its_map_entry()
         spec.options.write_through = true;
         spec.options.commit_ns = 300_000;
     });
-    // What a write takes besides is small: its command, and its one unit on link and bus; the rest of the word line stays away.
+    // All else is short: the command, and one unit on link and bus. The empty rest of the word line is not transferred.
     let alone_ns = lone_write_ns(&spec) + lone_program_ns(&spec) + spec.options.commit_ns;
     let flash_ns = spec.timing.program_ns + spec.options.commit_ns;
     for depth in [1, 2, 4, 8, 16] {
@@ -110,7 +110,7 @@ fn collection_moves_a_page_when_the_one_before_has_been_moved() {
             spec.options.move_core_ns = 2_000;
             // Neighbouring pages of a victim lie on different dies.
             spec.options.stripe_dies = 8;
-            // Short, so that hardly any read waits for one.
+            // So short that hardly any read waits for one.
             spec.timing.program_ns = 100_000;
             spec.timing.erase_ns = 100_000;
         });
@@ -122,17 +122,17 @@ fn collection_moves_a_page_when_the_one_before_has_been_moved() {
         let times = &spec.timing;
         let read_ns = (times.read_ns[0] + times.command_ns) as f64;
         let unit_ns = (times.unit_transfer_ns + spec.options.move_core_ns) as f64;
-        // Commands of the host are taken between two pages.
+        // The cores process host commands between two pages.
         let commands_ns = 300_000.0 * spec.host.write_core_ns as f64;
         let alone = 300_000.0 / (reads * read_ns + moved * unit_ns + commands_ns) * 1e9;
         (seen, alone)
     };
     let (one, bound) = run(1);
     assert_within("IOPS with one at once", one.steady_iops(), bound, 0.06);
-    // The host is slowed down evenly, and not stopped for one page after another.
+    // The host is slowed down evenly, and not stopped for whole pages.
     let [half] = one.quantiles_ns([0.5]);
     assert_within("p50 beside the mean", half as f64, one.mean_ns(), 0.5);
-    // Four are not quite four times as fast: dies do what they are given in order, and some of it is for later.
+    // Four are less than four times as fast: dies work in order of request, and some of their work is for later moves.
     let (four, _) = run(4);
     let gain = four.steady_iops() / one.steady_iops();
     println!("four at once: {gain:.2} times as fast");

@@ -1,4 +1,4 @@
-//! Energy by class against the operations that took it, and against the trace.
+//! Energy by class, against the operations that used it and against the trace.
 
 use sim::profile::spec::DriveSpec;
 
@@ -10,7 +10,7 @@ fn each_class_is_what_its_operations_take_and_the_trace_is_their_sum() {
     let DriveSpec { timing, .. } = REVIEWED.spec();
     let mut drive = reviewed(|spec| spec.options.power = Some(POWER));
     let (written, small) = (REVIEWED.spec().user_bytes, 250_000);
-    // Twice over, so that there are erases, then at random, so that there are moves.
+    // Writing twice makes erases, and random writes make moves.
     sequential(&mut drive, 0, written);
     sequential(&mut drive, 0, written / 2);
     random(&mut drive, written, 0, 8, small);
@@ -40,7 +40,7 @@ fn each_class_is_what_its_operations_take_and_the_trace_is_their_sum() {
     assert_eq!(energy.link_pj, by(bytes, 1, POWER.link_byte_pj));
     let meter = drive.power().unwrap();
     assert_eq!(meter.trace_pj(), energy.total_pj());
-    // The mean over all of the run is what was used, over its time.
+    // The mean power of the whole run is its energy over its time.
     let end = drive.idle_at().max(drive.now()) + 10 * MS;
     let used_pj = energy.total_pj() as f64 + POWER.idle_mw as f64 * end as f64;
     assert_within(

@@ -1,4 +1,4 @@
-//! Large reads: pages over several dies, and what is read ahead.
+//! Large reads: pages spread over several dies, and read-ahead.
 
 use sim::drive::{Device, Drive};
 use sim::ftl::{Ftl, Greedy};
@@ -19,7 +19,7 @@ fn striped(change: impl FnOnce(&mut DriveSpec)) -> DriveSpec {
     })
 }
 
-/// MB/s of reads of 128 KiB at depth 1, at random places.
+/// MB/s of random reads of 128 KiB at depth 1.
 fn at_random(drive: &mut Drive<Ftl<Greedy>>) -> f64 {
     let (begin, blocks) = (drive.now(), drive.user_bytes() / BLOCK);
     for n in 0..5000 {
@@ -30,7 +30,8 @@ fn at_random(drive: &mut Drive<Ftl<Greedy>>) -> f64 {
     5000.0 * BLOCK as f64 / (drive.now() - begin) as f64 * 1e3
 }
 
-/// The same by the sum of its parts: pages come from as many dies and channels at once, and cross the link one after another.
+/// The same from the sum of its parts: pages come from different dies and channels at once, and cross the link one after
+/// another.
 fn alone_mb_s(spec: &DriveSpec) -> f64 {
     let (host, timing) = (&spec.host, &spec.timing);
     let page_units = u64::from(spec.geometry.units_per_read());
@@ -45,7 +46,7 @@ fn the_pages_of_a_large_read_are_read_together() {
     let spec = striped(|_| {});
     let got = at_random(&mut filled(&spec));
     assert_within("128 KiB at random, MB/s", got, alone_mb_s(&spec), 0.10);
-    // A word line of all planes is 96 KiB: without a stripe three of four pages wait for each other.
+    // A word line of all planes holds 96 KiB: without a stripe, three of four pages wait for the same die.
     let one_die = at_random(&mut filled(&with(|_| {})));
     assert!(one_die < 0.75 * got, "{one_die} MB/s of one die");
 }
@@ -57,7 +58,7 @@ fn a_stripe_is_written_as_fast_as_word_lines_one_by_one() {
     assert_within("MB/s written", together, one_by_one, 0.02);
 }
 
-/// Such a drive behind a SATA link, which reads ahead of so many streams.
+/// A striped drive behind a SATA link that reads ahead of `streams` streams.
 fn ahead(streams: u32) -> DriveSpec {
     striped(|spec| {
         spec.host.half_duplex = true;
@@ -80,7 +81,7 @@ fn in_order_the_flash_is_read_before_it_is_asked() {
     assert!(got > 1.1 * random && got <= link);
 }
 
-/// MB/s of so many streams that are read in order in turn, 128 KiB at a time and one at a time.
+/// MB/s of sequential reads of 128 KiB at depth 1, from `streams` streams in turn.
 fn in_turn(drive: &mut impl Device, streams: u64) -> f64 {
     let (begin, blocks) = (drive.now(), 2000);
     for n in 0..blocks * streams {
@@ -105,7 +106,7 @@ fn more_streams_than_the_drive_follows_cost_what_random_reads_cost() {
     assert_within("five streams, MB/s", five, random, 0.02);
 }
 
-/// Streams of 128 KiB that are read in order, the next of which is drawn at random. MB/s.
+/// MB/s of sequential reads of 128 KiB, the next one from a random stream.
 fn drawn(drive: &mut impl Device, streams: u64) -> f64 {
     let (begin, blocks) = (drive.now(), 20_000);
     let mut read = vec![0; streams as usize];
@@ -131,7 +132,7 @@ fn streams_that_find_their_place_by_chance_are_no_slower_than_random_reads() {
     }
 }
 
-/// IOPS of 32 reads of 4 KiB in flight at random places of the first `span` bytes.
+/// IOPS of random reads of 4 KiB at depth 32 in the first `span` bytes.
 fn within(spec: &DriveSpec, span: u64) -> f64 {
     random(&mut filled(spec), span, 100, 32, 50_000).steady_iops()
 }
@@ -146,7 +147,7 @@ fn reads_that_are_neighbours_by_chance_are_no_streams() {
     for span in [1 << 18, 1 << 20, 1 << 24] {
         let (plain, ahead) = (within(&without, span), within(&with_ahead, span));
         println!("{span} bytes: {ahead:.0} IOPS, without reading ahead {plain:.0}");
-        // In the smallest span every other read goes on where one has ended.
+        // In the smallest span, every other read happens to continue where an earlier one ended.
         assert!(ahead > 0.8 * plain, "{span}");
     }
 }

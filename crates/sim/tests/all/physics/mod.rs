@@ -1,6 +1,6 @@
-//! Latency, bandwidth, saturation and energy against closed forms, with spread and retries off.
+//! Latency, bandwidth, saturation and energy against closed forms, without variation and retries.
 
-// The figures of a test that fails.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 mod controller;
@@ -14,7 +14,7 @@ use sim::profile::spec::DriveSpec;
 
 use crate::drives::Flash;
 
-/// A TLC drive of 8 channels and 32 dies; an erase for every eight of its blocks, as if they were as large as eight.
+/// A TLC drive with 8 channels and 32 dies. One erase in eight is charged, as if blocks were eight times as large.
 fn spec() -> DriveSpec {
     let flash = Flash {
         channels: 8,

@@ -1,4 +1,4 @@
-//! Reads: alone, many at once, and how many there can be.
+//! Reads: latency of a single read, throughput of many, and queueing.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ use crate::drives::loops::{Seen, random, sequential};
 use crate::drives::{Flash, MIB, UNIT, assert_within, filled, lone_read_ns};
 use crate::physics::{spec, with};
 
-/// Random reads of a filled drive.
 fn reads(spec: &DriveSpec, depth: u32, ios: u64) -> Seen {
     random(&mut filled(spec), spec.user_bytes, 100, depth, ios)
 }
@@ -75,14 +74,14 @@ fn at_last_the_scarcest_part_is_always_busy() {
     }
 }
 
-/// Reads in a drive where nothing but the array takes time, as how many wait at each die, the longest queue first.
+/// Distribution of queue lengths at the dies, each sorted from the longest, in a drive where only array reads take time.
 type Queues = BTreeMap<Vec<u32>, f64>;
 
-/// Mean number of busy dies when `depth` reads are always in flight, each at a die drawn anew.
+/// Mean number of busy dies with `depth` reads in flight, each at a random die.
 ///
-/// All reads take the same time and start together, so all dies end one at the same instant, and what ended is drawn again:
-/// a Markov chain of finitely many states ("repeated balls into bins": Becchetti, Clementi, Natale, Pasquale and Posta, SPAA
-/// 2015). Its stationary distribution is found by iteration, exactly but for rounding.
+/// All reads take the same time and start together, so all busy dies finish at once, and each finished read is replaced at a
+/// random die. This is a finite Markov chain ("repeated balls into bins": Becchetti, Clementi, Natale, Pasquale and Posta, SPAA
+/// 2015). Iteration finds its stationary distribution, exact up to rounding.
 fn busy_dies(dies: u32, depth: u32) -> f64 {
     let mut queues = Queues::new();
     let mut all_at_one = vec![0; dies as usize];
@@ -91,7 +90,7 @@ fn busy_dies(dies: u32, depth: u32) -> f64 {
     let mut busy = 0.0;
     for _ in 0..10_000 {
         let (next, now_busy) = step(&queues, dies);
-        // Twice, because a state may be left and come again.
+        // Stationary: the mean no longer changes. A chain of a single state runs through all the steps.
         let settled = f64::abs(now_busy - busy) < 1e-12;
         (queues, busy) = (next, now_busy);
         if settled && queues.len() > 1 {
@@ -101,9 +100,9 @@ fn busy_dies(dies: u32, depth: u32) -> f64 {
     busy
 }
 
-/// One read time later, and how many dies were busy in it.
+/// Advances by one read time. Returns the new distribution and the mean number of dies that were busy.
 fn step(queues: &Queues, dies: u32) -> (Queues, f64) {
-    // By how many have ended and are to be drawn again.
+    // Keyed by the number of finished reads, which must be replaced.
     let mut ended: BTreeMap<usize, Queues> = BTreeMap::new();
     let mut mean = 0.0;
     for (queue, &share) in queues {
@@ -114,7 +113,7 @@ fn step(queues: &Queues, dies: u32) -> (Queues, f64) {
     }
     let highest = dies as usize;
     let mut drawn = Queues::new();
-    // Those with the most to draw begin; after each draw those with one less join them.
+    // States with the most reads to replace start; after each draw, states with one read less join.
     for to_draw in (0..=highest).rev() {
         for (queue, share) in ended.remove(&to_draw).unwrap_or_default() {
             *drawn.entry(queue).or_default() += share;
@@ -126,7 +125,7 @@ fn step(queues: &Queues, dies: u32) -> (Queues, f64) {
     (drawn, mean)
 }
 
-/// Each state with one read more, at a die drawn at random.
+/// Adds one read to each state, at a random die.
 fn draw_one(queues: &Queues, dies: u32) -> Queues {
     let mut drawn = Queues::new();
     for (queue, share) in queues {
@@ -137,7 +136,7 @@ fn draw_one(queues: &Queues, dies: u32) -> Queues {
                 .take_while(|&&n| n == queue[first])
                 .count();
             let mut longer = queue.clone();
-            // The first of those that are alike: the queues stay in order.
+            // Lengthening the first of equal queues keeps the queues sorted.
             longer[first] += 1;
             *drawn.entry(longer).or_default() += share * alike as f64 / f64::from(dies);
             first += alike;
@@ -148,7 +147,7 @@ fn draw_one(queues: &Queues, dies: u32) -> Queues {
 
 #[test]
 fn few_reads_keep_as_many_dies_busy_as_chance_has_it() {
-    // One die, or one read: what cannot be otherwise.
+    // With one die or one read there is only one possible result.
     assert_within("one die", busy_dies(1, 5), 1.0, 1e-9);
     assert_within("one read", busy_dies(8, 1), 1.0, 1e-9);
     for (dies_per_channel, depth) in [
@@ -217,8 +216,8 @@ fn littles_law_holds() {
     }
 }
 
-/// Mean ns that a request waits for its turn, M/G/1: requests come at random, one in `every`, and take one of `times` each.
-/// Pollaczek and Khinchine; Kleinrock, Queueing Systems, vol. 1, 5.7.
+/// Mean waiting time in ns of an M/G/1 queue: a request arrives at random, one in `every` ns on average, and takes one of
+/// `times`. Pollaczek and Khinchine; Kleinrock, Queueing Systems, vol. 1, 5.7.
 fn wait_ns(every: f64, times: &[u64]) -> f64 {
     let moment = |power| {
         let all = times.iter().map(|&ns| (ns as f64).powi(power));
@@ -255,7 +254,7 @@ fn reads_that_come_at_random_wait_as_long_as_queues_make_them() {
             waited += end as f64 - due - alone as f64;
         }
         drive.wait_until(drive.idle_at());
-        // What dies let through comes a little more evenly than at random.
+        // Reads leave the dies a little more evenly than at random.
         let of_dies = wait_ns(every * f64::from(spec.geometry.dies()), &pages);
         let expected = of_dies + wait_ns(every, &[crossing]);
         let what = format!("mean wait at {load} of the channel, ns");

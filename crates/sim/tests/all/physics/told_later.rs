@@ -1,4 +1,4 @@
-//! Commands whose ends hang on what the host does until then.
+//! Commands whose completion depends on what the host does in the meantime.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,14 +15,14 @@ use crate::physics::{spec, with};
 
 const DEPTH: u32 = 48;
 
-/// When the end of a write is told.
+/// When the drive reports the completion of a write.
 #[derive(Clone, Copy, PartialEq)]
 enum Told {
     AtOnce,
     Later,
 }
 
-/// Writes of so many bytes, the n-th at the block that is said, so many in flight: when each came and ended.
+/// Writes at depth `DEPTH`, the n-th to block `block(n)`. Returns submission and completion time of each.
 fn writes(
     drive: &mut impl Device,
     bytes: u32,
@@ -86,7 +86,7 @@ fn where_nothing_is_read_ends_are_the_same_whenever_they_are_told() {
     };
     let [at_once, later] = told(UNIT as u32, &random);
     assert!(at_once == later);
-    // Parts that meet in the buffer: nothing is read for them.
+    // Sequential parts meet in the buffer, so nothing is read for them.
     let [at_once, later] = told(512, &in_order);
     println!("{} {}", mean_ns(&at_once), mean_ns(&later));
     let same = at_once
@@ -94,13 +94,13 @@ fn where_nothing_is_read_ends_are_the_same_whenever_they_are_told() {
         .zip(&later)
         .filter(|(one, other)| one == other);
     println!("{}", same.count());
-    // Their rests are read, and which are there when is not the same.
+    // The missing parts are read, and which of them have arrived at a given time differs.
     let [at_once, later] = told(1536, &random);
     let ratio = mean_ns(&later) / mean_ns(&at_once);
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
 }
 
-/// A drive with a buffer so small that nothing is slowed down before it is full.
+/// A drive whose buffer is so small that writes are not slowed down before it is full.
 fn small_buffer() -> DriveSpec {
     with(|spec| {
         let word_lines = spec.geometry.dies() * spec.geometry.units_per_program();
@@ -108,7 +108,7 @@ fn small_buffer() -> DriveSpec {
     })
 }
 
-/// A drive that was written to until a write waits: its tag, and the time.
+/// Writes to a drive until a write waits. Returns its tag, and the time.
 fn full(drive: &mut Drive<Ftl<Greedy>>) -> (u32, u64) {
     let at = drive.now();
     let units = drive.user_bytes() / UNIT;
@@ -122,7 +122,7 @@ fn full(drive: &mut Drive<Ftl<Greedy>>) -> (u32, u64) {
     (waits, at)
 }
 
-/// When the command of this tag ends if no other comes.
+/// Returns when the command with this tag completes if no other arrives.
 fn end_of(drive: &mut Drive<Ftl<Greedy>>, tag: u32) -> u64 {
     loop {
         drive.advance(u64::MAX - 1);
@@ -134,7 +134,7 @@ fn end_of(drive: &mut Drive<Ftl<Greedy>>, tag: u32) -> u64 {
     }
 }
 
-/// When each command that waits ends if no other comes, in order.
+/// Returns when each waiting command completes if no other arrives, in order.
 fn ends(drive: &mut Drive<Ftl<Greedy>>) -> Vec<u64> {
     let mut ends = Vec::new();
     while drive.waits() {
@@ -153,7 +153,7 @@ fn what_is_read_meanwhile_puts_off_a_write_that_waits_for_room() {
         drive.issue(at, tag, Op::Write, 0, UNIT as u32);
     }
     let undisturbed = end_of(&mut drive.clone(), waits);
-    // Every die is asked for more than it can read.
+    // Every die gets more reads than it can serve.
     let units = drive.user_bytes() / UNIT;
     for n in 0..10_000 {
         let now = at + (undisturbed - at) * n / 10_000;
@@ -169,7 +169,7 @@ fn what_is_read_meanwhile_puts_off_a_write_that_waits_for_room() {
 fn room_that_a_trim_makes_lets_nothing_in_before_it() {
     let mut drive = tortured(&small_buffer());
     let last = drive.user_bytes() - UNIT;
-    // A sector that waits for the others of its unit has room in the buffer.
+    // A sector that waits for the rest of its unit already has room in the buffer.
     let held = drive.submit(drive.now(), Op::Write, last, 512);
     drive.wait_until(held);
     let (waits, at) = full(&mut drive);

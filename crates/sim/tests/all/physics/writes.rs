@@ -1,4 +1,4 @@
-//! Writes: alone, in order and at random.
+//! Single writes, sequential writes and random writes.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
@@ -8,7 +8,7 @@ use crate::drives::loops::{random, sequential};
 use crate::drives::{assert_within, filled, lone_write_ns, tortured};
 use crate::physics::{spec, with};
 
-/// ns of a die for each byte of a program, erases included.
+/// Die time in ns for each byte programmed, erases included.
 fn die_ns_per_byte(spec: &DriveSpec) -> f64 {
     let g = &spec.geometry;
     let word_line = f64::from(g.units_per_program() * 4096);
@@ -16,7 +16,7 @@ fn die_ns_per_byte(spec: &DriveSpec) -> f64 {
     spec.timing.program_ns as f64 / word_line + spec.timing.erase_ns as f64 / block
 }
 
-/// Bytes per ns that the channels take to word lines, a command for each page of all planes.
+/// Bytes per ns that the channels transfer for programs, with a command for each page of all planes.
 fn channel_bytes_per_ns(spec: &DriveSpec) -> f64 {
     let units = u64::from(spec.geometry.units_per_read());
     let page_ns = spec.timing.command_ns + units * spec.timing.unit_transfer_ns;
@@ -32,7 +32,7 @@ fn alone_a_write_does_not_see_the_flash_until_the_buffer_is_full() {
     assert_within("depth-1 write, ns", got, lone_write_ns(&spec) as f64, 1e-9);
 }
 
-/// MB/s of overwrites in order, once nothing of the first pass is left.
+/// MB/s of sequential overwrites in the steady state.
 fn in_order(spec: &DriveSpec) -> f64 {
     let mut drive: Drive<Ftl<Greedy>> = filled(spec);
     // The first pass after a fill uses up the spare superblocks before it has to erase any.
@@ -81,7 +81,7 @@ fn at_random(spec: &DriveSpec) -> (f64, f64) {
 fn at_random_the_dies_are_bound_by_what_collection_costs() {
     let spec = spec();
     let (iops, a) = at_random(&spec);
-    // A read of collection brings one unit, or all of a page of all planes.
+    // An array read of collection brings between one unit and a page of all planes.
     let bound = |reads_per_unit: f64| {
         let moves_ns = (a - 1.0) * spec.timing.read_ns[0] as f64 * reads_per_unit;
         f64::from(spec.geometry.dies()) / (4096.0 * a * die_ns_per_byte(&spec) + moves_ns) * 1e9

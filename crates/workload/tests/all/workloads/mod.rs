@@ -1,4 +1,4 @@
-//! Workloads for the tests: one plain stream, to be changed in the fields a test is about.
+//! Workloads for the tests: one plain stream; each test changes the fields that it is about.
 #![allow(dead_code, reason = "each test binary uses its part of this module")]
 
 use workload::spec::{
@@ -67,13 +67,13 @@ pub fn plan(seed: u64, stream: Stream) -> Plan {
     Plan::new(&workload(seed, stream)).expect("the test's workload is valid")
 }
 
-/// The first I/Os of a source.
+/// Returns the first I/Os of a source.
 pub fn ios(plan: &Plan, source: u32, count: usize) -> Vec<Io> {
     let mut generator = plan.stream(0).generator(source);
     (0..count).map(|_| generator.next()).collect()
 }
 
-/// The first due times of a source.
+/// Returns the first due times of a source.
 pub fn dues(plan: &Plan, source: u32, count: usize) -> Vec<u64> {
     let mut schedule = plan.stream(0).schedule(source).expect("an open loop");
     (0..count).map(|_| schedule.next()).collect()
