@@ -70,4 +70,5 @@ class PowerFeatures(Stored):
 
 
 def saving_words(setting: str) -> str:
+    """Return a reader's name for a power-saving setting: ``apst`` is APST."""
     return {"apst": "APST", "link_power": "link power"}.get(setting, setting.replace("_", " "))

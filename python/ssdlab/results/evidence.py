@@ -155,6 +155,7 @@ class StepEvidence:
 
 
 def evidence_of(step: Step) -> StepEvidence:
+    """Return the evidence of a step besides its figures: heat, host, failed I/O, pauses."""
     return StepEvidence(
         step=step,
         hot=any(each.code == "throttled" for each in step.result.warnings),
