@@ -1,7 +1,7 @@
 //! Merges the workers' counts: pending intervals, rows that close in order, totals, and the append
 //! log.
 //!
-//! Lock order, where a thread holds more than one: `results` (only the owner of the run takes it),
+//! Lock order, where a thread holds more than one: `results` (the owner of the run takes it),
 //! `pending` (workers take it at interval edges, for the time of a merge), `log` (the owner takes
 //! it; a worker only when the queue of per-I/O columns is full). The other locks are innermost: no
 //! thread takes another while it holds one of them. A worker at an interval edge never waits for
@@ -108,7 +108,7 @@ impl Collector {
     }
 
     pub(crate) fn shared_in_flight(&self, stream: usize) -> Option<Arc<AtomicU32>> {
-        // One worker alone knows the exact count, so it needs no atomic operation.
+        // The only worker of a run counts exactly by itself and needs no atomic operation.
         let shared =
             self.spec.streams[stream].pacing == Pacing::Scheduled && self.spec.participants > 1;
         shared.then(|| Arc::clone(&self.in_flight[stream]))
@@ -158,8 +158,8 @@ impl Collector {
     /// the log.
     ///
     /// # Errors
-    /// If the log could not be written; each log error is returned once. No counts are lost: the
-    /// run can continue without a log, and the next call returns the rows.
+    /// If the log could not be written; the error is returned only once. No counts are lost: the run
+    /// can continue without a log, and the next call returns the rows.
     pub fn close_rows(&self) -> Result<Vec<Row>, LogError> {
         self.settle();
         lock(&self.log).untold_error()?;
@@ -187,7 +187,7 @@ impl Collector {
     /// Flushes the log to stable storage. Call it every ten seconds.
     ///
     /// # Errors
-    /// If the log could not be written or flushed; each log error is returned once.
+    /// If the log could not be written or flushed; the error is returned only once.
     pub fn sync_log(&self) -> Result<(), LogError> {
         let mut log = lock(&self.log);
         log.sync();

@@ -1,8 +1,8 @@
 //! Where interval rows begin and end.
 
 /// Edges of the rows. They lie one interval apart. A run that ends by time has one more edge at its
-/// stop, and the later edges are counted from there, so that I/O completing after the stop gets
-/// rows of its own.
+/// stop, and the later edges are counted from there. I/O that completes after the stop so gets rows
+/// of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Edges {
     interval_ns: u64,

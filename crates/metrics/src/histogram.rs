@@ -285,9 +285,8 @@ impl Histogram {
     /// Returns the sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples.
     ///
     /// The first and the last rank return the exact extremes. For a rank between them, the bucket,
-    /// the extremes and the exact sum bound the sample, and the result is the middle of the bounds,
-    /// so that no percentile contradicts the mean. In the overflow bucket the result is a lower
-    /// bound.
+    /// the extremes and the exact sum bound the sample. The result is the middle of these bounds, so
+    /// that no percentile contradicts the mean. In the overflow bucket it is a lower bound.
     pub fn quantile_ns(&self, quantile: Quantile) -> Option<u64> {
         (self.count > 0).then(|| self.value_at_rank(quantile.rank(self.count)))
     }

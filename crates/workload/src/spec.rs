@@ -61,7 +61,7 @@ pub struct Stream {
     pub direct: bool,
     /// Whether each write is durable before it completes (`O_DSYNC`).
     pub dsync: bool,
-    /// Number of its writes after which a worker flushes; `None` for no flushes.
+    /// Writes of a worker between two of its flushes; `None` for no flushes.
     pub flush_every: Option<u64>,
     /// The system call for a flush.
     #[serde(default, skip_serializing_if = "Flush::is_usual")]
@@ -159,7 +159,7 @@ pub enum Pattern {
     Bands(Vec<Band>),
     /// Equal segments, one at the start of each stride from the start of the span. Every block of a
     /// segment is equally likely, and nothing between the segments is touched. Every block size
-    /// must divide segment length and stride.
+    /// must divide the span's start, the segment length and the stride.
     Segments {
         /// Number of segments.
         count: u32,

@@ -116,7 +116,7 @@ impl AnyDrive {
         self.host.1 += written;
     }
 
-    /// The drive of whichever kind, for `each!`.
+    /// Access to the drive, whatever its kind, for use with `each!`.
     pub(crate) fn kind_mut(&mut self) -> &mut Kind {
         &mut self.kind
     }

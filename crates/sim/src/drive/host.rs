@@ -36,8 +36,8 @@ impl Host {
         }
     }
 
-    /// Returns when the device has a slot for the next command, as far as is known; [`u64::MAX`] if no end is known.
-    /// `unknown` is the number of commands in the device whose ends are unknown.
+    /// Returns when the device has a slot for the next command, as far as is known: 0 if one is free, [`u64::MAX`] if none is
+    /// and no command's end is known. `unknown` is the number of commands in the device whose ends are unknown.
     pub(crate) fn slot_at(&self, unknown: usize) -> u64 {
         match self.spec.queue_limit {
             Some(limit) if self.in_device.len() + unknown >= limit as usize => {
@@ -48,8 +48,8 @@ impl Host {
         }
     }
 
-    /// Returns when the device takes a command that the host submits at `now`, and reuses a slot for it. `unknown` is the
-    /// number of commands in the device whose ends are unknown.
+    /// Takes a slot for a command that the host submits at `now`. Returns when the device accepts the command. `unknown` is
+    /// the number of commands in the device whose ends are unknown.
     #[inline]
     pub fn accept(&mut self, now: u64, unknown: usize) -> u64 {
         let Some(limit) = self.spec.queue_limit else {

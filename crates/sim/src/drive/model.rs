@@ -241,7 +241,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.machine.begin(now);
     }
 
-    /// The translation layer, for reading.
+    /// The translation layer.
     pub fn ftl(&self) -> &T {
         &self.ftl
     }
@@ -429,7 +429,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     /// Charges a core for the units that collection moved because of a write; the firmware may then stop for housekeeping.
-    /// Returns when the core has mapped these units, or 0 if that takes no core time.
+    /// Returns when the core has updated the map for them, or 0 if that takes no core time.
     #[inline]
     pub(crate) fn charge_moves(&mut self, processed: u64) -> u64 {
         let units = self.machine.moving.charge();

@@ -183,9 +183,9 @@ impl Parts {
         full.then(|| self.take_oldest()).flatten()
     }
 
-    /// Returns the piece that enters the buffer first when the host writes the bytes `from..until`, which lie within one 4
-    /// KiB unit. If the oldest mapping unit must make way and has untouched 4 KiB units, one of those enters first. Otherwise
-    /// the written sectors enter, together with the sectors that a unit making way lacks.
+    /// Returns the piece that enters the buffer first when the host writes the bytes `from..until` of one 4 KiB unit. If the
+    /// oldest mapping unit must make way and has untouched 4 KiB units, one of those enters first. Otherwise the written
+    /// sectors enter, together with the sectors that a unit making way lacks.
     pub(crate) fn first_piece(&self, from: u64, until: u64) -> Piece {
         let size = self.unit_bytes();
         let Some(at) = self.place_of((from / size) as u32) else {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::spec::{ReadAheadSpec, UNIT};
 
+/// Units that were fetched together.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Piece {
     /// The unit after the last one fetched.

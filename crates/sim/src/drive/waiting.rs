@@ -17,7 +17,7 @@ pub(super) struct Entering {
     /// Byte at which the next piece begins.
     pub(super) at: u64,
     pub(super) end: u64,
-    /// When a core has mapped what collection moved for this write.
+    /// When a core has updated the map for the moves that this write caused.
     pub(super) moved: u64,
 }
 

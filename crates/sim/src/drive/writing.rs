@@ -15,7 +15,7 @@ fn piece_ends(at: u64, end: u64) -> u64 {
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Writes the bytes `offset..end`. A core had processed the command at `processed`, and its data had crossed the link at
-    /// `sent`. Returns when all of the data is in the buffer and a core has mapped what collection moved for it.
+    /// `sent`. Returns when all of the data is in the buffer and a core has updated the map for the moves it caused.
     #[inline(never)]
     pub(crate) fn write_parts(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let mut there = sent;

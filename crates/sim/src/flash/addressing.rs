@@ -97,8 +97,7 @@ impl Addressing {
         }
     }
 
-    /// Switches a superblock to one bit per cell (`on`), or back to all bits. Only a [`mixed`](Self::mixed) layout
-    /// does so.
+    /// Switches a superblock to one bit per cell (`on`), or back to all bits. Only a [`mixed`](Self::mixed) layout does so.
     pub fn set_one_bit(&mut self, block: u32, on: bool) {
         if let Blocks::Mixed { one_bit, .. } = &mut self.blocks {
             let bit = 1 << (block % 64);
@@ -186,8 +185,7 @@ impl Addressing {
         page / pages * dies + page % pages % dies
     }
 
-    /// Returns the number of the array read that brings a physical unit. Units with the same number come with the
-    /// same read.
+    /// Returns the number of the array read that brings a physical unit. Units with the same number come with the same read.
     #[inline]
     pub fn array_read(&self, physical: u32) -> u32 {
         self.units_per_read.quotient(physical)

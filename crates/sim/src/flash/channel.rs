@@ -21,8 +21,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Creates an idle channel. Ends of transfers are kept for `follows_ns` after they are past: the time of a
-    /// program.
+    /// Creates an idle channel. Ends of transfers are kept for `follows_ns` after they are past: the time of a program.
     pub fn new(follows_ns: u64) -> Self {
         Self {
             known_ns: follows_ns,
@@ -88,8 +87,7 @@ impl Channel {
         self.behind.push(at, start, end - start, page_ns)
     }
 
-    /// Queues a transfer as [`carry`](Self::carry) does, but before transfers that were requested earlier for a later
-    /// time.
+    /// Queues a transfer as [`carry`](Self::carry) does, but before transfers that were requested earlier for a later time.
     pub fn carry_in_time(&mut self, now: u64, at: u64, all_ns: u64, page_ns: u64) -> (u64, u64) {
         self.behind.forget_ended(now);
         let takes_ns = self.reads.beside(at, all_ns) - at;

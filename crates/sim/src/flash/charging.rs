@@ -1,5 +1,4 @@
-//! Charges the translation layer's calls to the clocks of dies and channels: reads for moves, programs, erases, map
-//! pages.
+//! Charges the translation layer's calls to the clocks of dies and channels: reads for moves, programs, erases, map pages.
 
 use std::collections::VecDeque;
 
@@ -115,13 +114,12 @@ impl Machine {
         self.load_and_program(die, block, units, program_ns);
     }
 
-    /// Counts an erase of a block. Returns whether this erase takes time: a scaled drive charges only some of its
-    /// erases.
+    /// Counts an erase of a block. Returns whether this erase takes time: a scaled drive charges only some of its erases.
     fn counts_as_erase(&mut self, block: u32) -> bool {
         if let Some(erases) = self.erases.get_mut(block as usize) {
             *erases += 1;
         }
-        // All superblocks here hold data. With one parity line in n, a real drive erases n / (n - 1) times as often.
+        // The superblocks here hold only data. With one parity line in n, a real drive erases n / (n - 1) times as often.
         self.erase_phase += self.parity_lines.max(1);
         let whole = self.erase_every * self.parity_lines.saturating_sub(1).max(1);
         let counts = self.erase_phase >= whole;
@@ -199,8 +197,7 @@ impl Machine {
         }
     }
 
-    /// Queues an array read behind all earlier work of its die. Returns its number, and its end if no host read
-    /// comes.
+    /// Queues an array read behind all earlier work of its die. Returns its number, and its end if no host read comes.
     #[inline]
     pub(crate) fn sense_behind(&mut self, place: Place) -> (u64, u64) {
         self.counts.reads += 1;
@@ -249,8 +246,7 @@ impl Machine {
         programmed
     }
 
-    /// Charges moved units to the data path: in turn with host data if host writes need the space, else behind all
-    /// other data.
+    /// Charges moved units to the data path: in turn with host data if host writes need the space, else behind all other data.
     #[inline]
     fn pass_moved(&mut self, units: u32) {
         let path_ns = self.path.takes_ns(units);

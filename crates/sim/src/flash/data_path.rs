@@ -36,7 +36,7 @@ pub(crate) struct DataPath {
     busy_from: u64,
     /// When units moved in idle time have passed. All other data goes before them.
     free_behind: u64,
-    /// How much longer reads may delay the waiting data: in all, by as long as it takes itself.
+    /// How much longer reads may delay the waiting data. All reads together delay it by no more than its own path time.
     to_reads_ns: u64,
     /// How much reads have delayed waiting data since the beginning.
     delayed_ns: u64,
@@ -98,8 +98,7 @@ impl DataPath {
         self.passed
     }
 
-    /// Occupies the path for `takes_ns` until `end`, for a host read. Reads go before waiting data, but take turns
-    /// with it.
+    /// Occupies the path for `takes_ns` until `end`, for a host read. Reads go before waiting data, but take turns with it.
     #[inline]
     pub(crate) fn read(&mut self, now: u64, end: u64, takes_ns: u64) {
         if self.unit_ns_x1024 == 0 {
@@ -107,7 +106,7 @@ impl DataPath {
         }
         self.reads.reserve(now, end - takes_ns, takes_ns);
         if (self.busy_from..self.free).contains(&end) {
-            // Reads may delay only the data that was left when this read began to cross, not that which had passed.
+            // Limits the delay to the path time of the data that was left when this read began to cross.
             self.to_reads_ns = self.to_reads_ns.min(self.free - (end - takes_ns));
             let takes_ns = takes_ns.min(self.to_reads_ns);
             if takes_ns > 0 {
@@ -152,8 +151,7 @@ impl DataPath {
         }
     }
 
-    /// Registers a program whose data passes at `at` if no more reads come. No later request is for a time before
-    /// `now`.
+    /// Registers a program whose data passes at `at` if no more reads come. No later request is for a time before `now`.
     #[inline]
     pub(crate) fn given(&mut self, now: u64, at: u64) -> Passing {
         if self.unit_ns_x1024 == 0 {
@@ -169,8 +167,7 @@ impl DataPath {
         }
     }
 
-    /// Returns when the data of a program passes, with the delays by reads so far; 0 if none came since it was
-    /// queued.
+    /// Returns when the data of a program passes, with the delays by reads so far; 0 if none came since it was queued.
     #[inline]
     pub(crate) fn passes(&self, data: Passing) -> u64 {
         if self.delayed_ns == data.before_ns {

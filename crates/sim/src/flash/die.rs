@@ -24,9 +24,8 @@ struct Operation {
 const NONE: u64 = u64::MAX;
 
 impl Operation {
-    /// Returns how long a read waits until it can suspend this operation, and how long the suspension takes, in ns.
-    /// `None` if the operation must run to its end. It has run for `ran_ns` in all, and for `since_ns` since its last
-    /// resume.
+    /// Returns how long a read waits until it can suspend this operation, and how long the suspension takes, in ns. `None`
+    /// if the operation must run to its end. It has run for `ran_ns` in all, and for `since_ns` since its last resume.
     #[inline]
     fn pause(self, ran_ns: u64, since_ns: u64, timing: &Timing) -> Option<(u64, u64)> {
         let suspend_ns = timing.suspend_ns?;
@@ -120,8 +119,7 @@ impl Die {
         })
     }
 
-    /// Places a read before reads that were requested ahead of time. Returns when its data is sensed; `None` if no
-    /// gap fits.
+    /// Places a read before reads that were requested ahead of time. Returns when its data is sensed; `None` if no gap fits.
     fn read_in_gap(&mut self, now: u64, read_ns: u64, timing: &Timing) -> Option<u64> {
         let at = self.gap_for(now, read_ns, timing)?;
         let gap = self.gaps[at];
@@ -215,7 +213,7 @@ impl Die {
         self.behind.push(asked, ready, takes_ns, operation)
     }
 
-    /// Tells that the work queued last programs the data of this transfer.
+    /// Marks the work queued last as the program of this transfer's data.
     #[inline]
     pub fn follows(&mut self, transfer: u64) {
         if let Some(last) = self.behind.last() {

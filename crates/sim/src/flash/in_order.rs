@@ -24,8 +24,7 @@ impl<T> Turn<T> {
     }
 }
 
-/// The entries that are not over, by number. A delay of one entry delays those behind it, less the rests between
-/// them.
+/// The entries that are not over, by number. A delay of one entry delays those behind it, less the rests between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InOrder<T> {
     turns: VecDeque<Turn<T>>,
@@ -69,7 +68,7 @@ impl<T> InOrder<T> {
         self.turns.is_empty()
     }
 
-    /// Returns whether no end is kept or still to come.
+    /// Returns whether the queue is empty and keeps no ends.
     #[inline]
     pub(crate) fn is_past(&self) -> bool {
         self.turns.is_empty() && self.ended.is_empty()
@@ -178,8 +177,7 @@ impl<T> InOrder<T> {
         self.delay_behind(0, by_ns);
     }
 
-    /// Moves the end of the entry at `at` by `by_ns`, and the entries behind it as far as their rests do not absorb
-    /// the delay.
+    /// Moves the end of the entry at `at` by `by_ns`, and the entries behind it as far as their rests do not absorb the delay.
     #[inline]
     fn delay_behind(&mut self, at: usize, by_ns: u64) {
         let mut left_ns = by_ns;

@@ -69,9 +69,9 @@ pub struct Machine {
     pub(crate) parity_lines: u32,
     pub(crate) unprotected: [u32; 2],
     pub(crate) map_stream: MapStream,
-    /// Logical units that were moved and not reported yet, if the map needs to know about moves.
+    /// Logical units that were moved but not reported yet; `None` if the map need not know about moves.
     pub(crate) moved_units: Option<VecDeque<u32>>,
-    /// Whether there is neither spread nor a power model: then operations take exactly the time in `timing`.
+    /// Whether there is neither spread nor a power model, so that operations take exactly the time in `timing`.
     pub(crate) plain: bool,
     pub(crate) spread: Option<Box<Spread>>,
     /// Erases of each block, on which the retries of reads depend.
@@ -385,7 +385,7 @@ impl Machine {
         }
     }
 
-    /// Reads as [`read`](Self::read) does, for a map page that arrives at `ready`: earlier reads need not wait for this one.
+    /// Reads as [`read`](Self::read) does, but `ready` is when the map page arrives: earlier reads need not wait for this one.
     pub fn read_later(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.dies[place.die as usize].leave_gap(self.now, ready);
         self.read(place, units, ready)

@@ -100,8 +100,7 @@ mod tests {
             let place = stream.place_of(group);
             (place.die, place.page_type)
         });
-        // Groups 4, 5 and from 7 on were not written: they lie in order, the first six on the dies of the first
-        // stripe.
+        // Groups 4, 5 and from 7 on were not written: they lie in order, the first six on the dies of the first stripe.
         let expected = [
             (1, 2),
             (1, 2),

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The flash as the translation layer sees it. The timing model charges each call; tests of theory count or ignore
-/// it.
+/// The flash as the translation layer sees it. The timing model charges each call; tests of theory count or ignore it.
 pub trait Flash {
     /// Programs a word line of the host's stream. It holds `units`, and `last` is its last physical unit.
     fn program_host(&mut self, last: u32, units: u32);
@@ -18,8 +17,7 @@ pub trait Flash {
         let _ = units;
         self.program_host(last, host_units);
     }
-    /// Marks a superblock for erasure. Each die erases its block right before the first word line that it programs
-    /// there.
+    /// Marks a superblock for erasure. Each die erases its block right before the first word line that it programs there.
     fn erase(&mut self, block: u32);
     /// Erases a superblock on all dies at once.
     fn erase_at_once(&mut self, block: u32) {

@@ -38,8 +38,7 @@ pub const NO_MEMORY: &str = "not enough memory for the simulated drive";
 /// Memory that a run needs besides the tables of its drive: stacks of threads, buffers and records.
 const BESIDE_BYTES: u64 = 64 << 20;
 
-/// Returns whether `bytes` of tables can be allocated: the process may map them, and the host can give them. Keeps no
-/// memory.
+/// Returns whether `bytes` of tables can be allocated: the process may map them, and the host can give them. Keeps no memory.
 pub fn has_room(bytes: u64) -> bool {
     let wanted = bytes.saturating_add(BESIDE_BYTES);
     available_bytes().is_none_or(|available| wanted <= available)
@@ -94,8 +93,8 @@ pub fn prefer_huge_pages<T>(table: &[T]) {
     }
 }
 
-/// Smallest table whose copies share memory. Smaller ones are copied in a tenth of a second and keep their huge
-/// pages.
+/// Smallest table whose copies share memory. Smaller ones are copied at once: that takes a tenth of a second, and the
+/// copies keep their huge pages.
 const WORTH_SHARING_BYTES: usize = 256 << 20;
 
 /// A table of fixed length. It has its own memory, or shares memory with copies until it is written.
@@ -104,7 +103,7 @@ pub(crate) struct Table<T: Pod> {
     entries: usize,
     /// The file that it maps, if it shares memory.
     file: Option<Arc<File>>,
-    /// Whether it equals the file: it was never borrowed mutably.
+    /// Whether it still equals the file, because it was never borrowed mutably.
     as_in_file: bool,
 }
 
@@ -155,8 +154,8 @@ impl<T: Pod> Table<T> {
     }
 
     fn mapping(file: Arc<File>, entries: usize) -> Option<Self> {
-        // SAFETY: a new mapping at a place of the kernel's choice; the file has that length, nobody else can reach or cut it, and
-        // what is written to a private mapping stays in it.
+        // SAFETY: a new mapping at a place of the kernel's choice; the file has that length, nobody else can reach or cut it,
+        // and what is written to a private mapping stays in it.
         let mapped = unsafe {
             mmap(
                 std::ptr::null_mut(),

@@ -50,7 +50,7 @@ pub(crate) struct Moving {
 }
 
 impl Moving {
-    /// Creates the state without moves. At most `at_once` reads may be in flight; 0: any number.
+    /// Creates an idle state. At most `at_once` reads may be in flight; 0: any number.
     pub(crate) fn new(at_once: u32, unit_core_ns: u64) -> Self {
         Self {
             read: MoveRead::NONE,
@@ -69,8 +69,7 @@ impl Moving {
         !self.slots.is_empty()
     }
 
-    /// Takes the slot that becomes free first, for a read requested for `at`. Returns when the read can go to its
-    /// die.
+    /// Takes the slot that becomes free first, for a read requested for `at`. Returns when the read can go to its die.
     pub(crate) fn begins(&mut self, at: u64) -> u64 {
         let first = self.slots.iter().enumerate().min_by_key(|slot| slot.1);
         let Some((slot, &end)) = first else {
@@ -80,8 +79,7 @@ impl Moving {
         at.max(end)
     }
 
-    /// Records that `units` of the current read have crossed the channel at `end`. A core then enters them into the
-    /// map.
+    /// Records that `units` of the current read have crossed the channel at `end`. A core then enters them into the map.
     pub(crate) fn crossed(&mut self, end: u64, units: u32, unasked: bool) {
         let moved = end + self.core_of(units);
         self.slots[self.slot] = moved;

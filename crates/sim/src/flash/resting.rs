@@ -35,8 +35,7 @@ impl Machine {
         self.power.as_mut().map_or(now, |power| power.wake(now))
     }
 
-    /// Tells the power model of programs that outlast the last command, if it would otherwise let the drive rest by
-    /// `now`.
+    /// Tells the power model of programs that outlast the last command, if it would otherwise let the drive rest by `now`.
     fn work_is_known(&mut self, now: u64) {
         if self
             .power

@@ -19,8 +19,7 @@ impl Machine {
     /// Reads `units` of one array read, from [`at`](Self::at) on, behind the work that die and channel were given for
     /// earlier times.
     pub fn read_rest(&mut self, place: Place, units: u32) -> Rest {
-        // It takes its place on the channel now and crosses once it is sensed. Nothing behind it waits for the
-        // sensing.
+        // It takes its place on the channel now and crosses once it is sensed. Nothing behind it waits for the sensing.
         let (work, sensed) = self.sense_rest(place);
         let (transfer, crossed) = self.carry_in_time(place.die, units);
         let crossing_ns = self.crossing_ns(units);

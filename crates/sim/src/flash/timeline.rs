@@ -1,9 +1,8 @@
 //! A resource that serves one request at a time and is reserved ahead: a channel or a link.
 //!
-//! Requests are resolved when they are submitted, so a request for a late time may come before one for an early time.
-//! With a single next-free time, the early request would wait for the late one. The timeline therefore keeps the
-//! reserved stretches and gives each request the first gap that fits. It merges stretches that touch, so a busy
-//! resource holds few.
+//! Requests are resolved when they are submitted, so a request for a late time may come before one for an early time. With
+//! a single next-free time, the early request would wait for the late one. The timeline therefore keeps the reserved
+//! stretches and gives each request the first gap that fits. It merges stretches that touch, so a busy resource holds few.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,17 +19,16 @@ pub struct Fitted {
     /// When it begins, and how long it takes.
     pub start: u64,
     pub duration: u64,
-    /// Start of the next reservation, which was made before this request and is not over; [`u64::MAX`] if there is
-    /// none.
+    /// Start of the next reservation, which was made before this request and is not over; [`u64::MAX`] if there is none.
     pub next: u64,
-    /// End of this request if the next reservation keeps the end that it was told.
+    /// End of this request if the next reservation keeps its reported end.
     pub over: u64,
-    /// End that this request is told.
+    /// Reported end of this request.
     pub told: u64,
 }
 
 impl Fitted {
-    /// Returns how much of it is left at `at`: all of it before it begins.
+    /// Returns how much of its duration is left at `at`; before it begins, all of it.
     pub fn left_ns(&self, at: u64) -> u64 {
         if at < self.next {
             (self.start + self.duration).saturating_sub(at.max(self.start))
@@ -58,8 +56,7 @@ const LONG: usize = 64;
 impl Timeline {
     /// Reserves `duration` ns in the first gap at or after `ready`. Returns the end.
     ///
-    /// `now` is the submission clock: no later request is for an earlier time, so stretches that are over by then are
-    /// removed.
+    /// `now` is the submission clock: no later request is for an earlier time, so stretches that are over by then are removed.
     #[inline]
     pub fn reserve(&mut self, now: u64, ready: u64, duration: u64) -> u64 {
         self.busy_ns += duration;
@@ -130,9 +127,9 @@ impl Timeline {
 
     /// Reserves as [`share`](Self::share) does, for data that crosses in one piece.
     ///
-    /// The next reservation was told its end before this request came, so it cannot wait. If at least half of this
-    /// request fits before it, the request is told its uninterrupted end; else the end that it would have if
-    /// interrupted. For requests at random times the two errors cancel on average.
+    /// The end of the next reservation was reported before this request came, so that reservation cannot wait. If at
+    /// least half of this request fits before it, the reported end is the uninterrupted one; else the one after an
+    /// interruption. For requests at random times the two errors cancel on average.
     #[inline]
     pub fn fit(&mut self, now: u64, ready: u64, duration: u64) -> Fitted {
         let last = self.reserved.last();
@@ -164,8 +161,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the first unreserved stretch from `ready` on. Its end is [`u64::MAX`] if nothing behind it is
-    /// reserved.
+    /// Returns the first unreserved stretch from `ready` on. Its end is [`u64::MAX`] if nothing behind it is reserved.
     fn free_stretch(&self, ready: u64) -> (u64, u64) {
         let live = &self.reserved[self.head..];
         // A stretch that ends exactly at `ready` does not cover it.
@@ -239,8 +235,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the end of work that starts at `start` and takes `duration` ns beside the reservations. Reserves
-    /// nothing.
+    /// Returns the end of work that starts at `start` and takes `duration` ns beside the reservations. Reserves nothing.
     #[inline]
     pub fn beside(&self, start: u64, duration: u64) -> u64 {
         let mut end = start + duration;
@@ -321,7 +316,7 @@ mod tests {
         let ends = [(5, 10), (14, 10), (16, 10), (25, 10)]
             .map(|(ready, duration)| reserved().fit(0, ready, duration).told);
         assert_eq!(ends, [15, 24, 36, 40]);
-        // Later requests find the channel occupied for the same time, whichever end was told.
+        // Later requests find the channel occupied for the same time, whichever end was reported.
         for ready in [14, 16] {
             let mut channel = reserved();
             channel.fit(0, ready, 10);

@@ -15,10 +15,9 @@ pub(crate) const SECTORS: u32 = 8;
 /// Data that enters at once: a unit or a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Sectors of 512 bytes that it adds to those programmed: its own, and those that a unit lacks which makes way
-    /// for it.
+    /// Sectors of 512 bytes that it adds to those programmed: its own, and those that a unit lacks which makes way for it.
     pub sectors: u32,
-    /// Whether the buffer has no room for its unit yet, so that it takes some.
+    /// Whether its unit occupies no room in the buffer yet, so that this piece takes it.
     pub takes_room: bool,
 }
 
@@ -90,7 +89,7 @@ impl WriteBuffer {
     /// when it has entered. `end` gives the end of a program as known so far.
     ///
     /// # Panics
-    /// If the buffer is smaller than a word line, which profiles are checked for.
+    /// If the buffer is smaller than the open word lines. A checked profile excludes that.
     #[inline]
     pub fn admit(&mut self, ready: u64, end: impl Fn(&Program) -> u64) -> u64 {
         let mut at = ready.max(self.last_in);
@@ -191,8 +190,7 @@ impl WriteBuffer {
         at
     }
 
-    /// If the buffer is full at `at`, returns when the first program ends that makes room; [`u64::MAX`] if there is
-    /// none.
+    /// If the buffer is full at `at`, returns when the first program ends that makes room; [`u64::MAX`] if there is none.
     pub fn room_at(&mut self, at: u64, end: impl Fn(&Program) -> u64) -> Option<u64> {
         self.settle(at, &end);
         let first = || self.running.peek().map_or(u64::MAX, |next| next.0.end);
@@ -272,8 +270,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|at| buffer.admit(at, known)), [0, 1, 2, 3]);
         buffer.programmed(program(100, 2));
         buffer.programmed(program(250, 2));
-        // Two wait for the first program, the third for the second; units enter in the order in which they were
-        // ready.
+        // Two wait for the first program, the third for the second; units enter in the order in which they were ready.
         let waited = [4, 5, 6].map(|at| buffer.admit(at, known));
         assert_eq!(waited, [100, 100, 250]);
     }

@@ -1,4 +1,4 @@
-//! Garbage collection: what is collected next, and how fast beside the host's writes.
+//! Garbage collection: which superblock is collected next, and how fast compared with host writes.
 
 use crate::flash::Flash;
 use crate::ftl::layer::Ftl;
@@ -7,14 +7,15 @@ use crate::ftl::open_block::OpenBlock;
 use crate::ftl::victim::Victim;
 use crate::ftl::victim_rule::VictimRule;
 
-/// Superblocks below which the host waits for collection: one for each stream to open.
+/// The host waits for collection when no more superblocks are free than this: one for each stream to open.
 const URGENT: usize = 2;
 
 impl<R: VictimRule> Ftl<R> {
-    /// Collects until a stream can open a superblock.
+    /// Collects until a stream can open a superblock, or until nothing can be collected.
     pub(crate) fn keep_urgent(&mut self, flash: &mut impl Flash) {
         while self.free.len() <= URGENT && (self.victim.is_some() || self.choose_victim()) {
-            // All there is to collect is full: what is being folded will free a superblock.
+            // A victim without invalid units wins no space, so only a page of it is moved: the fold under way will free a
+            // superblock.
             let full = self.victim.is_some_and(|victim| victim.gain == 0);
             self.collect(if full { 1 } else { u32::MAX }, flash);
             if full && self.victim.is_some() {
@@ -23,8 +24,8 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Makes room where the host's stream or a fold has used some. Collection takes no turns where power is short: what it leaves
-    /// while it rests is not there later.
+    /// Makes room after the host's stream or a fold has used some. While power is limited, collection keeps pace with every
+    /// write instead of working between its marks: power that its pauses leave unused is lost.
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
         if let Some(marks) = self.marks
@@ -38,7 +39,8 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Whether collection works: from the low mark on until the high one. In the mean the reserve is free.
+    /// Whether collection works: from the low mark until it reaches the high mark. They lie evenly around the reserve, so
+    /// that the reserve is free on average.
     fn is_low(&mut self, apart_units: u32) -> bool {
         let per_block = i64::from(self.map.blocks.units_per_block());
         let half = i64::from(apart_units) / 2;
@@ -48,7 +50,7 @@ impl<R: VictimRule> Ftl<R> {
         self.works
     }
 
-    /// Units that can be written, with what collection has won of its victim so far.
+    /// Units that can be written, plus what collection has won from its victim so far.
     fn room(&self) -> i64 {
         let per_block = i64::from(self.map.blocks.units_per_block());
         let won = self.victim.map_or(0, |victim| {
@@ -58,8 +60,8 @@ impl<R: VictimRule> Ftl<R> {
         self.unwritten_units() as i64 + won
     }
 
-    /// Owes so many percent of what empties the victim while the host uses up the space that this wins, and moves what is owed when
-    /// that is a quantum.
+    /// Charges the victim for one written unit, and moves pages once a quantum of moves is owed. At 100 percent, the victim
+    /// is empty when the host has used up the space that collecting it wins; `moved_pct` scales this pace.
     #[inline]
     fn collect_paced(&mut self, moved_pct: u32, quantum: u32, flash: &mut impl Flash) {
         if self.victim.is_none() && !self.choose_victim() {
@@ -77,7 +79,8 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Whether no more superblocks are free than collection wins: those to its high mark, and each stream is about to open one.
+    /// Whether no more superblocks are free than collection keeps free: the reserve, those up to its high mark, and one that
+    /// each stream may be about to open.
     pub(crate) fn keeps_no_more_than_it_wants(&self) -> bool {
         let apart = self.marks.map_or(0, |marks| marks.apart_units);
         let above = apart / self.map.blocks.units_per_block();
@@ -119,7 +122,7 @@ impl<R: VictimRule> Ftl<R> {
         true
     }
 
-    /// Moves at least so many units of the victim, if it has as many.
+    /// Moves at least `units` units of the victim, or all that it has.
     pub(crate) fn collect(&mut self, units: u32, flash: &mut impl Flash) {
         let mut moved = 0;
         while self.victim.is_some() && moved < units {
@@ -127,7 +130,8 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Moves what the next array read of the victim brings, and erases the victim when it is empty. Returns the units moved.
+    /// Moves the units that the next array read of the victim brings, and erases the victim once it is empty. Returns the
+    /// number of units moved.
     fn collect_page(&mut self, flash: &mut impl Flash) -> u32 {
         let Some(mut victim) = self.victim else {
             return 0;
@@ -137,7 +141,7 @@ impl<R: VictimRule> Ftl<R> {
             let first = self.map.next_valid(victim.cursor);
             let page_units = self.page_units.by();
             let page = self.page_units.quotient(first) * page_units;
-            // A larger page is moved in parts; the flash knows that they are of one read.
+            // A page larger than a word of validity bits is moved in parts; the flash charges a single array read for them.
             let page_end = (page + page_units).min(first.saturating_add(WORD));
             units = self.move_units(victim.block, first, page_end, flash);
             if (victim.cursor ^ page_end) >= WORD {
@@ -159,7 +163,7 @@ impl<R: VictimRule> Ftl<R> {
         units
     }
 
-    /// Moves the valid units of `block` from `from` to before `end`, which one array read brings. Returns how many.
+    /// Moves the valid units of `block` in `from..end`, which one array read brings. Returns how many there were.
     #[inline]
     pub(crate) fn move_units(
         &mut self,
@@ -195,7 +199,7 @@ impl<R: VictimRule> Ftl<R> {
         units
     }
 
-    /// A superblock whose last data was trimmed: free, unless it is still being written or collected.
+    /// Frees a superblock whose last valid unit was trimmed, unless it is still being written or collected.
     #[cold]
     pub(crate) fn free_emptied(&mut self, block: u32, flash: &mut impl Flash) {
         if self.map.blocks.is_closed(block) {
@@ -215,7 +219,7 @@ impl<R: VictimRule> Ftl<R> {
         self.give_back(victim.block, flash);
     }
 
-    /// A superblock holds nothing: it is erased and free.
+    /// Erases a superblock that holds no valid units, and adds it to the free ones.
     fn give_back(&mut self, block: u32, flash: &mut impl Flash) {
         self.map.blocks.erase(block);
         flash.erase(block);

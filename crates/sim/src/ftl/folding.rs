@@ -1,4 +1,4 @@
-//! Writes that pass the cache of one bit a cell, and what empties it.
+//! Writes to the SLC cache, and folding, which empties it.
 
 use crate::flash::{Flash, NONE};
 use crate::ftl::layer::Ftl;
@@ -8,11 +8,11 @@ use crate::ftl::victim::Victim;
 use crate::ftl::victim_rule::VictimRule;
 use crate::profile::spec::WhenFull;
 
-/// Word lines folded at once when the drive is idle.
+/// Word lines folded in one step of background work.
 const IDLE_WORD_LINES: u32 = 64;
 
 impl<R: VictimRule> Ftl<R> {
-    /// The oldest superblock of a dynamic cache: none wins more space when it is collected.
+    /// Takes the oldest full superblock of a dynamic cache as the next victim: no other wins more space when collected.
     pub(crate) fn cached_victim(&mut self) -> Option<Victim> {
         let slc = self.slc.as_mut().filter(|slc| slc.own_count == 0)?;
         let block = slc.full.pop_front()?;
@@ -28,9 +28,9 @@ impl<R: VictimRule> Ftl<R> {
         })
     }
 
-    /// Writes a mapping unit to the cache, if there is room in it. Returns where its first unit lies.
+    /// Writes a mapping unit to the cache, if it has room. Returns the physical unit of its first unit.
     pub(crate) fn write_cached(&mut self, logical: u32, flash: &mut impl Flash) -> Option<u32> {
-        // A word line that was begun past the cache is filled first.
+        // A word line that was begun outside the cache is filled first.
         let past = self.host;
         let begun = past.waiting() > 0;
         if begun || (self.slc.as_ref()?.open.is_full() && !self.open_cached(flash)) {
@@ -50,7 +50,7 @@ impl<R: VictimRule> Ftl<R> {
         Some(first)
     }
 
-    /// Opens the next superblock of the cache. Returns whether there is one.
+    /// Opens the next superblock of the cache. Returns whether there was one.
     fn open_cached(&mut self, flash: &mut impl Flash) -> bool {
         let must_wait = |slc: &SlcCache| slc.spec.when_full == WhenFull::Fold;
         let must_wait = self.slc.as_deref().is_some_and(must_wait);
@@ -72,7 +72,7 @@ impl<R: VictimRule> Ftl<R> {
             if !must_wait {
                 return false;
             }
-            // The open one is full too: it can be folded when it is the only one.
+            // The open superblock is full too. If the cache has no other, this one is folded.
             if let Some(slc) = &mut self.slc
                 && slc.full.is_empty()
                 && slc.folding.is_none()
@@ -97,7 +97,7 @@ impl<R: VictimRule> Ftl<R> {
             if slc.spec.when_full == WhenFull::Fold {
                 limit = limit.max(MIN_SUPERBLOCKS);
             }
-            // Neither collection nor folding may run out of superblocks for it.
+            // The cache must leave enough free superblocks for collection and folding.
             if slc.in_use() >= limit || self.free.len() <= self.reserve {
                 return None;
             }
@@ -108,7 +108,7 @@ impl<R: VictimRule> Ftl<R> {
         Some(OpenBlock::new(block, start, slc.units, slc.lines))
     }
 
-    /// Where every write passes the cache: folds so much that a superblock is empty when the open one is full.
+    /// Where every write passes through the cache: folds so fast that a superblock is empty when the open one is full.
     pub(crate) fn fold_paced(&mut self, flash: &mut impl Flash) {
         let Some(slc) = &mut self.slc else { return };
         let room = if slc.own_count > 0 {
@@ -137,7 +137,8 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Folds one mapping unit of the oldest full superblock, or erases it when it is empty. Returns whether there was anything to do.
+    /// Folds one mapping unit of the oldest full superblock, and erases the superblock when it is empty. Returns whether
+    /// there was anything to fold or erase.
     fn fold_one_move(&mut self, flash: &mut impl Flash) -> bool {
         if self.moved.is_full() {
             self.keep_urgent(flash);
@@ -169,7 +170,7 @@ impl<R: VictimRule> Ftl<R> {
         true
     }
 
-    /// What was folded is erased at once.
+    /// Erases a folded superblock at once.
     fn empty_cached(&mut self, block: u32, flash: &mut impl Flash) {
         flash.erase_at_once(block);
         if let Some(slc) = &mut self.slc {
@@ -178,7 +179,7 @@ impl<R: VictimRule> Ftl<R> {
         self.give_back_cached(block, flash);
     }
 
-    /// Superblocks of the cache whose data was all overwritten or trimmed have nothing to fold: they can be written again.
+    /// Frees superblocks of the cache whose data was all overwritten or trimmed, so that nothing is left to fold.
     pub(crate) fn free_emptied_cached(&mut self, flash: &mut impl Flash) {
         while let Some(block) = self.take_emptied_cached() {
             flash.erase(block);
@@ -208,7 +209,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Folds some of what is full. Returns whether there was any.
+    /// Folds some of the full superblocks. Returns whether there were any.
     pub(crate) fn fold_when_idle(&mut self, flash: &mut impl Flash) -> bool {
         let mut folded = false;
         for _ in (0..self.lines.line * IDLE_WORD_LINES).step_by(self.together as usize) {

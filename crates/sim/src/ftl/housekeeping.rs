@@ -1,4 +1,4 @@
-//! What the translation layer does for itself: wear levelling, collection when idle, a purge.
+//! Work of the translation layer that no host write requires: wear levelling, collection when idle, and purges.
 
 use crate::flash::Flash;
 use crate::ftl::layer::{Ftl, FtlCounts};
@@ -6,18 +6,18 @@ use crate::ftl::open_block::OpenBlock;
 use crate::ftl::translation::Translation;
 use crate::ftl::victim_rule::VictimRule;
 
-/// Word lines moved at once when the drive is idle.
+/// Word lines moved in one step of background work.
 const IDLE_WORD_LINES: u32 = 32;
 
 impl<R: VictimRule> Ftl<R> {
-    /// The free superblock with the fewest erases.
+    /// Takes the free superblock with the fewest erases.
     pub(crate) fn take_coldest(&mut self) -> Option<u32> {
         let erases = self.map.blocks.erases();
         let coldest = (0..self.free.len()).min_by_key(|&i| erases[self.free[i] as usize])?;
         self.free.remove(coldest)
     }
 
-    /// Looks for a superblock that was erased much less often than `erased`.
+    /// Looks for a closed superblock that was erased much less often than `erased`, to be collected for wear levelling.
     pub(crate) fn find_resting(&mut self, erased: u32) {
         let blocks = &self.map.blocks;
         let threshold = self.wear.move_resting_after.unwrap_or(u32::MAX);
@@ -27,8 +27,8 @@ impl<R: VictimRule> Ftl<R> {
             .filter(|&rested| count(erased) - count(rested).min(count(erased)) > threshold);
     }
 
-    /// Collects some of one victim if fewer superblocks are free than wanted when idle and there is space to win. Returns
-    /// whether it did.
+    /// Collects part of a victim if fewer superblocks are free than wanted when idle, and if this wins space. Returns whether
+    /// it did.
     fn collect_when_idle(&mut self, flash: &mut impl Flash) -> bool {
         let wanted = self.idle_free + self.slc.as_ref().map_or(0, |slc| slc.wanted_free());
         if self.victim.is_none() && (self.free.len() >= wanted || !self.choose_victim()) {

@@ -13,7 +13,7 @@ use crate::ftl::victim::Victim;
 use crate::ftl::victim_rule::VictimRule;
 use crate::profile::spec::{DriveSpec, Marks, UNIT, WearRule};
 
-/// Counts since they were last reset, in units of 4 KiB and in superblocks.
+/// Work since the counts were last reset, in units of 4 KiB and in superblocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlCounts {
     /// Units placed for the host's writes.
@@ -22,17 +22,17 @@ pub struct FtlCounts {
     pub moved_units: u64,
     /// Superblocks erased.
     pub erases: u64,
-    /// Units left empty because a flush could not wait for data to fill their word line.
+    /// Units left empty because a flush programmed their word line before it was full.
     pub padded_units: u64,
-    /// Of the host's units, those written with one bit a cell.
+    /// Part of `host_units`: units written with one bit per cell.
     pub cached_units: u64,
-    /// Units moved from superblocks with one bit a cell to those with all.
+    /// Units moved from superblocks with one bit per cell to superblocks with all bits.
     pub folded_units: u64,
-    /// Units moved because their superblock had been erased less often than others.
+    /// Valid units of superblocks that were collected because they had been erased less often than others.
     pub levelled_units: u64,
-    /// Of the host's units, those that it wrote in part and the drive made whole.
+    /// Part of `host_units`: units of mapping units that the host wrote in part and the drive completed.
     pub part_units: u64,
-    /// Bytes that the host wrote in parts of units.
+    /// Bytes that the host wrote into parts of mapping units.
     pub part_bytes: u64,
 }
 
@@ -42,18 +42,18 @@ impl FtlCounts {
         (self.host_units - self.part_units) * UNIT + self.part_bytes
     }
 
-    /// Bytes of so many units for each byte that the host wrote; `None` before the first.
+    /// Bytes in `units` for each byte that the host wrote; `None` if it wrote nothing.
     fn amplification_of(&self, units: u64) -> Option<f64> {
         let host = self.host_bytes();
         (host > 0).then(|| (units * UNIT) as f64 / host as f64)
     }
 
-    /// Units programmed.
+    /// Units programmed, without parity and map pages.
     pub fn flash_units(&self) -> u64 {
         self.host_units + self.moved_units + self.folded_units + self.padded_units
     }
 
-    /// These and others.
+    /// Returns the sums of these counts and the others.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -69,23 +69,23 @@ impl FtlCounts {
         }
     }
 
-    /// Bytes programmed with one bit a cell for each byte the host wrote; `None` before the first.
+    /// Bytes programmed with one bit per cell for each byte that the host wrote; `None` if it wrote nothing.
     pub fn one_bit_amplification(&self) -> Option<f64> {
         self.amplification_of(self.cached_units)
     }
 
-    /// Bytes programmed with all bits of a cell for each byte the host wrote; `None` before the first.
+    /// Bytes programmed with all bits of a cell for each byte that the host wrote; `None` if it wrote nothing.
     pub fn many_bit_amplification(&self) -> Option<f64> {
         self.amplification_of(self.flash_units() - self.cached_units)
     }
 
-    /// Bytes programmed for each byte the host wrote; `None` before the first.
+    /// Bytes programmed for each byte that the host wrote; `None` if it wrote nothing.
     pub fn write_amplification(&self) -> Option<f64> {
         self.amplification_of(self.flash_units())
     }
 }
 
-/// The translation layer of a drive whose victims are chosen by `R`.
+/// A translation layer over superblocks whose victims are chosen by `R`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ftl<R> {
     pub(crate) map: Map,
@@ -93,33 +93,33 @@ pub struct Ftl<R> {
     pub(crate) free: VecDeque<u32>,
     pub(crate) host: OpenBlock,
     pub(crate) moved: OpenBlock,
-    /// Where collection writes to the host's stream: `moved` is never opened then.
+    /// If present, collection writes to the host's stream, and `moved` is never opened.
     pub(crate) merged: Option<Box<Merged>>,
     pub(crate) victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
     pub(crate) reserve: usize,
-    /// Between them it works; without them it moves evenly what each write owes.
+    /// Free space at which collection starts and stops; `None`: each write moves the even share that it owes.
     pub(crate) marks: Option<Marks>,
-    /// Whether it works since its low mark.
+    /// Whether collection is at work: it has passed its low mark and not yet reached its high mark.
     pub(crate) works: bool,
     pub(crate) closed_clock: u64,
     pub(crate) counts: FtlCounts,
     /// Units that one array read brings.
     pub(crate) page_units: Divisor,
-    /// Units of a mapping unit: neighbours that are placed and moved together, so they are overwritten and trimmed together too.
+    /// 4 KiB units per mapping unit. They are placed and moved together, so they are also overwritten and trimmed together.
     pub(crate) together: u32,
-    /// How streams fill word lines with all bits of a cell.
+    /// How streams fill word lines that use all bits of a cell.
     pub(crate) lines: Lines,
     pub(crate) wear: WearRule,
-    /// A superblock to be collected next because it was erased less often than others.
+    /// The superblock to collect next because it was erased less often than others.
     pub(crate) resting: Option<u32>,
-    /// Superblocks that are to be free when the drive has been idle.
+    /// Superblocks that should be free after the drive has been idle.
     pub(crate) idle_free: usize,
     pub(crate) slc: Option<Box<SlcCache>>,
 }
 
 impl<R: VictimRule> Ftl<R> {
-    /// An erased drive. `reserve` superblocks (more than two) are kept free by collection.
+    /// Creates the layer of an erased drive. Collection keeps `reserve` superblocks free, which must be more than two.
     pub fn new(
         logical_units: u32,
         superblocks: u32,
@@ -154,7 +154,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// The translation layer of a drive of superblocks over all dies.
+    /// Creates the layer of an erased drive whose superblocks extend over all dies.
     pub fn of_drive(spec: &DriveSpec, rule: R) -> Self {
         let geometry = &spec.geometry;
         let options = &spec.options;
@@ -182,7 +182,7 @@ impl<R: VictimRule> Ftl<R> {
         ftl.levelled(options.wear)
     }
 
-    /// The same with pages that are read together, of so many units, and so many of them in a word line.
+    /// Sets the units that a page has, all read together, and the pages that a word line has.
     #[must_use]
     pub fn of_pages(mut self, page_units: u32, pages_per_word_line: u32) -> Self {
         self.page_units = Divisor::new(page_units);
@@ -191,40 +191,41 @@ impl<R: VictimRule> Ftl<R> {
         self
     }
 
-    /// The same with pages that alternate over so many dies.
+    /// Makes the pages of a stream alternate over `dies` dies.
     #[must_use]
     pub fn striped(mut self, dies: u32) -> Self {
         self.lines.dies = dies;
         self
     }
 
-    /// The same with mapping units of so many units, a divisor of those of a page.
+    /// Sets the 4 KiB units per mapping unit; the number must divide the units per page.
     #[must_use]
     pub fn mapped_together(mut self, units: u32) -> Self {
         self.together = units;
         self
     }
 
-    /// The same with one stream for the host and collection. Goes without a cache of one bit a cell; said after pages and stripes.
+    /// Merges the streams of host and collection into one. Excludes an SLC cache; call it after [`of_pages`](Self::of_pages)
+    /// and [`striped`](Self::striped), since it copies their settings.
     #[must_use]
     pub fn merged(mut self) -> Self {
         self.merged = Some(Box::new(Merged::new(self.lines)));
         self
     }
 
-    /// The same with a rule for wear.
+    /// Sets the wear-levelling rule.
     #[must_use]
     pub fn levelled(mut self, wear: WearRule) -> Self {
         self.wear = wear;
         self
     }
 
-    /// The cache of superblocks with one bit a cell, if there is one.
+    /// The SLC cache: superblocks with one bit per cell.
     pub fn slc(&self) -> Option<&SlcCache> {
         self.slc.as_deref()
     }
 
-    /// The map, for reading.
+    /// The map.
     pub fn map(&self) -> &Map {
         &self.map
     }
@@ -234,13 +235,14 @@ impl<R: VictimRule> Ftl<R> {
         self.counts
     }
 
-    /// Starts counting anew, as at a step's boundary.
+    /// Resets all counts to zero, as between two test steps.
     pub fn reset_counts(&mut self) {
         self.counts = FtlCounts::default();
     }
 
-    /// User units over the units that can hold data or be invalid at this moment: free superblocks and the unwritten rest of
-    /// the open ones hold no spare, so theory is compared at this ratio. A cache of one bit a cell is left out, and what it holds.
+    /// Units of user data divided by the units that hold data or are invalid now. Free superblocks and the unwritten part of
+    /// open ones are not counted, since they give collection no spare; theory is compared at this ratio. An SLC cache and the
+    /// data in it are left out.
     pub fn effective_utilisation(&self) -> f64 {
         let blocks = &self.map.blocks;
         let per_block = f64::from(blocks.units_per_block());
@@ -251,14 +253,14 @@ impl<R: VictimRule> Ftl<R> {
         (self.map.mapped() - held) as f64 / (blocks.count() as f64 * per_block - idle)
     }
 
-    /// Units that can be written at once: in free superblocks, and the rest of the open ones.
+    /// Units that can be written at once: in free superblocks and in the unwritten part of open ones.
     pub(crate) fn unwritten_units(&self) -> u64 {
         let free = self.free.len() as u64 * u64::from(self.map.blocks.units_per_block());
         let rest = |open: OpenBlock| u64::from(open.end - open.next);
         free + rest(self.host) + rest(self.moved)
     }
 
-    /// Writes one unit for the host, where that is a mapping unit.
+    /// Writes one unit for the host, on a drive with mapping units of 4 KiB. Returns its physical unit.
     #[inline]
     pub fn write(&mut self, logical: u32, flash: &mut impl Flash) -> u32 {
         if self.slc.is_some()
@@ -271,7 +273,7 @@ impl<R: VictimRule> Ftl<R> {
         physical
     }
 
-    /// Writes the units of a mapping unit for the host, `first` and its neighbours.
+    /// Writes a mapping unit for the host: `first` and the units after it.
     pub fn write_together(&mut self, first: u32, flash: &mut impl Flash) {
         if self.slc.is_some() && self.write_cached(first, flash).is_some() {
             return;
@@ -284,7 +286,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Puts a unit on the next place of the host's stream.
+    /// Places a unit at the next position of the host's stream. Returns its physical unit.
     #[inline]
     fn put_next(&mut self, logical: u32, flash: &mut impl Flash) -> u32 {
         if self.host.is_full() {
@@ -304,8 +306,8 @@ impl<R: VictimRule> Ftl<R> {
         physical
     }
 
-    /// Ends the host's open word line, so that all that was written lies in flash. What it leaves empty is used up too: room is made
-    /// for it as for what is written.
+    /// Programs the host's open word lines, so that all written data is in flash. The units left empty in them are used up,
+    /// so collection makes room for them as for written units.
     pub fn end_word_line(&mut self, flash: &mut impl Flash) {
         if let Some(slc) = &mut self.slc {
             let padded = slc.end_word_line(flash);
@@ -326,7 +328,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Forgets one unit. Returns whether it held data. A superblock that holds nothing more needs no collection: it is free.
+    /// Forgets one unit. Returns whether it held data. A superblock without valid units is freed at once, without collection.
     pub fn trim(&mut self, logical: u32, flash: &mut impl Flash) -> bool {
         let physical = self.map.lookup(logical);
         if !self.map.unmap(logical) {
@@ -342,7 +344,7 @@ impl<R: VictimRule> Ftl<R> {
     fn open_host(&mut self, flash: &mut impl Flash) {
         self.keep_urgent(flash);
         self.free_emptied_cached(flash);
-        // Of merged streams collection may have opened the next one.
+        // With merged streams, collection may have opened the next superblock already.
         if self.host.is_full() {
             let full = std::mem::replace(&mut self.host, OpenBlock::CLOSED);
             self.close(full);
@@ -350,7 +352,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// The stream that moved units go to.
+    /// Returns the stream to which collection writes.
     #[inline]
     pub(crate) fn moved_to(&mut self) -> &mut OpenBlock {
         match self.merged {

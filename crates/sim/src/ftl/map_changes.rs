@@ -1,39 +1,43 @@
-//! Changed entries of a map that lies in flash: they wait in memory and are written page by page.
+//! Changed entries of a map in flash: they wait in memory and are written page by page.
 //!
-//! Where entries change here and there, a page that is read and written for one of them would cost more than the data. So they wait,
-//! and when memory for them is short, pages take all of their own at once: the batch updates of DFTL (Gupta, Kim and Urgaonkar,
-//! ASPLOS 2009) and of `LazyFTL` (Ma, Feng and Li, SIGMOD 2011). Pages have their turns in order, those together that one array read
-//! brings. What had not been written when power fails is found again in the spare bytes of the data itself.
+//! Reading and writing a map page for a single scattered change would cost more than the data itself. Changes therefore wait.
+//! When memory for them runs short, map pages are written in turn, and each takes all of its waiting changes at once. Pages
+//! that one array read brings take their turn together. These are the batch updates of DFTL (Gupta, Kim and Urgaonkar, ASPLOS
+//! 2009) and of `LazyFTL` (Ma, Feng and Li, SIGMOD 2011). Changes that are lost with power are recovered from the spare bytes
+//! of the data pages.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of memory for a changed entry: the unit and its new place.
+/// Bytes of memory for a changed entry: the unit and its new position.
 pub(crate) const CHANGE_BYTES: u64 = 8;
 
-/// The entries that are changed and not in their page yet.
+/// The entries that have changed and are not in their map page yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Changes {
-    /// A bit for each entry.
+    /// One bit for each entry, set if it has changed.
     #[serde(with = "crate::flash::packed")]
     changed: Vec<u64>,
-    /// Of each page how many are.
+    /// Changed entries of each page.
     #[serde(with = "crate::flash::packed")]
     of_page: Vec<u32>,
-    /// Groups of pages that are read together: those that have any, and the first that has not had its turn since number 0 had.
+    /// Groups of pages with changed entries; a group is what one array read brings.
     waiting: BTreeSet<u32>,
+    /// The group from which the search for the next turn starts.
     next: u32,
     count: u64,
     capacity: u64,
-    /// Entries of a page, a multiple of 64, and pages that are read together.
+    /// Entries per page, a multiple of 64.
     page_entries: u32,
+    /// Pages per group.
     read_pages: u32,
 }
 
 impl Changes {
-    /// None, of a map of so many pages, of which an array read brings `read_pages`; `bytes` of memory are for them.
+    /// Creates an empty set for a map of `pages` pages, of which one array read brings `read_pages`. `bytes` is the memory
+    /// for changes.
     pub(crate) fn new(pages: usize, page_entries: u32, read_pages: u32, bytes: u64) -> Self {
         Self {
             changed: vec![0; pages * (page_entries / u64::BITS) as usize],
@@ -47,7 +51,7 @@ impl Changes {
         }
     }
 
-    /// None waits any more.
+    /// Forgets all changes.
     pub(crate) fn forget(&mut self) {
         self.changed.fill(0);
         self.of_page.fill(0);
@@ -55,13 +59,13 @@ impl Changes {
         self.count = 0;
     }
 
-    /// Whether this entry waits.
+    /// Whether a change of this entry waits.
     #[inline]
     pub(crate) fn has(&self, entry: u32) -> bool {
         self.changed[(entry / u64::BITS) as usize] >> (entry % u64::BITS) & 1 == 1
     }
 
-    /// This entry is changed, whether it waits already or not.
+    /// Records a change of this entry, unless one waits already.
     pub(crate) fn add(&mut self, entry: u32) {
         if self.has(entry) {
             return;
@@ -76,7 +80,7 @@ impl Changes {
         self.count += 1;
     }
 
-    /// While more wait than there is memory for: the number of the group that has its turn, and its pages.
+    /// While more changes wait than fit into memory, returns the group whose turn it is, and its pages.
     pub(crate) fn next_turn(&mut self) -> Option<(u32, Range<u32>)> {
         if self.count <= self.capacity {
             return None;
@@ -90,7 +94,7 @@ impl Changes {
         Some((group, first..end))
     }
 
-    /// Takes the changes of a page that has its turn. Returns how many.
+    /// Takes the changes of a page whose turn it is. Returns how many there were.
     pub(crate) fn take(&mut self, page: u32) -> u32 {
         let changed = std::mem::take(&mut self.of_page[page as usize]);
         self.count -= u64::from(changed);

@@ -1,26 +1,26 @@
-//! The pages of a map that were used last, and which of them are in flash at all.
+//! The map pages that were used last, and which map pages are in flash.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::NONE;
 
-/// The place of a page that was never written to flash.
+/// Marks a map page that was never written to flash.
 const FRESH: u32 = NONE - 1;
 
-/// A page at hand, in a list from the one used last to the one used longest ago.
+/// A map page in memory, linked into a list in order of last use.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Held {
     page: u32,
     newer: u32,
     older: u32,
-    /// When its read has ended.
+    /// When the read that brings it ends.
     there_at: u64,
 }
 
-/// The pages used last: as flash has them, and with what has changed since.
+/// The map pages that were used last: each has the contents that flash has, with later changes applied.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RecentlyUsed {
-    /// For each map page its place among `held`, or [`NONE`] or [`FRESH`].
+    /// For each map page its index in `held`; [`NONE`] if only flash has it, [`FRESH`] if not even flash has it.
     #[serde(with = "crate::flash::packed")]
     place: Vec<u32>,
     held: Vec<Held>,
@@ -30,7 +30,8 @@ pub(crate) struct RecentlyUsed {
 }
 
 impl RecentlyUsed {
-    /// Of so many pages none is in flash yet; `held` can be at hand, at least one.
+    /// Creates a cache for a map of `pages` pages, none of them in flash yet. Memory holds up to `held` of them, at least
+    /// one.
     pub(crate) fn new(pages: usize, held: usize) -> Self {
         Self {
             place: vec![FRESH; pages],
@@ -41,13 +42,13 @@ impl RecentlyUsed {
         }
     }
 
-    /// Whether flash has the page, maybe as it was before it changed.
+    /// Whether flash has the page, possibly without its latest changes.
     #[inline]
     pub(crate) fn is_stored(&self, page: u32) -> bool {
         self.place[page as usize] != FRESH
     }
 
-    /// The page is written to flash.
+    /// Records that the page is written to flash.
     pub(crate) fn store(&mut self, page: u32) {
         let place = &mut self.place[page as usize];
         if *place == FRESH {
@@ -55,23 +56,23 @@ impl RecentlyUsed {
         }
     }
 
-    /// All pages are in flash.
+    /// Records that all pages are in flash.
     pub(crate) fn store_all(&mut self) {
         (0..self.place.len() as u32).for_each(|page| self.store(page));
     }
 
-    /// None is in flash.
+    /// Forgets all pages: none is in memory or in flash.
     pub(crate) fn forget(&mut self) {
         *self = Self::new(self.place.len(), self.capacity);
     }
 
-    /// When the page is there, if it is at hand or was asked for.
+    /// Returns when the page is in memory, if it is there or has been requested.
     pub(crate) fn at_hand(&self, page: u32) -> Option<u64> {
         let held = self.held.get(self.place[page as usize] as usize);
         held.map(|held| held.there_at)
     }
 
-    /// The same, for the page's use.
+    /// As [`at_hand`](Self::at_hand), and marks the page as the most recently used.
     pub(crate) fn take(&mut self, page: u32) -> Option<u64> {
         let there_at = self.at_hand(page)?;
         let place = self.place[page as usize];
@@ -82,7 +83,7 @@ impl RecentlyUsed {
         Some(there_at)
     }
 
-    /// A page that was not at hand is, from `there_at` on; the one used longest ago gives way.
+    /// Adds a page that arrives in memory at `there_at`. The least recently used page gives way if there is no room.
     pub(crate) fn keep(&mut self, page: u32, there_at: u64) {
         let place = self.make_room();
         let held = &mut self.held[place as usize];
@@ -91,7 +92,7 @@ impl RecentlyUsed {
         self.link_newest(place);
     }
 
-    /// Makes room for a page. Returns its place.
+    /// Makes room for a page. Returns its index in `held`.
     fn make_room(&mut self) -> u32 {
         if self.held.len() < self.capacity {
             self.held.push(Held {

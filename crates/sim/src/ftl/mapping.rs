@@ -1,30 +1,30 @@
-//! The map from logical to physical 4 KiB units, and what it knows of each superblock.
+//! The map between logical and physical 4 KiB units, and the state of each superblock.
 //!
 //! A *unit* is 4 KiB. A *superblock* is one block of every plane of every die; its units are written in order and erased
-//! together. The map holds no user data: 8 bytes a unit (both directions) and one validity bit.
+//! together. The map holds no user data: it takes 8 bytes per unit (both directions) and one validity bit.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Divisor, NONE, Table, prefetch};
 use crate::profile::spec::{DriveSpec, Layout, UNIT};
 
-/// Validity bits of a word.
+/// Validity bits per word.
 pub(crate) const WORD: u32 = u64::BITS;
 
-/// Superblocks whose least valid count is remembered together; see [`Blocks::min_valid`].
+/// Superblocks that share one remembered minimum; see [`Blocks::min_valid`].
 const GROUP: usize = 64;
 
-/// Added to the valid count of a superblock that may not be collected: it is free, open or being collected already.
+/// Flag in the valid count of a superblock that may not be collected: it is free, open or already being collected.
 const NOT_CLOSED: u32 = 1 << 31;
 
-/// Valid counts and states of all superblocks, with the least count per group kept current.
+/// Valid counts and states of all superblocks, with the lowest count per group kept up to date.
 ///
-/// A closed superblock only ever loses valid units, so the minimum of its group falls with it and needs a
-/// fresh look only when a superblock is closed or erased. Greedy selection then reads `n / 64 + 64` counts.
+/// A closed superblock only ever loses valid units, so the minimum of its group falls with it. It must be determined anew
+/// only when a superblock is closed or withdrawn. Greedy selection then reads `n / 64 + 64` counts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {
     units_per_block: u32,
-    /// Valid units, [`NOT_CLOSED`] added where it applies: the largest numbers are those that nobody looks for.
+    /// Valid units, with [`NOT_CLOSED`] set where it applies, so that a search for the minimum never finds these.
     #[serde(with = "crate::flash::packed")]
     valid: Vec<u32>,
     #[serde(with = "crate::flash::packed")]
@@ -45,12 +45,12 @@ impl Blocks {
         }
     }
 
-    /// Number of superblocks, in whatever state.
+    /// Number of superblocks in any state.
     pub fn count(&self) -> usize {
         self.valid.len()
     }
 
-    /// Units in one superblock.
+    /// Units per superblock.
     pub fn units_per_block(&self) -> u32 {
         self.units_per_block
     }
@@ -65,12 +65,12 @@ impl Blocks {
         self.valid[block as usize] < NOT_CLOSED
     }
 
-    /// How many superblocks are closed.
+    /// Number of closed superblocks.
     pub fn closed_count(&self) -> u32 {
         self.closed_count
     }
 
-    /// Erases of each superblock since it was made.
+    /// Erases of each superblock since the drive was made.
     pub fn erases(&self) -> &[u32] {
         &self.erases
     }
@@ -102,7 +102,7 @@ impl Blocks {
         self.refresh_group(block);
     }
 
-    /// Takes a closed superblock out of the candidates: it is being collected.
+    /// Removes a closed superblock from the candidates, since it is to be collected or erased.
     pub(crate) fn withdraw(&mut self, block: u32) {
         debug_assert!(self.is_closed(block));
         self.valid[block as usize] |= NOT_CLOSED;
@@ -151,7 +151,7 @@ pub struct Map {
     mapped: u64,
 }
 
-/// What is kept of a map: the other direction and the validity bits follow from it.
+/// The serialised form of a map: the reverse direction and the validity bits are rebuilt from it.
 #[derive(Deserialize)]
 struct Kept {
     #[serde(with = "crate::flash::packed")]
@@ -194,7 +194,7 @@ impl TryFrom<Kept> for Map {
 }
 
 impl DriveSpec {
-    /// Bytes of memory that the map of a drive takes, as [`Map`] keeps it; of one written in place, a bit for each unit.
+    /// Bytes of memory that the [`Map`] of such a drive takes; a drive that is written in place takes one bit per unit.
     pub fn map_bytes(&self) -> u64 {
         let logical = self.user_bytes / UNIT;
         if self.options.layout == Layout::InPlace {
@@ -206,7 +206,7 @@ impl DriveSpec {
 }
 
 impl Map {
-    /// An empty map of `logical_units` user units over `superblocks` of `units_per_block` each.
+    /// Creates an empty map of `logical_units` user units over `superblocks` superblocks of `units_per_block` units each.
     pub fn new(logical_units: u32, superblocks: u32, units_per_block: u32) -> Self {
         let physical = superblocks as usize * units_per_block as usize;
         Self {
@@ -219,13 +219,14 @@ impl Map {
         }
     }
 
-    /// Asks for what a write or read of `logical` will look up first.
+    /// Prefetches what a write or read of `logical` looks up first.
     #[inline]
     pub fn expect_logical(&self, logical: u32) {
         prefetch(&self.logical_to_physical, logical as usize);
     }
 
-    /// Asks for what a write of `logical` will change: call it when [`expect_logical`](Self::expect_logical) has had time to work.
+    /// Prefetches what a write of `logical` changes. Call it when the entry that [`expect_logical`](Self::expect_logical)
+    /// prefetches has had time to arrive.
     #[inline]
     pub fn expect_overwrite(&self, logical: u32) {
         if let Some(&physical) = self.logical_to_physical.get(logical as usize) {
@@ -233,7 +234,7 @@ impl Map {
         }
     }
 
-    /// Asks for what moving the valid units of a word of the validity bits will change.
+    /// Prefetches what a move of the valid units of one word of validity bits changes.
     #[inline]
     pub(crate) fn expect_moves(&self, word: u32) {
         let word = word as usize;
@@ -249,7 +250,7 @@ impl Map {
         }
     }
 
-    /// User units that can be addressed.
+    /// User units that the host can address.
     pub fn logical_units(&self) -> u32 {
         self.logical_to_physical.len() as u32
     }
@@ -259,7 +260,7 @@ impl Map {
         self.mapped
     }
 
-    /// Where a logical unit lies, or [`NONE`].
+    /// Returns the physical unit of `logical`, or [`NONE`].
     #[inline]
     pub fn lookup(&self, logical: u32) -> u32 {
         self.logical_to_physical[logical as usize]
@@ -271,7 +272,7 @@ impl Map {
         self.block_of.quotient(physical)
     }
 
-    /// Maps `logical` to `physical`, which must be fresh; what it held before becomes invalid.
+    /// Maps `logical` to `physical`, which must be unwritten. The unit's previous position becomes invalid.
     #[inline]
     pub fn place(&mut self, logical: u32, physical: u32) {
         let old = std::mem::replace(&mut self.logical_to_physical[logical as usize], physical);
@@ -304,7 +305,7 @@ impl Map {
         self.blocks.lose(block);
     }
 
-    /// The first valid unit at or after `from`; there is one before the end of the superblock.
+    /// Returns the first valid unit at or after `from`. The superblock must have one there.
     #[inline]
     pub(crate) fn next_valid(&self, from: u32) -> u32 {
         let mut word = (from / WORD) as usize;
@@ -316,8 +317,8 @@ impl Map {
         word as u32 * WORD + bits.trailing_zeros()
     }
 
-    /// Takes the valid units from `from` to before `end`, at most [`WORD`] places, out of their superblock, which must not be a
-    /// closed one. Returns a bit for each, the lowest for `from`: they are to be [put](Self::put) elsewhere at once.
+    /// Takes the valid units in `from..end`, at most [`WORD`] positions, out of their superblock, which must not be closed.
+    /// Returns one bit for each unit, the lowest for `from`. The caller must [put](Self::put) the units elsewhere at once.
     #[inline]
     pub(crate) fn lift(&mut self, block: u32, from: u32, end: u32) -> u64 {
         let (word, within) = ((from / WORD) as usize, from % WORD);
@@ -332,7 +333,8 @@ impl Map {
         lifted
     }
 
-    /// Puts the first `units` of those lifted at `from` on the fresh places from `to` on, in `block`. Returns those left.
+    /// Puts the first `units` of the units lifted at `from` on the unwritten positions from `to` on, in `block`. Returns the
+    /// units that are still lifted.
     #[inline]
     pub(crate) fn put(&mut self, lifted: u64, from: u32, block: u32, to: u32, units: u32) -> u64 {
         let mut left = lifted;
@@ -347,14 +349,14 @@ impl Map {
         left
     }
 
-    /// The logical units in these places.
+    /// Returns the logical units at these positions.
     pub(crate) fn held_in(&self, places: std::ops::Range<u32>) -> impl Iterator<Item = u32> {
         self.physical_to_logical[places.start as usize..places.end as usize]
             .iter()
             .copied()
     }
 
-    /// Sets the validity bits of so many units, at most a word of them.
+    /// Sets the validity bits of `units` units, at most [`WORD`], from `from` on.
     #[inline]
     fn set_valid(&mut self, from: u32, units: u32) {
         let (word, within) = ((from / WORD) as usize, from % WORD);
@@ -366,7 +368,7 @@ impl Map {
     }
 }
 
-/// A word with so many of its lowest bits set, at least one.
+/// Returns a word with its lowest `count` bits set; `count` must be at least 1.
 #[inline]
 fn low_bits(count: u32) -> u64 {
     u64::MAX >> (WORD - count)

@@ -1,7 +1,8 @@
-//! The part of the map that a drive without enough memory keeps at hand; the rest is in flash.
+//! The part of the map that a drive keeps in memory if that cannot hold all of it; the rest is in flash.
 //!
-//! The map is kept in *map pages* of 4 KiB, each with the entries of 1024 neighbouring mapping units. To look up one whose page is
-//! not at hand costs one array read. What the host or collection changes waits for others of its page, as [`Changes`] has it.
+//! The map is stored in *map pages* of 4 KiB, each with the entries of 1024 neighbouring mapping units. A look-up costs one
+//! array read if the entry's page is not in memory. An entry that the host or collection changes waits for other changes to
+//! its page; see [`Changes`].
 
 use serde::{Deserialize, Serialize};
 
@@ -10,35 +11,35 @@ use crate::ftl::map_changes::Changes;
 use crate::ftl::map_pages::RecentlyUsed;
 use crate::profile::spec::MapMemory;
 
-/// Map entries of one map page, and its bytes.
+/// Entries per map page.
 const ENTRIES: u32 = 1024;
 const PAGE_BYTES: u64 = 4096;
 
-/// Says when the map entry of a unit is at hand.
+/// Determines when the map entry of a unit is in memory.
 pub trait MappingCache: Clone {
-    /// Whether some of the map is in flash: then it matters what collection moves.
+    /// Whether part of the map is in flash; the units that collection moves must then be reported.
     const IN_FLASH: bool;
 
-    /// The entry is wanted at `ready`. Returns when it is there.
+    /// Looks up an entry at `ready`. Returns when it is in memory.
     fn look_up(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64;
 
-    /// The entry is changed.
+    /// Records that an entry changes.
     fn change(&mut self, logical: u32, machine: &mut Machine);
 
-    /// The entries of all units that collection has moved since this was last asked are.
+    /// Records that the entries of all units that collection has moved since the last call change.
     fn change_moved(&mut self, machine: &mut Machine);
 
-    /// All of the map was written without the host.
+    /// Records that all of the map is in flash, though the host wrote nothing.
     fn placed(&mut self);
 
-    /// The drive was erased.
+    /// Forgets the map, since the drive was erased.
     fn purged(&mut self, machine: &mut Machine);
 
-    /// Use since the drive was made.
+    /// Use of the map memory since the drive was made.
     fn counts(&self) -> MapCounts;
 }
 
-/// The whole map is in memory: costs nothing, and is compiled away.
+/// The whole map in memory. It costs nothing and is compiled away.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct WholeMap;
 
@@ -65,34 +66,36 @@ impl MappingCache for WholeMap {
     }
 }
 
-/// How a mapping cache has been used.
+/// Use of the map memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
-    /// Entries looked up that were at hand.
+    /// Look-ups whose entry was in memory.
     pub hits: u64,
-    /// Entries looked up whose page had to be read.
+    /// Look-ups that had to read the entry's page.
     pub misses: u64,
-    /// Pages read because some of their entries had changed.
+    /// Pages read before they could be written back, since not all of their entries were in memory.
     pub completed: u64,
-    /// Pages written with their changed entries.
+    /// Pages written back with their changed entries.
     pub written_back: u64,
 }
 
-/// A map of which a part is in memory: the pages used last, and the entries that have changed.
+/// A map of which part is in memory: the pages used last, and the entries that have changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PartOfMap {
     pages: RecentlyUsed,
     changes: Changes,
-    /// Entries of the map, and units of 4 KiB that have one.
+    /// Entries of the map.
     entries: u32,
+    /// 4 KiB units that share an entry.
     together: u32,
-    /// Pages of a group: those that one array read brings.
+    /// Pages per group: one array read brings a group.
     read_units: u32,
     counts: MapCounts,
 }
 
 impl PartOfMap {
-    /// For a drive of so many units, `together` of which have one entry, and of flash of which an array read brings `read_units`.
+    /// Creates the map of a drive with `logical_units` units. `together` units share an entry, and one array read brings
+    /// `read_units` map pages.
     pub fn new(logical_units: u32, together: u32, read_units: u32, memory: MapMemory) -> Self {
         let entries = logical_units.div_ceil(together);
         let pages = entries.div_ceil(ENTRIES) as usize;
@@ -106,12 +109,13 @@ impl PartOfMap {
         }
     }
 
-    /// Entries on a page: the last one may have fewer.
+    /// Entries on a page; the last page may have fewer than the others.
     fn entries_on(&self, page: u32) -> u32 {
         ENTRIES.min(self.entries - page * ENTRIES)
     }
 
-    /// Writes pages until the changes that wait fit into memory. The host does not wait for that: some room is always left.
+    /// Writes pages back until the waiting changes fit into memory. The host does not wait for this, since some room is
+    /// always left.
     fn write_surplus(&mut self, machine: &mut Machine) {
         while let Some((group, pages)) = self.changes.next_turn() {
             let (mut written, mut lacking) = (0, 0);

@@ -1,8 +1,9 @@
-//! The translation layer: where each unit of the host lies in flash, and how space is won back.
+//! The translation layer: where each of the host's units lies in flash, and how space is reclaimed.
 //!
-//! [`Translation`] is what a drive asks of it. [`Ftl`] keeps superblocks over all dies: a [`Map`], open blocks, and collection
-//! by a [`VictimRule`]; it can have an [`SlcCache`]. [`Planes`] does the same for each plane by itself, [`InPlace`] nothing of it.
-//! A [`MappingCache`] says how much of the map is in memory.
+//! [`Translation`] is the interface to the drive. [`Ftl`] manages superblocks across all dies: a [`Map`], open superblocks,
+//! and garbage collection by a [`VictimRule`]; it can have an [`SlcCache`]. [`Planes`] keeps a separate [`Ftl`] for each
+//! plane. [`InPlace`] overwrites data in place and needs neither a map nor collection. A [`MappingCache`] determines how much
+//! of the map is in memory.
 
 mod collection;
 mod folding;

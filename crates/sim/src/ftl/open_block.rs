@@ -1,44 +1,50 @@
-//! Where a stream writes next: page by page over a stripe of word lines, each programmed when its last page is full.
+//! The write position of a stream. It advances page by page over a stripe of word lines; each is programmed when its last
+//! page is full.
 
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Flash, NONE};
 
-/// How a stream fills its word lines: page by page over a stripe of them, one on each of so many dies.
+/// How a stream fills its word lines: page by page over a stripe, which has one word line on each of several dies.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Lines {
-    /// Units of a page of all planes, and of a word line.
+    /// Units of a page across all planes.
     pub(crate) page: u32,
+    /// Units of a word line across all planes.
     pub(crate) line: u32,
+    /// Dies of a stripe.
     pub(crate) dies: u32,
 }
 
 impl Lines {
-    /// Units that are written when the first word line of a stripe is full: all of its pages, and of the others all but the last.
+    /// Units written when the first word line of a stripe is full: all of its pages, and all but the last page of the others.
     fn until_first(self) -> u32 {
         self.line * self.dies - self.page * (self.dies - 1)
     }
 }
 
-/// Where a stream writes next.
+/// The superblock that a stream writes, and the next position in it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct OpenBlock {
     pub(crate) block: u32,
     pub(crate) next: u32,
     pub(crate) end: u32,
-    /// Where the next word line is full, or the row of pages ends that is written; and where the stripe ends that it is of.
+    /// Position at which the next word line is full or, after a flush, the current row of pages ends.
     stop: u32,
+    /// Position at which the current stripe ends.
     stripe_end: u32,
-    /// Word lines of the stripe that a flush has ended: it is written over the dies behind them.
+    /// Word lines of the stripe that a flush has programmed. Writing continues on the other dies of the stripe.
     ended: u32,
     lines: Lines,
 }
 
-/// What the word lines of a stripe hold that are not ended.
+/// Contents of the stripe's word lines that a flush has not programmed. A row is one page on each die.
 struct Held {
-    /// Rows of pages that are full, pages that are full in the one behind them, and units of the page behind those.
+    /// Full rows of pages.
     rows: u32,
+    /// Full pages in the row after those.
     pages: u32,
+    /// Units in the page after those.
     part: u32,
     /// Units in word lines that are not full.
     waiting: u32,
@@ -59,7 +65,7 @@ impl OpenBlock {
         },
     };
 
-    /// A superblock from its first unit on, a whole number of stripes.
+    /// Opens a superblock at its first unit; `units` must be a whole number of stripes.
     pub(crate) fn new(block: u32, start: u32, units: u32, lines: Lines) -> Self {
         Self {
             block,
@@ -77,7 +83,6 @@ impl OpenBlock {
         self.next == self.end
     }
 
-    /// Where the stripe begins.
     fn stripe_start(self) -> u32 {
         self.stripe_end - self.lines.line * self.lines.dies
     }
@@ -88,7 +93,7 @@ impl OpenBlock {
         let written = self.next - self.stripe_start();
         let (rows, in_row) = (written / row, written % row - self.ended * page);
         let (pages, part) = (in_row / page, in_row % page);
-        // In the last row each full page ends a word line.
+        // In the last row, each full page completes a word line.
         let full = if (rows + 1) * page == line { pages } else { 0 };
         Held {
             rows,
@@ -98,7 +103,7 @@ impl OpenBlock {
         }
     }
 
-    /// Units that have been written and whose word lines are not full.
+    /// Units that have been written to word lines that are not full yet.
     pub(crate) fn waiting(self) -> u32 {
         if self.next + self.lines.line * self.lines.dies
             == self.stripe_end + self.ended * self.lines.page
@@ -108,13 +113,13 @@ impl OpenBlock {
         self.held().waiting
     }
 
-    /// Units until the next word line is full, or nearer.
+    /// Units that can be written before the next word line is full, or before the current row of pages ends.
     #[inline]
     pub(crate) fn room_in_line(self) -> u32 {
         self.stop - self.next
     }
 
-    /// Goes on behind `stop`. Returns whether a word line has become full there.
+    /// Continues after `stop`. Returns whether a word line became full there.
     #[inline]
     fn goes_on(&mut self) -> bool {
         if self.ended > 0 {
@@ -128,7 +133,7 @@ impl OpenBlock {
         true
     }
 
-    /// The same where a flush has ended word lines of the stripe: each row of pages begins behind them.
+    /// As [`goes_on`](Self::goes_on) in a stripe with word lines that a flush has programmed: each row of pages skips these.
     #[cold]
     fn goes_on_in_rest(&mut self) -> bool {
         let Lines { page, dies, .. } = self.lines;
@@ -145,7 +150,7 @@ impl OpenBlock {
         true
     }
 
-    /// A row of pages begins at `next`, behind the word lines that are ended.
+    /// Begins a row of pages at `next`, skipping the word lines that a flush has programmed.
     fn begin_row(&mut self) {
         let Lines { page, dies, .. } = self.lines;
         let row_end = self.next + page * dies;
@@ -164,7 +169,8 @@ impl OpenBlock {
         self.stripe_end += self.lines.line * self.lines.dies;
     }
 
-    /// Takes so many places, no more than there is room for in the word line. Returns the last of them if it ends the word line.
+    /// Takes `units` positions, at most [`room_in_line`](Self::room_in_line). Returns the last one if it completes a word
+    /// line.
     #[inline]
     pub(crate) fn take_some(&mut self, units: u32) -> Option<u32> {
         self.next += units;
@@ -175,7 +181,7 @@ impl OpenBlock {
         self.goes_on().then_some(last)
     }
 
-    /// Takes the next place. Returns it, and the number of units of the word line if it was the last of one.
+    /// Takes the next position. Returns it, and the units of its word line if it completes that.
     #[inline]
     pub(crate) fn take(&mut self) -> (u32, Option<u32>) {
         let place = self.next;
@@ -186,12 +192,13 @@ impl OpenBlock {
         (place, self.goes_on().then_some(self.lines.line))
     }
 
-    /// Programs the open word lines of the stripe as they are, those that hold anything. Returns the units left empty in them.
+    /// Programs the stripe's open word lines that hold anything, full or not. Returns the units left empty in them.
     pub(crate) fn pad(&mut self, flash: &mut impl Flash) -> u64 {
         self.pad_lines(|last, units| flash.program_host(last, units))
     }
 
-    /// The same, each word line by its last place and the units it holds. The stripe continues in the word lines that hold nothing.
+    /// As [`pad`](Self::pad), but calls `program` with each word line's last position and the units it holds. The stripe
+    /// continues in the word lines that hold nothing.
     pub(crate) fn pad_lines(&mut self, mut program: impl FnMut(u32, u32)) -> u64 {
         if self.waiting() == 0 {
             return 0;
@@ -229,7 +236,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Word lines as they were programmed: the last place, and the units held.
+    /// Programmed word lines: last position, and units held.
     #[derive(Default)]
     struct Programmed(Vec<(u32, u32)>);
 
@@ -252,7 +259,7 @@ mod tests {
             let mut open = OpenBlock::new(0, 0, stripe * 1000, lines);
             let mut flash = Programmed::default();
             let (mut written, mut padded) = (vec![], 0);
-            // The word line of a place: its stripe, and the die of its page.
+            // Identifies the word line of a position by its stripe and its die within the stripe.
             let of = |place: u32| (place / stripe, place % stripe / page % dies);
             for units in ends {
                 for _ in 0..units {
@@ -268,7 +275,8 @@ mod tests {
                 prop_assert_eq!(open.waiting(), written.len() as u32 - programmed);
                 padded += open.pad(&mut flash);
                 prop_assert_eq!(open.waiting(), 0);
-                // A flush ends no word line that holds nothing: a stripe ends when all of its word lines have.
+                // A flush skips word lines that hold nothing: a stripe ends only when all of its word lines have been
+                // programmed.
                 let lines_ended = flash.0.len() as u32;
                 prop_assert_eq!(open.next / stripe, lines_ended / dies);
             }

@@ -1,7 +1,8 @@
-//! The steady state of random writes placed into an erased drive: prepared, not written.
+//! Places the steady state of random writes into an erased drive without writing it: *prepared, not written*.
 //!
-//! Each closed superblock gets as many valid units as [`valid_units`] has of it, at random places, since random writes strike all
-//! of them alike; which data lies there is drawn too. The emptiest was closed first.
+//! Each closed superblock gets the number of valid units that [`valid_units`] computes for it. Their positions are drawn at
+//! random, since random writes invalidate all positions alike; so is the data that lies there. The emptiest superblock counts
+//! as the one closed first.
 
 use workload::random::mix;
 
@@ -11,24 +12,24 @@ use crate::ftl::steady_shares::valid_units;
 use crate::ftl::victim_rule::VictimRule;
 use crate::profile::spec::{DriveSpec, Layout};
 
-/// Placed together, so that the map has time to come.
+/// Mapping units whose map entries are prefetched together before they are placed, so that the entries have time to arrive.
 const BATCH: usize = 64;
 
 impl DriveSpec {
-    /// Whether the steady state of random writes can be placed into a drive of this kind once that is erased: theory knows superblocks
-    /// that one layer collects, without a cache of one bit a cell.
+    /// Whether the steady state of random writes can be placed into an erased drive of this kind. Theory covers superblocks
+    /// that one layer collects, without an SLC cache.
     pub fn can_be_placed(&self) -> bool {
         self.options.layout == Layout::Superblocks && self.options.slc.is_none()
     }
 }
 
 impl<R: VictimRule> Ftl<R> {
-    /// Places the steady state of random writes over all logical units. Returns whether that could be done: the drive must be
-    /// erased and of a kind that [`DriveSpec::can_be_placed`] knows, and its superblocks must hold all data.
+    /// Places the steady state of random writes over all logical units. Returns whether this was possible: the drive must be
+    /// erased, [`DriveSpec::can_be_placed`] must hold for it, and its superblocks must have room for all data.
     pub fn place_steady(&mut self, seed: u64) -> bool {
         let blocks = self.map.blocks.count();
         let per_block = self.map.blocks.units_per_block();
-        // Kept free, and one for each stream to open: where collection holds them, halfway.
+        // Left free: the reserve, and one superblock for the two that the streams will open, each half written on average.
         let kept = self.reserve + 1;
         let held = u64::from(self.map.logical_units());
         let closed = blocks.saturating_sub(kept) as u32;
@@ -58,7 +59,8 @@ impl<R: VictimRule> Ftl<R> {
     }
 }
 
-/// Places so many of the next mapping units, each of `together` units, in a superblock, each place as likely as another.
+/// Places the next `valid` mapping units of `order`, each of `together` units, at random positions in a superblock. All
+/// positions are equally likely.
 fn place_block(
     map: &mut Map,
     block: u32,
@@ -71,7 +73,7 @@ fn place_block(
     let mut pending = [(0u32, 0u32); BATCH];
     let mut waiting = 0;
     for place in 0..places {
-        // Selection sampling: of the places left, as many as are needed, all choices alike (Knuth, 3.4.2, algorithm S).
+        // Selection sampling: draws the positions needed from those left, all choices alike (Knuth, 3.4.2, algorithm S).
         let choice = (u128::from(mix(key, draws)) * u128::from(places - place)) >> 64;
         draws += 1;
         if choice >= u128::from(needed) {
@@ -90,7 +92,7 @@ fn place_block(
     place_all(map, &pending[..waiting], together);
 }
 
-/// Places mapping units, each by its first logical and its first physical unit.
+/// Places mapping units, each given by its first logical and its first physical unit.
 fn place_all(map: &mut Map, pending: &[(u32, u32)], together: u32) {
     for &(logical, unit) in pending {
         for n in 0..together {
@@ -99,8 +101,8 @@ fn place_all(map: &mut Map, pending: &[(u32, u32)], together: u32) {
     }
 }
 
-/// All logical units in a random order: a bijection of the next power of two, walked until it lies below the count (Black and Rogaway,
-/// "Ciphers with arbitrary finite domains", CT-RSA 2002).
+/// All logical mapping units in a random order: a bijection on the next power of two, iterated until the result is below the
+/// count (cycle walking: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 struct Order {
     count: u32,
     mask: u32,

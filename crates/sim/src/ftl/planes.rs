@@ -1,8 +1,8 @@
-//! Static placement: each logical page belongs to one plane for good, and each plane collects for itself.
+//! Static placement: each logical page belongs to one plane permanently, and each plane collects on its own.
 //!
 //! Pages go to channels first, then to the dies of a channel, then to planes (channel, way, die, plane: "CWDP" in Jung and
 //! Kandemir, "An evaluation of different page allocation strategies on high-speed SSDs", `HotStorage` 2012). Several
-//! simulators place data so; a loop of few I/Os then waits for the one plane that collects.
+//! simulators place data this way. A closed loop with a low queue depth then waits for whichever plane is collecting.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::ftl::translation::Translation;
 use crate::ftl::victim_rule::VictimRule;
 use crate::profile::spec::{Geometry, UNIT_BYTES};
 
-/// A translation layer for each plane.
+/// A translation layer with a separate [`Ftl`] for each plane.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Planes<R> {
     each: Vec<Ftl<R>>,
@@ -21,7 +21,7 @@ pub struct Planes<R> {
     blocks_per_plane: u32,
 }
 
-/// A unit's plane and its number there.
+/// The plane of a unit, and the unit's number within that plane.
 #[derive(Debug, Clone, Copy)]
 struct Local {
     plane: usize,
@@ -29,7 +29,7 @@ struct Local {
 }
 
 impl<R: VictimRule> Planes<R> {
-    /// An erased drive; each plane keeps `reserve` blocks free and has a rule of its own.
+    /// Creates the layer of an erased drive. Each plane keeps `reserve` blocks free and has its own copy of `rule`.
     pub fn new(user_units: u32, geometry: &Geometry, reserve: u32, rule: &R) -> Self {
         let planes = geometry.all_planes();
         let page_units = geometry.page_bytes / UNIT_BYTES;
@@ -69,7 +69,7 @@ impl<R: VictimRule> Planes<R> {
     }
 }
 
-/// The flash as one plane sees it, its numbers from zero.
+/// The flash as one plane sees it: units and blocks are numbered from zero.
 struct OnPlane<'a, F> {
     flash: &'a mut F,
     first_unit: u32,

@@ -1,7 +1,8 @@
-//! Superblocks used with one bit a cell: fast to write, and emptied (*folded*) into the others later.
+//! Superblocks used with one bit per cell: they are fast to write and are later emptied (*folded*) into normal ones.
 //!
-//! The cells of such a superblock hold a third (or half, or a quarter) of what they could. A *static* cache owns its superblocks for
-//! good; a *dynamic* one takes free superblocks while much of the drive is empty and gives them back as it fills.
+//! Such a superblock holds a half, a third or a quarter of its full capacity. A *static* cache owns its superblocks
+//! permanently. A *dynamic* cache takes free superblocks while much of the drive is empty, and gives them back as the drive
+//! fills.
 
 use std::collections::VecDeque;
 
@@ -12,30 +13,31 @@ use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::victim::Victim;
 use crate::profile::spec::{Geometry, SlcSize, SlcSpec, UNIT};
 
-/// The superblocks of the cache and what they are at.
+/// The superblocks of the cache and their states.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SlcCache {
     pub(super) spec: SlcSpec,
-    /// Units that a superblock holds with one bit a cell, and with all bits.
+    /// Units per superblock with one bit per cell.
     pub(super) units: u32,
+    /// Units per superblock with all bits of a cell.
     pub(super) all_units: u32,
     pub(super) lines: Lines,
-    /// Superblocks of a static cache, in no other use ever.
+    /// Superblocks of a static cache, which are never used for anything else.
     own: Vec<bool>,
     pub(super) own_count: usize,
-    /// Those of them that are empty.
+    /// Empty superblocks of a static cache.
     pub(super) empty: VecDeque<u32>,
     pub(super) open: OpenBlock,
-    /// Full ones, the oldest first.
+    /// Full superblocks, the oldest first.
     pub(super) full: VecDeque<u32>,
     pub(super) folding: Option<Victim>,
 }
 
-/// A cache that every write passes has at least this many superblocks: one to write, one to fold.
+/// Fewest superblocks of a cache that every write passes through: one to write, one to fold.
 pub(super) const MIN_SUPERBLOCKS: usize = 2;
 
 impl SlcCache {
-    /// An empty cache; a static one takes its superblocks from `free`.
+    /// Creates an empty cache; a static one takes its superblocks from `free`.
     pub fn new(spec: SlcSpec, geometry: &Geometry, free: &mut VecDeque<u32>) -> Self {
         let all_units = geometry.units_per_superblock();
         let units = all_units / geometry.bits_per_cell;
@@ -76,7 +78,7 @@ impl SlcCache {
         self.own[block as usize]
     }
 
-    /// Superblocks that hold no spare of the rest: those of a static cache, or those in use of a dynamic one.
+    /// Superblocks that give collection no spare: all of a static cache, or those in use by a dynamic one.
     pub fn superblocks(&self) -> usize {
         if self.own_count > 0 {
             self.own_count
@@ -90,7 +92,7 @@ impl SlcCache {
         self.full.len() + open + usize::from(self.folding.is_some())
     }
 
-    /// Units of user data that lie in the cache, given how many are valid in a superblock.
+    /// Units of user data in the cache; `valid` returns the valid units of a superblock.
     pub(crate) fn valid_units(&self, valid: impl Fn(u32) -> u32) -> u64 {
         let open = Some(self.open.block).filter(|&block| block != NONE);
         let folding = self.folding.map(|folding| folding.block);
@@ -98,7 +100,7 @@ impl SlcCache {
         used.map(|block| u64::from(valid(block))).sum()
     }
 
-    /// Bytes written to the cache and not folded yet, overwritten ones included.
+    /// Bytes written to the cache and not folded yet, including overwritten ones.
     pub fn used_bytes(&self) -> u64 {
         let written = if self.open.block == NONE {
             0
@@ -109,7 +111,7 @@ impl SlcCache {
         (full as u64 * u64::from(self.units) + u64::from(written)) * UNIT
     }
 
-    /// Superblocks that a dynamic cache would like to find free.
+    /// Superblocks that a dynamic cache wants to be free.
     pub(crate) fn wanted_free(&self) -> usize {
         match self.spec.size {
             SlcSize::Static { .. } => 0,
@@ -117,7 +119,7 @@ impl SlcCache {
         }
     }
 
-    /// How many superblocks a dynamic cache may have when so many units of the drive hold no data.
+    /// Most superblocks that a dynamic cache may use while `empty_units` units of the drive hold no data.
     pub(super) fn limit(&self, empty_units: u64) -> usize {
         match self.spec.size {
             SlcSize::Static { .. } => self.own_count,
@@ -132,12 +134,12 @@ impl SlcCache {
         }
     }
 
-    /// Ends the open word line. Returns the units left empty.
+    /// Programs the open word line, full or not. Returns the units left empty in it.
     pub(crate) fn end_word_line(&mut self, flash: &mut impl Flash) -> u64 {
         self.open.pad(flash)
     }
 
-    /// All superblocks are empty from now on.
+    /// Empties all superblocks of the cache without folding them.
     pub(crate) fn purge(&mut self, flash: &mut impl Flash) {
         flash.discard(self.open.waiting());
         for block in 0..self.own.len() as u32 {

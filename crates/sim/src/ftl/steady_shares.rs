@@ -1,21 +1,23 @@
-//! How many units of each superblock are valid when random writes have gone on for long: the mean field of Van Houdt.
+//! Valid units of each superblock after long random writes, by the mean-field model of Van Houdt.
 //!
-//! `s_i` is the share of closed superblocks with at least `i` of `b` units valid. Where the emptiest of `d` superblocks drawn at
-//! random is collected, `h i (s_i - s_(i+1)) / (rho b) = 1 - s_i^d` for `i` from `b` down to 1, `s_(b+1) = 0`, and `h`, the host's
-//! writes for each collection, is such that the `s_i` add up to `rho b`. Of the emptiest of all `s_i^d` is 0 below 1, so that
-//! `s_i = min(1, rho b / h (1/b + ... + 1/i))`. Superblocks by age come to that as they grow.
+//! `s_i` is the share of closed superblocks with at least `i` of `b` units valid; `rho` is the share of valid units in all.
+//! If collection takes the emptiest of `d` superblocks drawn at random, `h i (s_i - s_(i+1)) / (rho b) = 1 - s_i^d` for `i`
+//! from `b` down to 1, with `s_(b+1) = 0`. `h` is the number of host writes per collection, such that the `s_i` add up to
+//! `rho b`.
+//! If collection takes the emptiest of all superblocks, `s_i^d` is 0 for every `s_i` below 1. The shares are then
+//! `s_i = min(1, rho b / h (1/b + ... + 1/i))`. Rules that go by age come close to this when superblocks are large.
 //!
 //! Source: Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state drives",
-//! SIGMETRICS 2013. Additions, multiplications and divisions only: the same bits on any machine.
+//! SIGMETRICS 2013. Only additions, multiplications and divisions are used: they give the same bits on any machine.
 
-/// Units of a superblock that shares are worked out for: of a larger one they differ by less than a thousandth.
+/// Larger superblocks get the shares of one with this many units, which differ by less than a thousandth.
 const MOST_UNITS: u32 = 4096;
-/// So many halvings leave less than a double can tell apart.
+/// Bisection steps: more would make no difference in an `f64`.
 const HALVINGS: usize = 60;
 
-/// Valid units of each of `count` closed superblocks of `units`, fewest first, so that they hold `held` units in all.
+/// Returns the valid units of each of `count` closed superblocks of `units` units, fewest first. They add up to `held`.
 ///
-/// `candidates` are the superblocks drawn for each collection; `None` where all are looked at.
+/// `candidates` is the number of superblocks drawn for each collection; `None` if all are considered.
 pub(crate) fn valid_units(count: u32, units: u32, held: u64, candidates: Option<u32>) -> Vec<u32> {
     let all = u64::from(count) * u64::from(units);
     let rho = held as f64 / all as f64;
@@ -41,7 +43,7 @@ fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// `s_1` to `s_b` where the emptiest of all is collected.
+/// Returns `s_1` to `s_b` where the emptiest of all superblocks is collected.
 fn of_all(b: u32, rho: f64) -> Vec<f64> {
     // The sums 1/b + ... + 1/i, for i from 1.
     let mut sums = vec![0.0; b as usize];
@@ -52,12 +54,12 @@ fn of_all(b: u32, rho: f64) -> Vec<f64> {
     }
     let total = |factor: f64| sums.iter().map(|s| (factor * s).min(1.0)).sum::<f64>();
     let held = rho * f64::from(b);
-    // More of it for each sum, more valid units; beyond `b` every share is 1.
+    // A larger factor leaves more units valid; from `b` on, every share is 1.
     let factor = bisect(0.0, f64::from(b), |factor| total(factor) < held);
     sums.iter().map(|s| (factor * s).min(1.0)).collect()
 }
 
-/// The same where the emptiest of `d` drawn at random is collected.
+/// Returns `s_1` to `s_b` where the emptiest of `d` superblocks drawn at random is collected.
 fn of_drawn(b: u32, rho: f64, d: u32) -> Vec<f64> {
     let held = rho * f64::from(b);
     let shares = |h: f64| {
@@ -70,7 +72,7 @@ fn of_drawn(b: u32, rho: f64, d: u32) -> Vec<f64> {
         }
         shares
     };
-    // More host writes for each collection leave fewer valid units.
+    // More host writes per collection leave fewer units valid.
     let h = bisect(1e-6, f64::from(b), |h| shares(h).iter().sum::<f64>() > held);
     shares(h)
 }
@@ -87,7 +89,7 @@ fn power(base: f64, mut exponent: u32) -> f64 {
     product
 }
 
-/// Valid units of superblocks at even steps of the distribution, fewest first.
+/// Returns the valid units of `count` superblocks at even steps of the distribution, fewest first.
 fn quantiles(shares: &[f64], count: u32, units: u32) -> Vec<u32> {
     let unit = f64::from(units) / shares.len() as f64;
     let mut above = shares.len();
@@ -98,7 +100,7 @@ fn quantiles(shares: &[f64], count: u32, units: u32) -> Vec<u32> {
             while above > 0 && shares[above - 1] < rank(k) {
                 above -= 1;
             }
-            // Between `s_(i+1)` and `s_i` the share of the way is that of the unit.
+            // Interpolates linearly between `s_(i+1)` and `s_i`.
             let (this, next) = (
                 shares.get(above.wrapping_sub(1)).copied().unwrap_or(1.0),
                 shares.get(above).copied().unwrap_or(0.0),
@@ -115,7 +117,7 @@ fn quantiles(shares: &[f64], count: u32, units: u32) -> Vec<u32> {
     valid
 }
 
-/// Adds or takes away units, one from each superblock in turn, until all hold `held` together.
+/// Adds or removes units, one per superblock in turn, until all superblocks hold `held` together.
 fn settle(valid: &mut [u32], units: u32, held: u64) {
     let mut sum: u64 = valid.iter().map(|&v| u64::from(v)).sum();
     while sum != held {
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_emptiest_of_all_are_those_of_the_closed_form() {
-        // Van Houdt's table: greedy at a spare of 7 % and blocks of 256 units amplifies 7.12 times, at 28 % 1.98 times.
+        // Van Houdt's table, greedy with blocks of 256 units: write amplification 7.12 at a spare of 7 %, 1.98 at 28 %.
         for (rho, expected) in [(0.93, 7.12), (0.72, 1.98), (0.875, 4.12)] {
             let shares = of_all(256, rho);
             let emptiest = shares.iter().filter(|&&s| s >= 1.0).count();
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn one_drawn_at_random_is_a_closed_form_too() {
-        // d = 1: h = b (1 - rho), so that a victim has the mean share of valid units.
+        // With `d = 1`, `h = b (1 - rho)`, since a victim has the mean share of valid units.
         let shares = of_drawn(128, 0.875, 1);
         assert!((shares.iter().sum::<f64>() / 128.0 - 0.875).abs() < 1e-9);
         assert!(shares.windows(2).all(|pair| pair[0] >= pair[1]));

@@ -1,43 +1,44 @@
-//! The seam between a drive and how it finds its data: page mapping with collection, planes each for themselves, or in place.
+//! The interface between a drive and its translation layer: superblocks, separate planes, or in-place writes.
 
 use crate::flash::Flash;
 use crate::ftl::layer::FtlCounts;
 
-/// Where logical units lie, and what a write of one costs the medium.
+/// Knows where logical units lie, and gives the medium the work that their writes need.
 pub trait Translation: Clone {
     /// Writes one unit for the host.
     fn write<F: Flash>(&mut self, logical: u32, flash: &mut F);
 
-    /// Writes a mapping unit for the host: `first` and its neighbours, where it is of more than one unit.
+    /// Writes a mapping unit for the host: `first` and the units after it. By default, a mapping unit is one 4 KiB unit.
     fn write_together<F: Flash>(&mut self, first: u32, flash: &mut F) {
         self.write(first, flash);
     }
 
-    /// Where a logical unit lies, or [`NONE`](crate::flash::NONE).
+    /// Returns the physical unit of a logical unit, or [`NONE`](crate::flash::NONE).
     fn physical(&self, logical: u32) -> u32;
 
-    /// Logical units that hold data.
+    /// Number of logical units that hold data.
     fn mapped(&self) -> u64;
 
-    /// Forgets one unit; a superblock that holds nothing more is free at once. Returns whether it held data.
+    /// Forgets one unit. Returns whether it held data. A superblock without valid units is free at once.
     fn trim<F: Flash>(&mut self, logical: u32, flash: &mut F) -> bool;
 
-    /// Ends the host's open word line, so that all that was written lies in flash.
+    /// Programs the host's open word lines, so that all written data is in flash.
     fn end_word_line<F: Flash>(&mut self, flash: &mut F);
 
-    /// Asks for the table entry that a read or write of `logical` needs first. Changes nothing.
+    /// Prefetches the table entry that a read or write of `logical` needs first. Changes nothing.
     fn expect_logical(&self, logical: u32);
 
-    /// Asks for what a write of `logical` changes, when its first entry has had time to come. Changes nothing.
+    /// Prefetches what a write of `logical` changes. Changes nothing. Call it when the entry that
+    /// [`expect_logical`](Self::expect_logical) prefetches has had time to arrive.
     fn expect_overwrite(&self, logical: u32);
 
-    /// Does some of what can be done without the host, if there is any. Returns whether there was.
+    /// Does part of the background work, if there is any. Returns whether there was.
     fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool;
 
-    /// Forgets everything and erases the medium; counts of erases remain.
+    /// Forgets all data and erases the medium; erase counts continue.
     fn purge<F: Flash>(&mut self, flash: &mut F);
 
-    /// Places the steady state of random writes into an erased drive. Returns whether that can be done of it.
+    /// Places the steady state of random writes into an erased drive. Returns whether the layer can do this.
     fn place_steady(&mut self, seed: u64) -> bool {
         let _ = seed;
         false
@@ -46,16 +47,17 @@ pub trait Translation: Clone {
     /// Work since the last reset.
     fn counts(&self) -> FtlCounts;
 
-    /// Starts counting anew, as at a step's boundary.
+    /// Resets all counts to zero, as between two test steps.
     fn reset_counts(&mut self);
 
-    /// Share of the usable medium that holds no user data at this moment (the *effective* spare): free superblocks and the
-    /// unwritten rest of the open ones are not usable. Theory is compared at this spare.
+    /// Share of the usable medium that holds no user data now (the *effective* spare). Free superblocks and the unwritten
+    /// part of open ones do not count as usable. Theory is compared at this spare.
     fn effective_spare(&self) -> f64;
 
-    /// Whether all superblocks hold something, but those that collection keeps free: before, the effective spare grows by each write.
+    /// Whether all superblocks hold data, except those that collection keeps free. Before that, the effective spare grows
+    /// with each write.
     fn is_in_use(&self) -> bool;
 
-    /// Fewest and most erases of any block since the drive was made.
+    /// Lowest and highest erase count of any block since the drive was made.
     fn wear(&self) -> (u32, u32);
 }

@@ -1,17 +1,19 @@
-//! The superblock that is being emptied, and how far that is.
+//! The superblock that is being collected or folded, and the progress made.
 
 use serde::{Deserialize, Serialize};
 
-/// The superblock being collected or folded.
+/// A superblock that is being collected or folded.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Victim {
     pub(crate) block: u32,
     pub(crate) cursor: u32,
-    /// Valid units when it was chosen, and the space that collecting it wins.
+    /// Valid units when it was chosen.
     pub(crate) valid_at_start: u32,
+    /// Units of space that collecting it wins.
     pub(crate) gain: u32,
-    /// Moves owed to the host's writes, in `1 / gain` of a move; below zero where a page held more than was owed.
+    /// Moves owed to host writes, in units of `1 / gain` of a move. Negative after a page held more valid units than were
+    /// owed.
     pub(crate) owed: i64,
-    /// Whether it is used with one bit a cell: then its units are folded.
+    /// Whether it is used with one bit per cell; its units are then folded.
     pub(crate) one_bit: bool,
 }

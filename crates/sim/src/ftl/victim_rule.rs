@@ -1,8 +1,9 @@
-//! Which superblock is collected next.
+//! Rules that choose the superblock to collect next.
 //!
 //! Sources: greedy, d-choices and random: Van Houdt, "A mean field model for a class of garbage collection algorithms in
-//! flash-based solid state drives", SIGMETRICS 2013. FIFO: Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012.
-//! Cost-benefit: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", SOSP 1991.
+//! flash-based solid state drives", SIGMETRICS 2013. FIFO: Desnoyers, "Analytic modeling of SSD write performance",
+//! SYSTOR 2012. Cost-benefit: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system",
+//! SOSP 1991.
 
 use std::collections::VecDeque;
 
@@ -10,29 +11,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::ftl::mapping::Blocks;
 
-/// A rule that names the next victim. One type a rule, so that the write path is compiled for it.
+/// A rule that chooses the next victim. Each rule is a type of its own, so that the write path is compiled for it.
 pub trait VictimRule: Clone {
-    /// Told when a superblock has been written to its end. `clock` counts superblocks closed so far.
+    /// Called when a superblock has been written to its end. `clock` counts the superblocks closed so far.
     fn closed(&mut self, block: u32, clock: u64);
 
-    /// Told when a closed superblock is collected for another reason than this rule's choice.
+    /// Called when a closed superblock is collected or freed without having been chosen by this rule.
     fn withdrawn(&mut self, block: u32) {
         let _ = block;
     }
 
-    /// Told when all superblocks have been erased at once.
+    /// Called when all superblocks have been erased at once.
     fn purged(&mut self) {}
 
-    /// Of how many superblocks drawn at random it takes the emptiest; `None` where it looks at all.
+    /// Number of superblocks that the rule draws at random to take the emptiest; `None` if it considers all.
     fn candidates(&self) -> Option<u32> {
         None
     }
 
-    /// Names a closed superblock, or `None` when there is none.
+    /// Chooses a closed superblock; `None` if there is none.
     fn choose(&mut self, blocks: &Blocks, clock: u64) -> Option<u32>;
 }
 
-/// The superblock with the fewest valid units.
+/// Chooses the superblock with the fewest valid units.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Greedy;
 
@@ -44,7 +45,7 @@ impl VictimRule for Greedy {
     }
 }
 
-/// The best of `d` superblocks drawn at random; `d = 1` is random selection.
+/// Chooses the emptiest of `d` superblocks drawn at random; `d = 1` is random selection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DChoices {
     d: u32,
@@ -53,7 +54,7 @@ pub struct DChoices {
 }
 
 impl DChoices {
-    /// Draws `d` candidates a time (at least one), by `seed`.
+    /// Creates a rule that draws `d` candidates for each choice (at least one), seeded with `seed`.
     pub fn new(d: u32, seed: u64) -> Self {
         Self {
             d: d.max(1),
@@ -91,7 +92,7 @@ impl VictimRule for DChoices {
     }
 }
 
-/// The superblock that was closed longest ago.
+/// Chooses the superblock that was closed longest ago.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Fifo {
     order: VecDeque<u32>,
@@ -115,7 +116,8 @@ impl VictimRule for Fifo {
     }
 }
 
-/// The superblock with the largest `age * (1 - u) / (1 + u)`, where `u` is its valid share and `age` counts superblocks closed since.
+/// Chooses the superblock with the largest `age * (1 - u) / (1 + u)`. `u` is its share of valid units; `age` counts the
+/// superblocks closed since it was.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CostBenefit {
     #[serde(with = "crate::flash::packed")]
@@ -123,7 +125,7 @@ pub struct CostBenefit {
 }
 
 impl CostBenefit {
-    /// For a drive of so many superblocks.
+    /// Creates the rule for a drive with this number of superblocks.
     pub fn new(superblocks: usize) -> Self {
         Self {
             closed_at: vec![0; superblocks],
@@ -138,7 +140,7 @@ impl VictimRule for CostBenefit {
 
     fn choose(&mut self, blocks: &Blocks, clock: u64) -> Option<u32> {
         let units = u128::from(blocks.units_per_block());
-        // Fractions are compared by cross-multiplication: no floats decide what the drive does.
+        // Fractions are compared by cross-multiplication, so that floating-point rounding never decides what the drive does.
         let score = |b: u32| {
             let valid = u128::from(blocks.valid(b));
             (

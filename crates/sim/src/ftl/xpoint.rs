@@ -1,7 +1,7 @@
-//! A medium that is written where it is, without erase and without collection, as 3D `XPoint`.
+//! A medium that is overwritten in place, without erases or collection, such as 3D `XPoint`.
 //!
-//! It is described as flash with pages of one unit and one bit a cell: a unit lies on the die that its number names, a write of it is one
-//! program, and nothing is ever moved.
+//! It is described as flash with pages of one unit and one bit per cell. A unit's number determines its die, each write of a
+//! unit is one program, and nothing is ever moved.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::flash::{Flash, NONE};
 use crate::ftl::layer::FtlCounts;
 use crate::ftl::translation::Translation;
 
-/// Every unit lies at its own number.
+/// A translation layer in which every unit lies at its own number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InPlace {
     #[serde(with = "crate::flash::packed")]
@@ -20,7 +20,7 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// A new medium of `raw_units`, of which the host sees `units`.
+    /// Creates the layer of a new medium with `raw_units` units, of which the host can address `units`.
     pub fn new(units: u32, raw_units: u64) -> Self {
         Self {
             written: vec![0; units.div_ceil(64) as usize],

@@ -66,7 +66,6 @@ fn at_most(low: &Named<'_>, high: &Named<'_>, why: &str) -> Check {
 }
 
 impl Profile {
-    /// Checks the figures against each other.
     pub(super) fn check_contradictions(&self) -> Check {
         match self.medium()? {
             Medium::Flash(flash, _) => {

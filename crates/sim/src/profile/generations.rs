@@ -104,7 +104,6 @@ impl Flash {
         })
     }
 
-    /// Checks the flash against its generation.
     pub(super) fn check_generation(&self) -> Check {
         let Some(generation) = self.generation()? else {
             return Ok(());

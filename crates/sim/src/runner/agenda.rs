@@ -3,14 +3,13 @@
 /// The time of a slot without a next event.
 pub const NEVER: u64 = u64::MAX;
 
-/// Slots that compete with each other, and groups whose winners do.
+/// Entries of a group, which compete with each other: slots, or winners of other groups.
 const GROUP: usize = 4;
 
 /// A tournament over a fixed number of slots. The earliest of each group of four moves up. A change recomputes
 /// `log4(slots)` minima, without a branch that could be mispredicted.
 ///
-/// An entry is `(time - base) << slot_bits | slot`, or all ones for [`NEVER`]. A time that does not fit is stored as
-/// `far`.
+/// An entry is `(time - base) << slot_bits | slot`, or all ones for [`NEVER`]. A time that does not fit is stored as `far`.
 #[derive(Debug, Clone)]
 pub struct Agenda {
     /// The winner of group `n + 1` is entry `n`, counted through all groups. The last groups hold the slots.

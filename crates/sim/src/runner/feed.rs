@@ -3,7 +3,7 @@
 use workload::spec::{Pattern, Stream};
 use workload::{Generator, Io, Quota, Schedule, StreamPlan};
 
-/// I/Os that all sources together draw ahead. They take longer than a look-up in memory.
+/// Number of I/Os that all sources together draw ahead. Simulating them takes longer than a look-up in memory.
 const AHEAD: usize = 32;
 
 /// An I/O of an open loop with its intended start.

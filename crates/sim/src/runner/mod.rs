@@ -1,7 +1,6 @@
 //! Runs a workload on a simulated drive, with the recorders that real drives use.
 //!
-//! [`run`] submits the workload's I/Os in order of virtual time. An [`Owner`] sees rows as they close and may end the
-//! run.
+//! [`run`] submits the workload's I/Os in order of virtual time. An [`Owner`] sees rows as they close and may end the run.
 
 mod agenda;
 mod any_drive;

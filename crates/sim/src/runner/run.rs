@@ -1,8 +1,8 @@
 //! Runs a workload on a simulated drive in virtual time.
 //!
 //! There are no threads: the next event comes from an [`Agenda`], ties go to the lower slot, and the clock jumps from
-//! event to event. Counting, interval closing and stream ends are as on a real drive. Only, an I/O costs the host
-//! nothing: it is submitted when it is due, or when the one before it has completed.
+//! event to event. Counting, interval closing and stream ends are as on a real drive. The one difference: an I/O
+//! costs the host nothing, so it is submitted when it is due, or when the one before it has completed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -180,8 +180,7 @@ impl<'a, D: Device> Run<'a, D> {
                 if self.learns_of_ends(at_ns.min(edge_ns)) {
                     continue;
                 }
-                // A waiting command may end before the slot's event, but none ends before the edge: the edge comes
-                // first.
+                // A waiting command may end before the slot's event, but none ends before the edge: the edge comes first.
                 at_ns = at_ns.min(edge_ns.saturating_add(1));
             }
             if at_ns == NEVER {
@@ -239,8 +238,7 @@ impl<'a, D: Device> Run<'a, D> {
         }
     }
 
-    /// Handles a slot's event where workers gather completions: they are counted, and their slots continue, in
-    /// batches.
+    /// Handles a slot's event where workers gather completions: they are counted, and their slots continue, in batches.
     fn step_gathering(&mut self, number: u32, at_ns: u64) {
         let worker = self.batch_of[number as usize] as usize;
         let slot = self.slots[number as usize];

@@ -1,4 +1,4 @@
-//! All tests of the simulator beside its own modules, in one program: it is linked once.
+//! All integration tests of the simulator in one program, so that it is linked once.
 
 mod drives;
 mod events;

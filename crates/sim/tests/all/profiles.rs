@@ -1,4 +1,4 @@
-//! Profiles: what no drive can be is refused, and every part of a profile shows in what its drive does.
+//! Profiles: impossible ones are refused, and every part of a profile shows in what its drive does.
 
 mod bounds;
 mod contradictions;
@@ -14,7 +14,7 @@ use workload::Workload;
 const TINY: &str = include_str!("../../../../python/ssdlab/profiles/tiny-test.toml");
 const SATA: &str = include_str!("../../../../python/ssdlab/profiles/sata-tlc-enterprise.toml");
 
-/// What parsing says when one figure is another.
+/// The error for a profile with one figure replaced.
 fn refusal(key: &str, value: &str) -> String {
     let mut lines: Vec<String> = TINY.lines().map(str::to_owned).collect();
     let line = lines
@@ -161,7 +161,7 @@ fn a_fitted_figure_says_to_what_and_no_other_does() {
     let fitted = erase("source = \"fitted\", fitted_to = \"rated writes\"").unwrap();
     let flash = fitted.flash.as_ref().unwrap();
     assert_eq!(flash.erase_ms.fitted_to.as_deref(), Some("rated writes"));
-    // Tables in lists are looked into too.
+    // Tables in lists are checked too.
     let thermal =
         bounds::THERMAL.replacen("source = \"chosen\" }\n[[", "source = \"fitted\" }\n[[", 9);
     let said = Profile::parse(&format!("{TINY}{}{thermal}", bounds::POWER)).unwrap_err();
@@ -259,7 +259,7 @@ fn scale_keeps_spare_dies_and_superblocks() {
     assert!((ratio - 0.28).abs() < 1e-5, "{ratio}");
 }
 
-/// A closed loop over the first `bytes` of a drive, until it has moved `amount` bytes.
+/// A closed loop over the first `bytes` of a drive, until `amount` bytes have been transferred.
 fn closed_loop(bytes: u64, sequential: bool, read_pct: u32, workers: u32, amount: u64) -> Workload {
     let block = if sequential { 131_072 } else { 4096 };
     let pattern = if sequential {

@@ -1,4 +1,4 @@
-//! A recording on a simulated drive: a known answer, to the nanosecond.
+//! A recording on a simulated drive: the answer is known to the nanosecond.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use workload::{Io, Op};
 
 const MS: u64 = 1_000_000;
 
-/// A file of records that goes with the test.
+/// A recording for one test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -23,7 +23,6 @@ impl Scratch {
         Self(path)
     }
 
-    /// The workload that replays the file.
     fn replayed(&self, depth: u32, arrival: &Value) -> Value {
         let opened = Recording::open(&self.0).unwrap();
         let facts = opened.facts();
@@ -73,14 +72,14 @@ fn with_room_between_them_none_is_late_and_the_drive_is_busy_for_their_sum() {
     assert_eq!(tally.lateness.max_ns(), Some(0));
     let service_ns = tally.service.sum_ns();
     assert_eq!(u128::from(measurement.workers.busy_ns), service_ns);
-    // It ends when the last has completed, and each takes as long as the first.
+    // The run ends when the last I/O completes, and each takes as long as the first.
     assert!(measurement.elapsed_ns > 49 * 49 * MS);
     assert!(measurement.elapsed_ns <= 49 * 49 * MS + longest_ns(&tally));
 }
 
 #[test]
 fn what_waits_for_the_one_slot_is_late_by_what_is_in_front_of_it() {
-    // Ten at once, one at a time: the n-th waits for n services.
+    // Ten at once, served one at a time: the n-th waits for n services.
     let records: Vec<_> = (0..10).map(|n| read(0, n * 1000)).collect();
     let measurement = measured(&records, "wait", 1, &timed(1000 * MS));
     let tally = measurement.op(Op::Read);
@@ -103,7 +102,7 @@ fn what_is_due_longer_than_the_backlog_is_dropped() {
     let records: Vec<_> = (0..10).map(|n| read(0, n * 1000)).collect();
     let whole = measured(&records, "all", 1, &timed(1000 * MS));
     let one_ns = longest_ns(&whole.op(Op::Read));
-    // Two services and a half: the first three can begin in time.
+    // Two and a half service times: only the first three can begin.
     let measurement = measured(&records, "some", 1, &timed(one_ns * 5 / 2));
     let tally = measurement.op(Op::Read);
     assert_eq!((tally.done, tally.dropped), (3, 7));

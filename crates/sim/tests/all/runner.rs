@@ -1,4 +1,4 @@
-//! The runner gives what the engine for real drives gives, and the same bits every time.
+//! The runner measures what the engine for real drives measures, with the same bits every time.
 
 use crate::drives::workloads::{mixed, run_on, run_until, run_with, small, workload};
 use crate::drives::{SMALL, filled};
@@ -70,7 +70,7 @@ fn a_copy_of_a_drive_lives_the_same_life() {
     );
 }
 
-/// Without recording and without look-ahead: the obvious loop.
+/// The obvious loop, without recording and without look-ahead.
 fn obvious_loop(drive: &mut Drive<Ftl<Greedy>>, text: &Value, ios: usize) -> u128 {
     let workload: Workload = serde_json::from_value(text.clone()).unwrap();
     let plan = workload::Plan::new(&workload).unwrap();
@@ -96,7 +96,7 @@ fn a_closed_loop_is_the_obvious_loop() {
     text["streams"][0]["stop"]["ios"] = json!(20_000);
     let mut copy = drive.clone();
     let measured = run_on(&mut drive, &text).measurement;
-    // Quotas are fixed shares, so the last I/Os of slow workers overlap with fewer others: compare where all are at work.
+    // Quotas are fixed shares, so at the end slow workers overlap with fewer others: compare only while all work.
     let ios = 7 * 20_000 / 7;
     let both: u128 = [Op::Read, Op::Write]
         .iter()
@@ -123,12 +123,12 @@ fn littles_law_holds_to_a_thousandth() {
             .iter()
             .map(|op| op.service.sum_ns())
             .sum();
-        // Over the whole run, to the last completion: latencies are of every I/O.
+        // The whole run up to the last completion, because latencies are of every I/O.
         let area_ns = measured.streams[0].tally.in_flight_area_ns;
         let ratio = area_ns as f64 / sum as f64;
         assert!((ratio - 1.0).abs() < 0.001, "{ratio}");
         assert!((measured.in_flight_mean() / f64::from(workers) - 1.0).abs() < 0.001);
-        // All are in flight until the stop; what is left then takes its time.
+        // All are in flight until the stop, and the remaining ones then take their time.
         let min_ns = 3_000_000_000 * u128::from(workers);
         let max_ns = u128::from(measured.elapsed_ns) * u128::from(workers);
         assert!(
@@ -216,7 +216,7 @@ fn pulses_rest_to_the_nanosecond_and_rests_are_rows() {
     let rows = measured.rows.streams[0].ops[0].as_ref().expect("reads");
     assert_eq!((rows.done.len(), measured.elapsed_ns), (12, 60 * MS));
     for (at, &done) in rows.done.iter().enumerate() {
-        // What is in flight when a pulse ends completes within the rest: no more than the depth of all workers.
+        // I/Os in flight at the end of a pulse complete during the rest: at most the depth of all workers.
         let few = if at % 4 == 1 { 0..=8 } else { 0..=0 };
         assert!(
             at % 4 == 0 && done > 8 || few.contains(&done),

@@ -1,6 +1,6 @@
-//! A drive at a fraction of its size behaves like the drive: write amplification, steady IOPS and percentiles.
+//! A scaled drive behaves like the whole one: write amplification, steady IOPS and percentiles.
 
-// The figures of a test that fails.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 use sim::drive::Drive;
@@ -15,7 +15,7 @@ const ENTERPRISE: &str =
     include_str!("../../../../python/ssdlab/profiles/nvme-tlc-enterprise.toml");
 const TINY: &str = include_str!("../../../../python/ssdlab/profiles/tiny-test.toml");
 
-/// A profile of 50 GB of flash on 4 dies, whose blocks of 64 word lines can be made 64 times smaller.
+/// A profile of 50 GB of flash on 4 dies. Its blocks of 64 word lines can be made 64 times smaller.
 fn profile() -> Profile {
     let mut text = TINY.to_owned();
     for (key, value) in [
@@ -37,7 +37,7 @@ fn profile() -> Profile {
     Profile::parse(&text).unwrap()
 }
 
-/// What a drive of a scale does in its steady state.
+/// Steady-state results at one scale.
 struct Steady {
     spec: DriveSpec,
     rho: f64,
@@ -46,8 +46,8 @@ struct Steady {
     mixed: Seen,
 }
 
-/// Erases of both frontiers fall together or apart, and how they do drifts over hundreds of superblocks. These are fewer in an hour
-/// of the whole drive than in one of a small one, so it has to be watched for longer.
+/// Erases of both frontiers coincide or alternate, and this drifts over hundreds of superblocks. A whole drive writes fewer
+/// superblocks in a given time than a small one, so it needs a longer run.
 fn mixed_ios(scale: u32) -> u64 {
     if scale == 1 { 6_400_000 } else { 1_600_000 }
 }
@@ -57,7 +57,7 @@ fn steady(scale: u32) -> Steady {
     let bytes = spec.user_bytes;
     let mut drive: Drive<Ftl<Greedy>> = Drive::new(&spec, Greedy);
     sequential(&mut drive, 0, bytes);
-    // At a spare of 28 % two overwrites leave nothing of the order in which it was filled.
+    // At a spare of 28 %, two overwrites leave nothing of the order of the fill.
     let overwrites = bytes / UNIT * 2;
     for _ in 0..16 {
         random(&mut drive, bytes, 0, 32, overwrites / 16);
@@ -76,7 +76,7 @@ fn steady(scale: u32) -> Steady {
     }
 }
 
-/// The least and the greatest p99.9 of the tenths of a run, in ns.
+/// The lowest and highest p99.9 among the tenths of a run, in ns.
 fn p999_of_stretches(seen: &Seen) -> std::ops::RangeInclusive<u64> {
     let of = |ios: &[(u64, u64)]| {
         let [p999] = Seen { ios: ios.to_vec() }.quantiles_ns([0.999]);
@@ -98,9 +98,9 @@ fn a_smaller_drive_behaves_like_the_whole() {
             whole.spec.geometry.superblocks
         );
         assert_eq!(small.spec.geometry.dies(), whole.spec.geometry.dies());
-        // Smaller superblocks differ more from each other, which serves collection: theory says by how much, and what is left
-        // is within 1 %. On this drive, of few dies so that scale 1 can be simulated, that is 2 % at scale 64; the superblocks
-        // of a real one have thousands of units at any scale.
+        // Smaller superblocks vary more in their valid units, which helps collection. Theory predicts by how much, and the
+        // remaining difference is within 1 %. This drive has few dies, so that scale 1 can be simulated, and differs by 2 % at
+        // scale 64. Superblocks of a real drive have thousands of units at any scale.
         let by_theory = expected(&small) / expected_whole;
         assert!((by_theory - 1.0).abs() < 0.03);
         let what = |figure: &str| format!("{figure} at scale {scale}");
@@ -119,8 +119,8 @@ fn a_smaller_drive_behaves_like_the_whole() {
             let figure = what(&format!("{} % of mixed latencies, ns,", share * 100.0));
             assert_within(&figure, got as f64, expected as f64, 0.05);
         }
-        // One I/O in a thousand waits for something rare, and they come together: the whole drive's own p99.9 says how much
-        // it varies from one stretch of its run to the next.
+        // One I/O in a thousand waits for something rare, and such waits cluster. The whole drive's own p99.9 shows how much it
+        // varies between stretches of a run.
         let of_stretches = p999_of_stretches(&whole.mixed);
         let [got] = small.mixed.quantiles_ns([0.999]);
         println!(
@@ -131,7 +131,7 @@ fn a_smaller_drive_behaves_like_the_whole() {
     }
 }
 
-/// IOPS and the 99th percentile of steady writes, in ns, of a drive whose dies differ, once it has been at work for ten seconds.
+/// IOPS and 99th percentile in ns of steady writes on a drive whose dies differ, after ten seconds of work.
 fn with_unlike_dies(scale: u32) -> (f64, f64) {
     let profile = Profile::parse(ENTERPRISE).unwrap();
     assert!(profile.unscaled().contains(&"spread.die_sigma_pct"));

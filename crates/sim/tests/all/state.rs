@@ -1,4 +1,4 @@
-//! A drive that was kept and taken up again goes on as if nothing had been; anything else is refused.
+//! A restored drive continues exactly as the saved one would have; other states are refused.
 
 use proptest::prelude::*;
 use sim::profile::spec::UNIT_BYTES;
@@ -8,11 +8,11 @@ use workload::Workload;
 
 const TINY: &str = include_str!("../../../../python/ssdlab/profiles/tiny-test.toml");
 const UNIT: u64 = UNIT_BYTES as u64;
-/// Units of 16 KiB: each I/O writes a part.
+/// Mapping units of 16 KiB: each I/O writes a part.
 const LARGER_UNITS: &str = "[mapping]\nunit_kib = { value = 16, source = \"chosen\" }\n";
-/// A map of which most lies in flash.
+/// A map that lies mostly in flash.
 const MAP_IN_FLASH: &str = "[mapping]\ncache_mib = { value = 0.25, source = \"chosen\" }\n";
-/// A drive that may draw little more than it always draws.
+/// A drive that may draw little more than its idle power.
 const LIMITED: &str = r#"
 [power]
 idle_mw = { value = 1500, source = "chosen" }
@@ -30,7 +30,7 @@ fn drive(rule: &str, scale: u32, seed: u64) -> AnyDrive {
     drive_of("", rule, scale, seed)
 }
 
-/// The same with tables of its own.
+/// The same with additional tables.
 fn drive_of(tables: &str, rule: &str, scale: u32, seed: u64) -> AnyDrive {
     let asked = format!("rule = {{ value = {rule}");
     let text = TINY.replace("rule = { value = \"greedy\"", &asked);
@@ -62,7 +62,7 @@ fn taken_up(drive: &AnyDrive) -> AnyDrive {
     snapshot::read(&kept(drive), &identity(), drive).expect("it is the same drive")
 }
 
-/// So many I/Os on part of the drive.
+/// A number of I/Os on a part of the drive.
 fn some_ios(
     drive: &AnyDrive,
     share: (u64, u64),
@@ -86,7 +86,7 @@ fn some_ios(
     serde_json::from_str(&text).expect("a workload")
 }
 
-/// What a run gave, without what it cost this machine.
+/// The result of a run, without host facts.
 fn ran(drive: &mut AnyDrive, workload: &Workload) -> String {
     let outcome = drive
         .run(workload, &mut Unattended, Options::default())
@@ -283,8 +283,8 @@ fn one_io_more_is_another_digest() {
     assert_ne!(after, snapshot::digest(&drive));
 }
 
-/// A drive's parts as their names tell: when this fails, what is kept has changed. Raise [`snapshot::FORMAT`] if a release had the
-/// old one, and put the new names' hash here.
+/// The names of a drive's parts. A failure means that the saved state has changed: raise [`snapshot::FORMAT`] if a release had
+/// the old format, and put the new hash here.
 #[test]
 fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let text = ["", MAP_IN_FLASH, LIMITED].map(|tables| {

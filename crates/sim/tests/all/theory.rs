@@ -1,6 +1,6 @@
-//! Write amplification of the translation layer against theory, which is computed here from its formulas.
+//! Write amplification of the translation layer against theory, computed here from its formulas.
 
-// The figures of a test that fails.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 use sim::flash::{Flash, NONE};
@@ -20,13 +20,13 @@ impl Flash for NoFlash {
 
 const SUPERBLOCKS: u32 = 2048;
 const UNITS: u32 = 256;
-/// The gate on what is simulated against theory.
+/// Tolerance of simulation against theory.
 const GATE: f64 = 0.01;
-/// Overwrites that are measured. Of victims drawn at random those of one vary by 0.7 % around theory (one standard deviation), of
-/// four by half as much; greedy and FIFO by a tenth of it.
+/// Overwrites that are measured. With random victims, one overwrite varies by 0.7 % (one standard deviation), and four by half
+/// of that; greedy and FIFO vary a tenth as much.
 const MEASURED: f64 = 4.0;
 
-/// A translation layer, and random numbers for what is done to it.
+/// A translation layer, and random numbers for its writes.
 struct Tried<R> {
     ftl: Ftl<R>,
     logical: u32,
@@ -34,7 +34,7 @@ struct Tried<R> {
 }
 
 impl<R: VictimRule> Tried<R> {
-    /// With every unit written once, in order.
+    /// Writes every unit once, in order.
     fn filled(spare: f64, rule: R) -> Self {
         let logical = (f64::from(SUPERBLOCKS * UNITS) * (1.0 - spare)) as u32;
         let mut tried = Self {
@@ -46,7 +46,7 @@ impl<R: VictimRule> Tried<R> {
         tried
     }
 
-    /// In the steady state of uniform random writes: four full overwrites later.
+    /// Reaches the steady state of uniform random writes, with four overwrites.
     fn steady(spare: f64, rule: R) -> Self {
         let mut tried = Self::filled(spare, rule);
         tried.uniform(4.0);
@@ -64,7 +64,7 @@ impl<R: VictimRule> Tried<R> {
         }
     }
 
-    /// Overwrites so many times the user's space at random.
+    /// Overwrites the user's space `times` times at random.
     fn uniform(&mut self, times: f64) {
         for _ in 0..(times * f64::from(self.logical)) as u64 {
             let unit = self.draw(self.logical);
@@ -72,7 +72,7 @@ impl<R: VictimRule> Tried<R> {
         }
     }
 
-    /// The same, `hot_writes_pct` of the writes to the first `hot_data_pct` of the units.
+    /// The same, with `hot_writes_pct` of the writes to the first `hot_data_pct` of the units.
     fn skewed(&mut self, times: u32, hot_writes_pct: u32, hot_data_pct: u32) {
         let hot = self.logical / 100 * hot_data_pct;
         for _ in 0..u64::from(times) * u64::from(self.logical) {
@@ -85,7 +85,7 @@ impl<R: VictimRule> Tried<R> {
         }
     }
 
-    /// Write amplification of what `work` does.
+    /// Write amplification of `work`.
     fn amplification(&mut self, work: impl FnOnce(&mut Self)) -> f64 {
         self.ftl.reset_counts();
         work(self);
@@ -151,7 +151,7 @@ fn the_formulas_agree_where_they_must() {
         let (small, large) = (theory::greedy(rho, 32), theory::greedy(rho, 1024));
         assert!(small < large && large < theory::fifo(rho));
         assert_within("greedy with large blocks", large, theory::fifo(rho), 0.01);
-        // With writes as the data nothing is won by keeping them apart.
+        // If hot data gets no more writes than other data, separation gains nothing.
         assert_within(
             "apart",
             theory::separated(rho, 0.2, 0.2),
@@ -197,8 +197,8 @@ fn a_trim_of_everything_makes_it_as_new() {
 
 #[test]
 fn units_trimmed_at_random_are_spare() {
-    // A unit is held if the last that was done to it was a write: 70 % of them, in the mean (after Frankie, Hughes and
-    // Kreutz-Delgado, "Analysis of trim commands on overprovisioning and write amplification", 2012).
+    // A unit holds data if its last operation was a write: 70 % of them on average (after Frankie, Hughes and Kreutz-Delgado,
+    // "Analysis of trim commands on overprovisioning and write amplification", 2012).
     let mut tried = Tried::filled(0.07, Greedy);
     let mixed = |tried: &mut Tried<Greedy>, times: u32| {
         for _ in 0..u64::from(times) * u64::from(tried.logical) {
@@ -227,7 +227,7 @@ fn units_trimmed_at_random_are_spare() {
 fn hot_and_cold_streams_cost_less_than_uniform_ones_and_no_less_than_apart() {
     let mut before = f64::INFINITY;
     for (hot_writes_pct, hot_data_pct) in [(80, 20), (90, 10)] {
-        // By age as well as by valid share: moved data is cold, and stays among itself. Greedy takes the cold superblocks too
+        // Cost-benefit chooses by age and valid share: moved data is cold and stays together. Greedy takes cold superblocks too
         // early and does worse than with uniform writes (Van Houdt, "Performance of garbage collection algorithms for
         // flash-based solid state drives with hot/cold data", 2013).
         let mut tried = Tried::filled(0.125, CostBenefit::new(SUPERBLOCKS as usize));

@@ -8,8 +8,8 @@
 //! `1/U`. After `t` host writes its valid share is `exp(-t/U)`. In the limit of large superblocks,
 //! the one with the least valid data is the oldest. The valid share is then a function of the
 //! position `x` in the order of writing alone (0 the oldest): `v(x) = exp(-tau (1 - x))`. The share
-//! of the flash that holds data, `rho = 1 - spare`, determines `tau`: the mean of `v`, `(1 -
-//! exp(-tau)) / tau`, equals `rho`. The mean field of Van Houdt (SIGMETRICS 2013) and the fixed
+//! of the flash that holds data, `rho = 1 - spare`, determines `tau`: the mean of `v`,
+//! `(1 - exp(-tau)) / tau`, equals `rho`. The mean field of Van Houdt (SIGMETRICS 2013) and the fixed
 //! point of Desnoyers (SYSTOR 2012) approach this result from below as blocks grow.
 //!
 //! # The pass
@@ -22,9 +22,9 @@
 //! drive cannot merge both writes.
 //!
 //! One random pass with planned rewrites is the idea of `SPRandom` (`SanDisk`, fio pull request
-//! 1954). `SPRandom` divides the drive into regions, each with its own rate of rewrites; its issue
-//! 2043 says that the rewrites must stay clear of the cache. The streaming form, which stores no
-//! regions, is ours.
+//! 1954). `SPRandom` divides the drive into regions, each with its own rate of rewrites; fio
+//! issue 2043 says that the rewrites must stay clear of the cache. The streaming form, which stores
+//! no regions, is ours.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

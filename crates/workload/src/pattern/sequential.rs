@@ -53,7 +53,7 @@ impl Sequential {
 /// Blocks of drawn sizes, one after the other without gaps.
 ///
 /// All sizes are multiples of the smallest one. Before the span's end, a size that does not fit is
-/// replaced by the largest one that does, so that the span is used to its last byte.
+/// replaced by the largest one that does. The span is used to its last byte.
 #[derive(Debug, Clone)]
 pub(crate) struct SequentialSizes {
     pub(crate) cursor: u64,

@@ -1,13 +1,13 @@
-//! Write amplification under hot and cold writes with one write frontier or two, as a mean field has it.
+//! Write amplification of hot and cold writes with one write frontier or two, from a mean-field model.
 //!
-//! After Van Houdt: "Performance of garbage collection algorithms for flash-based solid state drives with hot/cold data", Performance
-//! Evaluation 70(10), 2013 (one frontier), and "On the necessity of hot and cold data identification to reduce the write
-//! amplification in flash-based SSDs", Performance Evaluation 82, 2014 (two: one for the host's writes, one for what is moved).
+//! After Van Houdt: "Performance of garbage collection algorithms for flash-based solid state drives with hot/cold data",
+//! Performance Evaluation 70(10), 2013 (one frontier), and "On the necessity of hot and cold data identification to reduce the
+//! write amplification in flash-based SSDs", Performance Evaluation 82, 2014 (two: one for host writes, one for moves).
 
-/// Hot and cold writes, and blocks of which the emptiest of `d` drawn at random is collected.
+/// Hot and cold writes to blocks; collection takes the emptiest of `drawn` random ones.
 #[derive(Debug, Clone, Copy)]
 pub struct HotCold {
-    /// Units of a block, and the share of all of them that holds data.
+    /// Units of a block, and the share of all units that holds data.
     pub units: usize,
     pub rho: f64,
     pub hot_writes: f64,
@@ -15,24 +15,24 @@ pub struct HotCold {
     pub drawn: i32,
 }
 
-/// Shares of blocks by their valid hot units (row) and cold ones (column).
+/// Shares of blocks by their valid hot units (row) and cold units (column).
 type Shares = Vec<Vec<f64>>;
 
-/// The steady state is reached when a collection of each block changes no share by more than this.
+/// The steady state is reached when one collection per block changes no share by more than this.
 const STEADY: f64 = 1e-7;
-/// Less than this of all blocks is not followed.
+/// Smaller shares of blocks are not followed.
 const LEAST: f64 = 1e-10;
-/// What blocks of moved units hold is worked out anew after so many steps.
+/// Steps after which the contents of blocks of moved units are computed anew.
 const REFRESH: u32 = 20;
-/// Of all blocks, so many are collected in a step.
+/// Share of all blocks that is collected in a step.
 const STEP: f64 = 0.01;
 
 impl HotCold {
-    /// Units programmed for each that the host writes.
+    /// Units programmed for each host write.
     pub fn amplification(self, merged: bool) -> f64 {
         let b = self.units;
         let mut shares: Shares = vec![vec![0.0; b + 1]; b + 1];
-        // All alike at first, as many valid as there is data.
+        // At first all blocks are alike, with the mean number of valid units.
         let hot = (self.rho * b as f64 * self.hot_data).round() as usize;
         let cold = (self.rho * b as f64).round() as usize - hot;
         shares[hot][cold] = 1.0;
@@ -54,7 +54,7 @@ impl HotCold {
         f64::NAN
     }
 
-    /// What collection chooses, as shares of its choices.
+    /// Distribution of victims.
     fn chosen(self, shares: &Shares) -> Shares {
         let b = self.units;
         let mut of_sum = vec![0.0; b + 2];
@@ -74,12 +74,12 @@ impl HotCold {
         chosen
     }
 
-    /// What newly written blocks hold.
+    /// Distribution of newly written blocks.
     fn fresh(self, chosen: &Shares, moved: (f64, f64), moving: &Moving, merged: bool) -> Shares {
         let b = self.units;
         let mut fresh = vec![vec![0.0; b + 1]; b + 1];
         if !merged {
-            // Of each collection's worth of programs, these fill blocks of moved units, the others blocks of the host's.
+            // This share of newly written blocks holds moved units, and the others hold host writes.
             let of_moved = (moved.0 + moved.1) / b as f64;
             let of_host = binomial(b, self.hot_writes);
             for hot in 0..=b {
@@ -89,7 +89,7 @@ impl HotCold {
             }
             return fresh;
         }
-        // What is left of a block is filled up with the host's writes.
+        // Host writes fill the rest of a block.
         let filled: Vec<Vec<f64>> = (0..=b).map(|n| binomial(n, self.hot_writes)).collect();
         for_each(b, |i, j| {
             let room = b - i - j;
@@ -100,14 +100,15 @@ impl HotCold {
         fresh
     }
 
-    /// Collects a small share of the blocks. Returns how much has changed.
+    /// Collects a small share of the blocks. Returns the largest change.
     fn step(self, shares: &mut Shares, chosen: &Shares, fresh: &Shares, host: f64) -> f64 {
         let b = self.units;
         let held = self.rho * b as f64;
         let hot_rate = host * self.hot_writes / (self.hot_data * held);
         let cold_rate = host * (1.0 - self.hot_writes) / ((1.0 - self.hot_data) * held);
         let mut changed = 0.0_f64;
-        // From full blocks down: what a block loses, as it is after the step, one with a unit less gains. So any step is stable.
+        // From full blocks down, each state gains what the state with one unit more loses after the step. This implicit step is
+        // stable for any length.
         for valid in (0..=b).rev() {
             for i in 0..=valid {
                 let j = valid - i;
@@ -126,7 +127,7 @@ impl HotCold {
     }
 }
 
-/// The frontier of moved units: what its open block holds, and what its full ones do.
+/// The frontier of moved units: contents of its open block and of its full blocks.
 struct Moving {
     open: Shares,
     full: Shares,
@@ -149,7 +150,7 @@ impl Moving {
         Self { open, full, choose }
     }
 
-    /// One more choice of collection is moved here: what fills the open block is drawn from it, the rest begins the next.
+    /// Moves the valid units of one more victim here. A random selection fills the open block, and the rest begins the next.
     fn collect(&mut self, chosen: &Shares) {
         let b = chosen.len() - 1;
         let nothing = vec![vec![0.0; b + 1]; b + 1];
@@ -193,7 +194,7 @@ fn for_each(b: usize, mut of: impl FnMut(usize, usize)) {
     }
 }
 
-/// Mean hot and cold units.
+/// Mean numbers of hot and cold units.
 fn moments(shares: &Shares) -> (f64, f64) {
     let (mut hot, mut cold) = (0.0, 0.0);
     for (i, row) in shares.iter().enumerate() {

@@ -12,15 +12,15 @@ use super::{MS, SECOND, UNIT};
 /// Bytes of a sequential I/O.
 const BLOCK: u64 = 131_072;
 
-/// I/Os in flight by when they complete, and a number that settles ties.
+/// I/Os in flight, sorted by completion time and then by a number.
 type InFlight = BinaryHeap<Reverse<(u64, u32)>>;
 
-/// Writes `bytes` from `start` on in order, four I/Os of 128 KiB in flight. Returns MB/s as the host sees it.
+/// Writes `bytes` sequentially from `start`, with four I/Os of 128 KiB in flight. Returns MB/s as the host sees it.
 pub fn sequential(drive: &mut impl Device, start: u64, bytes: u64) -> f64 {
     in_order(drive, Op::Write, start, bytes, 4)
 }
 
-/// Reads or writes `bytes` from `start` on in order, `depth` I/Os of 128 KiB in flight. Returns MB/s as the host sees it.
+/// Reads or writes `bytes` sequentially from `start`, with `depth` I/Os of 128 KiB in flight. Returns MB/s as the host sees it.
 pub fn in_order(drive: &mut impl Device, op: Op, start: u64, bytes: u64, depth: u32) -> f64 {
     let begin = drive.now();
     let mut due: InFlight = (0..depth).map(|slot| Reverse((begin, slot))).collect();
@@ -35,7 +35,7 @@ pub fn in_order(drive: &mut impl Device, op: Op, start: u64, bytes: u64, depth: 
     bytes as f64 / (last - begin) as f64 * 1000.0
 }
 
-/// What a closed loop saw: when each I/O was submitted and when it completed, in order of submission.
+/// Submission and completion time of each I/O, in order of submission.
 pub struct Seen {
     pub ios: Vec<(u64, u64)>,
 }
@@ -49,7 +49,7 @@ impl Seen {
         self.ios.len() as f64 / self.elapsed_ns() as f64 * 1e9
     }
 
-    /// I/Os per second over the second half of the submissions, free of the loop's beginning and end.
+    /// I/Os per second over the second half of the submissions, without the start and the end of the loop.
     pub fn steady_iops(&self) -> f64 {
         let half = &self.ios[self.ios.len() / 2..];
         (half.len() - 1) as f64 / (half[half.len() - 1].0 - half[0].0) as f64 * 1e9
@@ -59,7 +59,7 @@ impl Seen {
         self.ios.iter().map(|io| io.1 - io.0).sum::<u64>() as f64 / self.ios.len() as f64
     }
 
-    /// Mean latency of those that `steady_iops` counts.
+    /// Mean latency of the I/Os that `steady_iops` counts.
     pub fn mean_of_second_half_ns(&self) -> f64 {
         let half = &self.ios[self.ios.len() / 2..];
         half.iter().map(|io| io.1 - io.0).sum::<u64>() as f64 / half.len() as f64
@@ -72,7 +72,7 @@ impl Seen {
         shares.map(|share| latency_ns[((latency_ns.len() - 1) as f64 * share) as usize])
     }
 
-    /// Completions of each 100 ms; the last may be cut short.
+    /// Completions in each 100 ms; the last may be cut short.
     pub fn by_tenth(&self) -> Vec<u64> {
         let begin = self.ios[0].0;
         let mut tenths = Vec::new();
@@ -87,12 +87,12 @@ impl Seen {
     }
 }
 
-/// `depth` I/Os of 4 KiB in flight at random places of the first `span` bytes.
+/// Random I/Os of 4 KiB at depth `depth` in the first `span` bytes.
 pub fn random(drive: &mut impl Device, span: u64, read_pct: u64, depth: u32, ios: u64) -> Seen {
     random_blocks(drive, UNIT, span, read_pct, depth, ios)
 }
 
-/// The same of so many bytes each.
+/// The same with I/Os of `bytes`.
 pub fn random_blocks(
     drive: &mut impl Device,
     bytes: u64,
@@ -121,8 +121,8 @@ pub fn random_blocks(
     seen
 }
 
-/// `reads` reads of 4 KiB at a fixed rate, so many a second, beside writes at another, both at random places of the first `span`
-/// bytes and whatever the drive does. What the reads saw.
+/// Runs `reads` reads of 4 KiB at a fixed rate beside writes at another, both random in the first `span` bytes and independent
+/// of the drive's progress. Returns what the reads saw.
 pub fn beside_writes(
     drive: &mut impl Device,
     span: u64,

@@ -1,6 +1,6 @@
 //! Small drives for tests, and loops of I/Os on them.
 #![allow(dead_code, reason = "each test file takes what it needs")]
-// The figures of a test that fails.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 pub mod frontiers;
@@ -19,19 +19,18 @@ use loops::{random, sequential};
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1000 * MS;
 pub const MIB: u64 = 1 << 20;
-/// Bytes of a unit.
 pub const UNIT: u64 = 4096;
-/// User bytes are a multiple of this, so that a sequential pass covers them.
+/// User bytes are a multiple of this, so that sequential passes cover all of them.
 const ROUND: u64 = MIB;
 
-/// How much flash there is; the rest of a drive is the same in all tests.
+/// The amount of flash; all else is the same in all tests.
 #[derive(Debug, Clone, Copy)]
 pub struct Flash {
     pub channels: u32,
     pub dies_per_channel: u32,
     pub pages_per_block: u32,
     pub superblocks: u32,
-    /// Share of the flash that the user can address.
+    /// Part of the flash that the user can address, in percent.
     pub user_pct: u64,
 }
 
@@ -54,7 +53,7 @@ pub const REVIEWED: Flash = Flash {
 };
 
 impl Flash {
-    /// A TLC drive of so much flash on four lanes of `PCIe` 3, with blocks a sixteenth of real ones.
+    /// A TLC drive with this flash on four lanes of `PCIe` 3; its blocks have a sixteenth of the real size.
     pub fn spec(self) -> DriveSpec {
         let geometry = Geometry {
             channels: self.channels,
@@ -97,7 +96,7 @@ impl Flash {
     }
 }
 
-/// What the parts of such drives draw, in windows of a millisecond and without a limit.
+/// Power of such drives, in windows of 1 ms and without a limit.
 pub const POWER: PowerSpec = PowerSpec {
     limit_windows: 1,
     window_ns: MS,
@@ -114,14 +113,14 @@ pub const POWER: PowerSpec = PowerSpec {
     rests: [None; RestSpec::MOST],
 };
 
-/// An erased drive of the reviewed kind, but for what `change` does to it.
+/// An erased drive of the reviewed kind, with `change` applied.
 pub fn reviewed(change: impl FnOnce(&mut DriveSpec)) -> Drive<Ftl<Greedy>> {
     let mut spec = REVIEWED.spec();
     change(&mut spec);
     Drive::new(&spec, Greedy)
 }
 
-/// The drive with every unit written once, all of it in flash.
+/// A drive with every unit written once, and nothing left in the buffer.
 pub fn filled(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
     let mut drive = Drive::new(spec, Greedy);
     sequential(&mut drive, 0, spec.user_bytes);
@@ -129,7 +128,7 @@ pub fn filled(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
     drive
 }
 
-/// A filled drive overwritten at random until collection is in its steady state.
+/// A filled drive, overwritten at random until collection is in its steady state.
 pub fn tortured(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
     let mut drive = filled(spec);
     random(
@@ -143,26 +142,26 @@ pub fn tortured(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
     drive
 }
 
-/// What a read of one unit at depth one takes on an idle drive, with the map at hand: the sum of its parts.
+/// Latency of a read of one unit on an idle drive with the map in memory: the sum of its parts.
 pub fn lone_read_ns(spec: &DriveSpec) -> u64 {
     let (host, timing) = (&spec.host, &spec.timing);
     let bus = timing.command_ns + timing.unit_transfer_ns;
     host.command_ns + host.read_core_ns + timing.read_ns[0] + bus + host.unit_link_ns_x1024 / 1024
 }
 
-/// What a write of one unit at depth one takes while the buffer has room.
+/// Latency of a write of one unit at depth 1 while the buffer has room.
 pub fn lone_write_ns(spec: &DriveSpec) -> u64 {
     let host = &spec.host;
     host.command_ns + host.write_core_ns + host.unit_link_ns_x1024 / 1024
 }
 
-/// What it takes to bring one unit into flash at once: it crosses the bus alone, and its word line is programmed as it is.
+/// Time to bring one unit to flash at once: its transfer, and the program of its word line as it is.
 pub fn lone_program_ns(spec: &DriveSpec) -> u64 {
     let timing = &spec.timing;
     timing.command_ns + timing.unit_transfer_ns + timing.program_ns
 }
 
-/// Prints a figure beside what it should be, and fails beyond `share` of it.
+/// Prints a figure beside the expected one, and fails if they differ by more than `share` of it.
 pub fn assert_within(what: &str, got: f64, expected: f64, share: f64) {
     let off = got / expected - 1.0;
     println!(

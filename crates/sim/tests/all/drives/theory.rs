@@ -1,7 +1,7 @@
-//! Write amplification as theory has it, computed from the formulas. `rho` is the share of the usable flash that holds data.
+//! Write amplification by theory, computed from its formulas. `rho` is the share of the usable flash that holds data.
 
 fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
-    // So many halvings leave less than a double can tell apart.
+    // After this many halvings the interval is below the resolution of a double.
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if below(middle) {
@@ -13,8 +13,8 @@ fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The victim is the emptiest of `d` blocks of `b` units drawn at random. Van Houdt, SIGMETRICS 2013:
-/// `H i (s_i - s_(i+1)) / (rho b) = 1 - s_i^d`, `H` so that the `s_i` sum to `rho b`; `A = b / H`.
+/// The victim is the emptiest of `d` random blocks of `b` units. Van Houdt, SIGMETRICS 2013: `H i (s_i - s_(i+1)) / (rho b) = 1
+/// - s_i^d`, with `H` such that the `s_i` sum to `rho b`; `A = b / H`.
 pub fn d_choices(rho: f64, b: u32, d: f64) -> f64 {
     let held = rho * f64::from(b);
     let total = |h: f64| {
@@ -31,18 +31,18 @@ pub fn d_choices(rho: f64, b: u32, d: f64) -> f64 {
     f64::from(b) / h
 }
 
-/// The victim is a block drawn at random: the equations of `d_choices` at `d = 1`.
+/// The victim is a random block: `d_choices` with `d = 1`.
 pub fn drawn(rho: f64) -> f64 {
     1.0 / (1.0 - rho)
 }
 
-/// The victim is the emptiest block of all: `d_choices` where `d` is beyond what makes a difference.
+/// The victim is the emptiest of all blocks: `d_choices` with a `d` so large that more makes no difference.
 pub fn greedy(rho: f64, b: u32) -> f64 {
     d_choices(rho, b, 3000.0)
 }
 
-/// The victim is the block closed longest ago. Desnoyers, SYSTOR 2012: `A = alpha / (alpha + W0(-alpha e^-alpha))`,
-/// `alpha = 1 / rho`. Greedy comes to this from below as blocks grow.
+/// The victim is the block closed longest ago. Desnoyers, SYSTOR 2012: `A = alpha / (alpha + W0(-alpha e^-alpha))`, `alpha = 1
+/// / rho`. Greedy approaches this from below as blocks grow.
 pub fn fifo(rho: f64) -> f64 {
     let alpha = 1.0 / rho;
     let target = -alpha * (-alpha).exp();
@@ -51,7 +51,7 @@ pub fn fifo(rho: f64) -> f64 {
     alpha / (alpha + w)
 }
 
-/// Hot and cold data in flash of their own, the spare shared out as is best: no drive does better with large blocks.
+/// Hot and cold data in separate flash with the best division of the spare: a lower bound for drives with large blocks.
 /// `hot_writes` of the writes go to `hot_data` of the data.
 pub fn separated(rho: f64, hot_writes: f64, hot_data: f64) -> f64 {
     let spare = 1.0 / rho - 1.0;

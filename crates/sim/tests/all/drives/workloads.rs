@@ -14,7 +14,7 @@ pub fn small() -> Drive<Ftl<Greedy>> {
     filled(&SMALL.spec())
 }
 
-/// 4 KiB random reads at depth 1, a thousand of them; `change` replaces fields of the stream.
+/// A thousand random reads of 4 KiB at depth 1; `change` replaces fields of the stream.
 pub fn workload(change: Value) -> Value {
     let mut text = json!({
         "seed": 1, "interval_ns": 100_000_000, "ramp_ns": 0,
@@ -59,7 +59,7 @@ pub fn run_with(text: &Value) -> Outcome {
     run_on(&mut small(), text)
 }
 
-/// Ends the result at the first row that `accepts`; also gives how many rows were asked about.
+/// Ends the result at the first row that `accepts`. Also returns how many rows it was asked about.
 pub fn run_until(text: &Value, accepts: impl Fn(&Row) -> bool) -> (Outcome, usize) {
     struct Until<F>(F, usize);
     impl<F: Fn(&Row) -> bool> Owner for Until<F> {

@@ -32,7 +32,6 @@ const MOST: u64 = IOS * LONGER * LONGER * LONGER;
 /// Parts of a run whose percentiles show how well that of the whole run is known.
 const PARTS: usize = 12;
 
-/// A machine and its load.
 pub struct Case {
     pub spec: DriveSpec,
     pub load: Load,
@@ -211,7 +210,6 @@ fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
     }
 }
 
-/// The results of both models on one machine.
 struct Compared {
     case: Case,
     slow: Vec<Seen>,

@@ -95,7 +95,6 @@ fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     }
 }
 
-/// When programs and erases can be suspended.
 fn pauses(draw: &mut Draw) -> Pauses {
     Pauses {
         pulse_ns: draw.one_of(&[0, 40_000, 90_000]),

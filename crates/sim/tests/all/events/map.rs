@@ -64,7 +64,6 @@ pub struct Map {
     /// Dies over which pages alternate.
     stripe: u32,
     reserve: usize,
-    /// Units of a mapping unit.
     pub together: u32,
     physical: Vec<u32>,
     logical: Vec<u32>,

@@ -1,4 +1,4 @@
-//! When collection works, and parity over dies.
+//! Garbage collection between marks, and parity over dies.
 
 use sim::profile::spec::{DriveSpec, Marks};
 
@@ -11,7 +11,7 @@ fn with(change: impl FnOnce(&mut DriveSpec)) -> DriveSpec {
     spec
 }
 
-/// Completions in each 10 ms, but for the last.
+/// Completions in each 10 ms, except the last.
 fn by_hundredth(seen: &Seen) -> Vec<u64> {
     let begin = seen.ios[0].0;
     let mut done = Vec::new();
@@ -26,13 +26,13 @@ fn by_hundredth(seen: &Seen) -> Vec<u64> {
     done
 }
 
-/// What random writes of 32 in flight do where collection works so.
+/// Results of random writes at depth 32 with given marks.
 struct Marked {
     iops: f64,
     amplification: f64,
-    /// Standard deviation of the completions in each 10 ms, beside their mean.
+    /// Standard deviation of the completions in each 10 ms, relative to their mean.
     spread: f64,
-    /// Latency at these shares of the writes, beside the mean one.
+    /// Median and 99.9th percentile of latency, relative to the mean.
     middle: f64,
     tail: f64,
 }
@@ -80,7 +80,7 @@ fn between_marks_the_host_is_slower_and_faster_and_on_the_whole_the_same() {
     }
     assert!(slight.spread > 1.5 * even.spread);
     assert!((0.5..2.0).contains(&slight.middle), "none waits for all");
-    // It works while the host writes a quarter of what it does, and rests meanwhile.
+    // Collection works during a quarter of the host's writes and rests during the others.
     assert!(hard.middle < 1.0 && hard.middle < slight.middle);
     assert!(lumpy.tail > even.tail, "a quantum is in front of the host");
 }
@@ -101,7 +101,7 @@ fn parity_takes_its_share_of_the_programs() {
     let (drive, mb_s, spec) = run(lines);
     let (counts, ftl) = (drive.flash_counts(), drive.ftl_counts());
     let line = u64::from(spec.geometry.units_per_program());
-    // The last word line of what was written is not full.
+    // The last word line is not full.
     let data = ftl.flash_units() / line;
     assert_eq!(counts.parity_units / line, data / u64::from(lines - 1));
     assert_eq!(counts.programs, data + counts.parity_units / line);
@@ -109,7 +109,7 @@ fn parity_takes_its_share_of_the_programs() {
         drive.programmed_units(),
         ftl.flash_units() + counts.parity_units
     );
-    // All dies are busy with programs, and the blocks of parity are erased too.
+    // All dies are busy with programs, and blocks of parity are erased too.
     let share = f64::from(lines - 1) / f64::from(lines);
     assert_within("MB/s", mb_s, plain_mb_s * share, 0.01);
     assert_within(

@@ -1,4 +1,4 @@
-//! When a write is done: the write cache off, FUA.
+//! When a write is durable: the write cache off, and FUA.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
@@ -24,10 +24,10 @@ fn with_the_write_cache_off_a_write_is_done_when_it_is_in_flash() {
         let got = alone_ns(&mut drive, Op::Write, n * UNIT, UNIT as u32);
         assert_eq!(got, lone_write_ns(&spec) + lone_program_ns(&spec));
     }
-    // Each took a word line of its own.
+    // Each write took a word line of its own.
     let word_line = u64::from(spec.geometry.units_per_program());
     assert_eq!(drive.ftl_counts().padded_units, 100 * (word_line - 1));
-    // More of them at once keep more dies busy, each with a word line for 4 KiB.
+    // Parallel writes keep more dies busy, each with a word line for 4 KiB.
     let depth = 4 * spec.geometry.dies();
     let got = random(&mut drive, spec.user_bytes / 4, 0, depth, 4000).steady_iops();
     let bound = f64::from(spec.geometry.dies()) / spec.timing.program_ns as f64 * 1e9;
@@ -46,7 +46,7 @@ fn with_the_write_cache_off_the_longest_wait_does_not_grow_with_the_superblock()
         spec.erase_every /= times;
         let drive = filled(&spec);
         let timing = &spec.timing;
-        // Of each stream the die may have to erase its part of a superblock and to program a word line before.
+        // Before the write, the die may have to erase and to program a word line for each of the two streams.
         let waits_ns = 2 * (timing.erase_ns + timing.program_ns);
         let bound_ns = lone_write_ns(&spec) + lone_program_ns(&spec) + waits_ns;
         for depth in [1, 4] {
@@ -91,7 +91,7 @@ fn a_flush_programs_what_the_open_word_line_holds_and_commits_its_entries() {
             }
             let now = drive.now();
             let done = drive.flush(now);
-            // Each page of all planes crosses by itself.
+            // Each page of all planes crosses the bus separately.
             let bus_ns = units.div_ceil(8) * timing.command_ns + units * timing.unit_transfer_ns;
             let flash_ns = bus_ns + timing.program_ns + 500_000;
             let expected = host.command_ns + host.write_core_ns + flash_ns * u64::from(!protected);
@@ -113,6 +113,6 @@ fn what_is_made_durable_has_its_entries_of_the_map_committed() {
     let done = drive.submit(drive.now(), Op::Write, 0, UNIT as u32);
     let durable = drive.durable_at(done);
     assert_eq!(durable - done, lone_program_ns(&spec) + 500_000);
-    // What is durable is committed.
+    // Durable data is committed already.
     assert_eq!(drive.durable_at(durable), durable);
 }

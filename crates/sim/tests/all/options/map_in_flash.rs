@@ -1,4 +1,4 @@
-//! Drives without memory for the whole map.
+//! Drives that keep only a part of the map in memory.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy, MapCounts, PartOfMap};
@@ -12,21 +12,21 @@ use crate::drives::{
 
 type Dramless = Drive<Ftl<Greedy>, PartOfMap>;
 
-/// Units whose entries are on one page of the map.
+/// Map entries of a map page.
 const ON_ONE_PAGE: u64 = 1024;
 
-/// Units that an array read brings: two planes of 16 KiB.
+/// Units of an array read: two planes of 16 KiB.
 const READ_UNITS: u32 = 8;
 
 /// Bytes of memory for a changed entry.
 const CHANGE: u64 = 8;
 
-/// A filled drive with memory for so many bytes of its map, and for the changes of a page.
+/// A filled drive with `page_bytes` of memory for map pages, and memory for the changes of one page.
 fn dramless(spec: &DriveSpec, page_bytes: u64) -> Dramless {
     with_changes(spec, page_bytes, ON_ONE_PAGE)
 }
 
-/// The same, with memory for so many changes.
+/// The same with memory for `changes` changed entries.
 fn with_changes(spec: &DriveSpec, page_bytes: u64, changes: u64) -> Dramless {
     let memory = MapMemory {
         page_bytes,
@@ -39,7 +39,7 @@ fn with_changes(spec: &DriveSpec, page_bytes: u64, changes: u64) -> Dramless {
     drive
 }
 
-/// What a page of the map takes: an array read and its way over the bus.
+/// Time to read a map page: array read and bus.
 fn miss_ns(spec: &DriveSpec) -> u64 {
     spec.timing.read_ns[0] + spec.timing.command_ns + spec.timing.unit_transfer_ns
 }
@@ -55,7 +55,7 @@ fn alone_ns(drive: &mut Dramless, op: Op, offset: u64, length: u32) -> u64 {
 #[test]
 fn an_entry_that_is_not_at_hand_costs_one_read() {
     let spec = SMALL.spec();
-    // Memory for one page of the map.
+    // Memory for one map page.
     let mut drive = dramless(&spec, 4096);
     let hit_ns = lone_read_ns(&spec);
     let before = drive.flash_counts().reads;
@@ -75,7 +75,7 @@ fn a_page_of_the_map_is_sensed_as_that_of_its_word_line() {
     spec.timing.read_ns = [40_000, 60_000, 80_000, 0];
     let mut drive = with_changes(&spec, 4096, 16 * ON_ONE_PAGE);
     let crossing_ns = spec.timing.command_ns + spec.timing.unit_transfer_ns;
-    // Filled in order, the map lies in order.
+    // After a sequential fill the map is in order as well.
     for read in 0..12 {
         let offset = read * u64::from(READ_UNITS) * ON_ONE_PAGE * UNIT;
         let missed_ns = alone_ns(&mut drive, Op::Read, offset, 4096);
@@ -92,7 +92,7 @@ fn a_write_does_not_wait_for_its_entry_but_the_rest_of_a_part_does() {
     let mut drive = dramless(&spec, 4096);
     let write_ns = lone_write_ns(&spec);
     assert_eq!(alone_ns(&mut drive, Op::Write, 0, 4096), write_ns);
-    // Where the rest of the unit lies is on a page of the map that must be read first.
+    // Before the rest of the unit can be read, its map page must be.
     let part = 50 * ON_ONE_PAGE * UNIT;
     let link_ns = |bytes: u64| bytes * spec.host.unit_link_ns_x1024 / (4096 * 1024);
     let commands_ns = write_ns - link_ns(4096) + link_ns(512);
@@ -101,10 +101,10 @@ fn a_write_does_not_wait_for_its_entry_but_the_rest_of_a_part_does() {
     let reads = drive.flash_counts().reads;
     let rest_ns = miss_ns(&spec);
     let now = drive.now();
-    // Both of them, and then the program.
+    // Both reads, then the program.
     let durable_ns = drive.durable_at(now) - now;
     assert_eq!(drive.flash_counts().reads - reads, 2);
-    // The word line holds the whole unit, too.
+    // The word line also holds the whole unit written before.
     let program_ns = lone_program_ns(&spec) + spec.timing.unit_transfer_ns;
     assert_eq!(durable_ns, miss_ns(&spec) + rest_ns + program_ns);
 }
@@ -113,7 +113,7 @@ fn a_write_does_not_wait_for_its_entry_but_the_rest_of_a_part_does() {
 fn a_larger_unit_has_a_smaller_map() {
     let spec = REVIEWED.spec();
     for together in [1, 4] {
-        // Memory for all of the map where four units have one entry.
+        // Memory for the whole map if four units share an entry.
         let memory = MapMemory {
             page_bytes: spec.user_bytes / UNIT,
             change_bytes: ON_ONE_PAGE * CHANGE,
@@ -148,7 +148,7 @@ fn as_much_of_the_look_ups_miss_as_does_not_fit() {
     assert!(near < hit_ns * 1.03);
 }
 
-/// Counts of the map and moves since `before`.
+/// Counts of the map, and moves, since `before`.
 fn since(drive: &Dramless, before: (MapCounts, u64)) -> (MapCounts, u64) {
     let (now, moved) = (drive.map_counts(), drive.ftl_counts().moved_units);
     let counts = MapCounts {
@@ -168,24 +168,24 @@ fn changes_here_and_there_share_a_page_as_far_as_memory_lasts() {
     for for_each_page in [0.25, 1.0, 4.0, 16.0] {
         let changes = (for_each_page * pages) as u64;
         let mut drive = with_changes(&spec, 4096, changes);
-        // What is left of the data in order is moved in order, and shares its pages.
+        // What remains of the sequential data is moved in order and shares map pages, so overwrite it first.
         random(&mut drive, spec.user_bytes, 0, 8, 6 * units);
         let before = since(&drive, (MapCounts::default(), 0));
         random(&mut drive, spec.user_bytes, 0, 8, units);
         let (counts, moved) = since(&drive, before);
-        // From one of its turns to the next a page gathers twice what it has in the mean, which is half a turn's less than there is
-        // room for. Of x that come at random none comes with a probability of e^-x: then it has no turn. Data that is moved has a
-        // new place, too.
+        // Between two of its turns a page gathers twice its mean number of changes. On average, the changes in memory are what
+        // it has room for, less half of those that one turn writes. If `x` random changes are expected, none comes with
+        // probability `e^-x`, and the page then has no turn. Moved data changes entries too.
         let gathered = 2.0 * changes as f64 / (pages + f64::from(READ_UNITS));
         let together = gathered / (1.0 - (-gathered).exp());
         let found = (units + moved) as f64 / counts.written_back as f64;
         println!("{for_each_page}: {found:.3} changes for a page, {together:.3} expected");
         assert!((found / together - 1.0).abs() < 0.005, "{found} {together}");
         assert!(moved > units);
-        // One page is at hand, and it may be the one that is written.
+        // One page is cached, and it may be the one that is written.
         assert_eq!(counts.completed, counts.written_back);
         assert_eq!(counts.misses, 0);
-        // All that is programmed is in word lines, but what waits for its own to be full.
+        // All programmed data is in full word lines, except what waits for its word line to fill.
         let lines = drive.flash_counts().programs * u64::from(spec.geometry.units_per_program());
         let programmed = drive.programmed_units();
         assert_within("in lines", lines as f64, programmed as f64, 0.001);
@@ -234,7 +234,7 @@ fn what_is_changed_again_and_again_waits_once() {
     drive.wait_until(drive.idle_at());
     let before = since(&drive, (MapCounts::default(), 0));
     random(&mut drive, span, 0, 8, 1_000);
-    // They are at hand for reads as well.
+    // Reads find these entries in memory as well.
     random(&mut drive, span, 100, 8, 1_000);
     let (counts, moved) = since(&drive, before);
     assert_eq!(counts.misses, 0);
@@ -245,7 +245,7 @@ fn what_is_changed_again_and_again_waits_once() {
 fn what_is_moved_for_a_part_changes_the_map_with_it() {
     let mut spec = SMALL.spec();
     spec.power_loss_protection = false;
-    // Each change is written at once.
+    // Without memory for changes, each one is written at once.
     let mut drive = with_changes(&spec, 4096, 0);
     random(&mut drive, spec.user_bytes, 0, 8, 100_000);
     let (_, moved) = since(&drive, (MapCounts::default(), 0));
@@ -253,7 +253,7 @@ fn what_is_moved_for_a_part_changes_the_map_with_it() {
         let unit = n * 37 % (spec.user_bytes / UNIT);
         let done = drive.submit(drive.now(), Op::Write, unit * UNIT, 512);
         drive.wait_until(done);
-        // The flush places it.
+        // The flush places the held unit.
         let done = drive.flush(drive.now());
         drive.wait_until(done);
         let counts = drive.ftl_counts();
@@ -283,7 +283,7 @@ fn deep_reads_keep_all_dies_at_work_though_each_waits_for_its_map() {
     let spec = REVIEWED.spec();
     let mut drive = dramless(&spec, 4096);
     let found = random(&mut drive, spec.user_bytes, 100, 256, 40_000).iops();
-    // Two array reads each; what is left between two that were asked for ahead of time may be too short for another.
+    // Each read takes two array reads. A gap between two reads that were requested ahead may be too short for another.
     let most = f64::from(spec.geometry.dies()) / (2.0 * spec.timing.read_ns[0] as f64 / 1e9);
     println!("{found:.0} IOPS of {most:.0}");
     assert!(found > 0.75 * most && found <= 1.01 * most);

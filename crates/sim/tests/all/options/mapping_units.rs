@@ -1,4 +1,4 @@
-//! Mapping units of more than 4 KiB: neighbours stay together, and cost what theory says of as many fewer, larger ones.
+//! Mapping units of more than 4 KiB: their units stay together, and cost what theory predicts for fewer, larger units.
 
 use proptest::prelude::*;
 use sim::drive::Drive;
@@ -19,7 +19,7 @@ impl Flash for NoFlash {
     fn erase(&mut self, _: u32) {}
 }
 
-/// Every mapping unit holds all of its units or none, neighbours that begin at a multiple of it.
+/// Checks that every mapping unit holds all of its units or none, as aligned neighbours.
 fn assert_together(ftl: &Ftl<Greedy>, together: u32) {
     let map = ftl.map();
     for first in (0..map.logical_units()).step_by(together as usize) {
@@ -130,7 +130,7 @@ fn uniform_writes_of_whole_units_cost_what_theory_says_of_so_many_fewer() {
             if n == units * 5 {
                 ftl.reset_counts();
             }
-            // In order, then at random.
+            // Writes sequentially first, then at random.
             let unit = if n < units {
                 n
             } else {
@@ -165,7 +165,7 @@ fn the_steady_state_that_is_placed_is_that_of_whole_units() {
         }
         drive.ftl_counts().write_amplification().unwrap()
     };
-    // What moves fill before the first superblock is closed is not typical.
+    // Moves before the first superblock is closed are not typical.
     cost(&mut drive, 0, units / 20);
     let placed = cost(&mut drive, units, units / 2);
     cost(&mut drive, 2 * units, 3 * units);
@@ -181,7 +181,7 @@ fn the_last_unit_may_end_behind_the_drive() {
     let mut drive: Drive<Ftl<Greedy>> = Drive::new(&spec, Greedy);
     let end = drive.user_bytes();
     let mut at = 0;
-    // In order by 4 KiB: all of it is there, and the last unit was whole when the drive ended.
+    // Sequential writes of 4 KiB: all units are present, and the last mapping unit became whole at the end of the drive.
     while at < end {
         let done = drive.submit(drive.now(), Op::Write, at, UNIT as u32);
         drive.wait_until(done);

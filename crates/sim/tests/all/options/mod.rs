@@ -1,6 +1,6 @@
-//! What not every drive has or does: each switch against what it must change, and by how much.
+//! Options of a drive: each one against what it must change, and by how much.
 
-// The figures of a test that fails.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 mod collecting;

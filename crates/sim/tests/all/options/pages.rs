@@ -1,4 +1,5 @@
-//! Collection moves what an array read brings, whatever its size: the map stays whole, and the flash is asked for what was counted.
+//! Collection moves what an array read brings, whatever its size: the map stays consistent, and flash requests match the
+//! counts.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use crate::drives::loops::below;
 
 const SUPERBLOCKS: u32 = 16;
 
-/// Counts what it is asked for, and looks whether it is whole.
+/// A medium that counts and checks its requests.
 struct Counted {
     page_units: u32,
     line_units: u32,
@@ -39,7 +40,7 @@ impl Flash for Counted {
     }
 }
 
-/// Every unit that holds data lies in a place of its own, and each superblock knows how many it has.
+/// Checks that every valid unit has a place of its own, and that each superblock's count is right.
 fn assert_whole(ftl: &Ftl<Greedy>, held: &[bool]) {
     let map = ftl.map();
     let mut places = HashSet::new();

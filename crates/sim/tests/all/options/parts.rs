@@ -1,4 +1,4 @@
-//! Writes of parts of mapping units: they meet in the buffer, and what they lack is read when they make way.
+//! Partial writes of mapping units: parts meet in the buffer, and a unit that gives way is completed by a read.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
@@ -19,13 +19,13 @@ fn alone_ns(drive: &mut Plain, op: Op, offset: u64, length: u32) -> u64 {
     done - now
 }
 
-/// What a write of so many bytes takes while the buffer has room.
+/// Latency of a write of `bytes` while the buffer has room.
 fn write_ns(spec: &DriveSpec, bytes: u64) -> u64 {
     let link_ns = |bytes: u64| bytes * spec.host.unit_link_ns_x1024 / (UNIT * 1024);
     lone_write_ns(spec) - link_ns(UNIT) + link_ns(bytes)
 }
 
-/// A drive with mapping units of so many KiB, as many of which it can hold in part.
+/// A drive with mapping units of `unit_kib`, of which the buffer holds `contexts` in part.
 fn spec(unit_kib: u32, contexts: u32) -> DriveSpec {
     let mut spec = SMALL.spec();
     spec.options.mapping_units = unit_kib / 4;
@@ -33,12 +33,12 @@ fn spec(unit_kib: u32, contexts: u32) -> DriveSpec {
     spec
 }
 
-/// Reads of the flash, and units placed for the host.
+/// Array reads, and units placed for the host.
 fn work(drive: &Plain) -> (u64, u64) {
     (drive.flash_counts().reads, drive.ftl_counts().host_units)
 }
 
-/// So many writes of `bytes` in as many streams by turns, each in order in a part of the drive.
+/// Writes in sequential streams that take turns, each in its own part of the drive.
 fn in_streams(drive: &mut Plain, streams: u64, bytes: u64, writes: u64) {
     let each = drive.user_bytes() / streams / 65_536 * 65_536;
     for n in 0..writes {
@@ -54,12 +54,12 @@ fn a_part_is_done_in_the_buffer_and_its_rest_is_read_when_it_makes_way() {
     let mut drive = filled(&spec);
     let before = work(&drive);
     for (n, (bytes, read, placed)) in [
-        // The first is held; each that follows sends the one before it away.
+        // The first part is held; each further one makes the one before it give way.
         (512, 0, 0),
         (1024, 1, 1),
         // A whole unit is not held.
         (4096, 1, 2),
-        // One and a half.
+        // One and a half units.
         (6144, 2, 4),
     ]
     .into_iter()
@@ -77,7 +77,7 @@ fn a_part_is_done_in_the_buffer_and_its_rest_is_read_when_it_makes_way() {
     }
     let counts = drive.ftl_counts();
     let bytes = spec.user_bytes + 512 + 1024 + 4096 + 6144;
-    // What is still held has been written by the host, too.
+    // Parts that are still held count as written by the host.
     assert_eq!(counts.host_bytes(), bytes);
 }
 
@@ -182,14 +182,14 @@ fn streams_beyond_the_contexts_cost_what_random_writes_do() {
         } else {
             in_streams(&mut drive, streams, UNIT, writes);
         }
-        // Those whose rest is still being read.
+        // Waits for units whose missing part is still being read.
         drive.wait_until(drive.idle_at());
         let counts = drive.ftl_counts();
         let reads = drive.flash_counts().reads - reads;
         let of_host = counts.host_units as f64 / writes as f64;
         (of_host, reads as f64 / writes as f64)
     };
-    // Each write makes another way, and all of its mapping unit is placed.
+    // Each write makes another mapping unit give way, and all of that is placed.
     let (units, _) = placed(32, true);
     assert_within("random writes of 4 KiB", units, 4.0, 0.01);
     for streams in [9, 32] {
@@ -229,7 +229,7 @@ fn streams_beyond_those_followed_cost_what_random_reads_do() {
 
 #[test]
 fn random_parts_show_what_they_cost() {
-    // 512 B in units of 4 KiB, 4 KiB in units of 16.
+    // 512 B in units of 4 KiB, and 4 KiB in units of 16 KiB.
     for (unit_kib, bytes) in [(4, 512), (16, 4096)] {
         let ratio = f64::from(unit_kib) * 1024.0 / bytes as f64;
         let cost = |size: u64| {
@@ -240,7 +240,7 @@ fn random_parts_show_what_they_cost() {
                 if n == 3 * units {
                     drive.reset_counts();
                 }
-                // A block of each mapping unit with equal chance.
+                // One random block of each mapping unit.
                 let at = below(mix(3, n), blocks) * size;
                 let done = drive.submit(drive.now(), Op::Write, at, size as u32);
                 drive.wait_until(done);
@@ -261,14 +261,14 @@ fn random_parts_show_what_they_cost() {
 
 #[test]
 fn random_parts_wait_as_evenly_as_whole_units() {
-    // 512 B in units of 4 KiB, 4 KiB and 512 B in units of 16: each write has a whole unit programmed.
+    // 512 B in units of 4 KiB, 4 KiB and 512 B in units of 16 KiB: each write programs a whole unit.
     for (unit_kib, bytes) in [(4, 512), (16, 4096), (16, 512)] {
         let unit = unit_kib * 1024;
         let drive = tortured(&spec(unit_kib as u32, 16));
         let shape = |bytes: u64| {
             let mut drive = drive.clone();
             let user = drive.user_bytes();
-            // The buffer fills before they are counted.
+            // Fills the buffer before measuring.
             random_blocks(&mut drive, bytes, user, 0, 32, 20_000);
             let seen = random_blocks(&mut drive, bytes, user, 0, 32, 40_000);
             [0.5, 0.99, 1.0].map(|share| seen.quantiles_ns([share])[0] as f64 / seen.mean_ns())
@@ -308,7 +308,7 @@ fn a_small_buffer_full_of_parts_goes_on() {
         let mut spec = spec(32, 8);
         spec.power_loss_protection = protected;
         let line = u64::from(spec.geometry.units_per_program());
-        // What a profile must have at least.
+        // The least buffer that a profile may have.
         spec.buffer_bytes = (line + 9 * 8) * UNIT;
         let mut drive = filled(&spec);
         let blocks = drive.user_bytes() / 512;

@@ -1,4 +1,4 @@
-//! Static placement by logical page, and a collection for each plane.
+//! Static placement by logical page, with garbage collection in each plane.
 
 use sim::drive::Drive;
 use sim::flash::{Addressing, Flash as Medium};
@@ -23,7 +23,7 @@ fn spec() -> DriveSpec {
     }
 }
 
-/// Where the translation layer works, as blocks of planes.
+/// A medium that records in which planes the translation layer works.
 #[derive(Default)]
 struct Watched {
     units_per_plane: u32,
@@ -101,7 +101,7 @@ fn each_plane_collects_for_itself() {
     (0..units).for_each(|unit| planes.write(unit, &mut medium));
     let mut medium = Watched::of(&spec);
     planes.reset_counts();
-    // Writes to the pages of one plane only.
+    // Writes only to the pages of one plane.
     let page_units = g.page_bytes / UNIT as u32;
     let (stride, plane) = (g.all_planes() * page_units, 5);
     let pages = units / stride;

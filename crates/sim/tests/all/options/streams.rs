@@ -1,4 +1,4 @@
-//! Host and collection with a write frontier each, or with one for both.
+//! Separate write frontiers for host and collection, or one for both.
 
 use proptest::prelude::*;
 use sim::drive::Drive;
@@ -11,7 +11,7 @@ use crate::drives::frontiers::HotCold;
 use crate::drives::loops::{below, random, sequential};
 use crate::drives::{SMALL, UNIT, assert_within, theory};
 
-/// Takes what it is asked for, and counts whose units it programs.
+/// A medium that counts programs and the origin of their units.
 #[derive(Default)]
 struct Programs {
     lines: u64,
@@ -31,14 +31,14 @@ impl Flash for Programs {
     fn erase(&mut self, _: u32) {}
 }
 
-/// Units and writes of which these shares, in percent, are hot.
+/// Hot shares of the writes and of the data, in percent.
 #[derive(Clone, Copy)]
 struct Skew {
     writes: u32,
     data: u32,
 }
 
-/// Write amplification over the last of so many overwrites, a third of them, and the utilisation that it is at.
+/// Write amplification over the last third of `times` overwrites, and the utilisation at the time.
 fn skewed<R: VictimRule>(mut ftl: Ftl<R>, logical: u32, skew: Skew, times: u64) -> (f64, f64) {
     let mut flash = Programs::default();
     (0..logical).for_each(|unit| _ = ftl.write(unit, &mut flash));
@@ -126,7 +126,7 @@ proptest! {
         let counts = ftl.counts();
         prop_assert_eq!(flash.of_host, counts.host_units);
         prop_assert_eq!(flash.of_moved, 0);
-        // Every line holds what was written, moved or left empty; those left wholly empty are not programmed.
+        // Every word line holds written, moved or padding units; lines of padding only are not programmed.
         prop_assert!(flash.lines * u64::from(page * bits) <= counts.flash_units());
         prop_assert!(counts.moved_units > 0);
     }
@@ -143,7 +143,7 @@ fn a_drive_with_one_write_frontier_is_as_fast_and_forgets_what_it_is_told_to() {
         let units = spec.user_bytes / UNIT;
         random(&mut drive, spec.user_bytes, 0, 32, 4 * units);
         let iops = random(&mut drive, spec.user_bytes, 0, 32, units / 2).steady_iops();
-        // Whatever waits in open word lines when all is forgotten takes no room of the buffer any more.
+        // After a purge, data of open word lines must not occupy the buffer any more.
         for _ in 0..4 {
             let done = drive.purge(drive.now());
             drive.wait_until(done);

@@ -1,4 +1,4 @@
-//! What a drive does for itself: wear levelling, collection when idle; and blocks that are not alike.
+//! Background work (wear levelling, idle collection), and variation among blocks.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy, Translation};
@@ -16,7 +16,7 @@ fn wear_levelling_bounds_the_spread_of_erases() {
         let mut spec = REVIEWED.spec();
         spec.options.wear = wear;
         let mut drive = filled(&spec);
-        // Only a tenth of the data changes; the rest rests for ever.
+        // Only a tenth of the data changes; the rest is never overwritten.
         random(&mut drive, spec.user_bytes / 10, 0, 32, 2_500_000);
         let (lowest, highest) = drive.ftl().wear();
         (highest - lowest, drive.ftl_counts())
@@ -37,10 +37,10 @@ fn wear_levelling_bounds_the_spread_of_erases() {
         "erases apart: {plain}, dynamic {dynamic}, with resting data moved {both}, {} units for it",
         counts.levelled_units
     );
-    // What rests keeps its superblocks from being erased, however those in use are chosen.
+    // Resting data keeps its superblocks from being erased, whichever free ones are opened.
     assert!(plain > 15 && dynamic > 15);
-    // All that rests is due at about the same time, and one superblock of it is moved for each that is erased: meanwhile those in
-    // use are erased so many times more.
+    // All resting data reaches the threshold at about the same time, and one of its superblocks is moved for each erase. Until
+    // that is done, the others are erased this many more times.
     let spec = REVIEWED.spec();
     let superblock_bytes = u64::from(spec.geometry.units_per_superblock()) * UNIT;
     let resting = (spec.user_bytes / 10 * 9).div_ceil(superblock_bytes) as u32;
@@ -56,7 +56,7 @@ fn collection_when_idle_gives_fresh_superblocks() {
         spec.options.idle_after_ns = Some(SECOND);
         spec.options.idle_free_superblocks = idle_free_superblocks;
         let mut drive = tortured(&spec);
-        // The time without a command counts from the last one.
+        // The idle time counts from the last command.
         let start = drive.now();
         drive.submit(start, Op::Read, 0, 4096);
         drive.wait_until(start + SECOND);
@@ -74,7 +74,7 @@ fn collection_when_idle_gives_fresh_superblocks() {
     };
     let ((without, none), (with, won)) = (run(0), run(60));
     println!("burst after idle: {without:.0} IOPS, with {won} superblocks won when idle {with:.0}");
-    // A superblock whose collection had begun is finished in any case.
+    // A collection that has begun is finished in any case.
     assert!(none <= 1 && won >= 50 && with > 2.0 * without);
 }
 
@@ -83,7 +83,7 @@ fn collection_when_idle_keeps_to_the_idle_time_where_channels_bound_it() {
     let mut spec = REVIEWED.spec();
     spec.options.idle_after_ns = Some(SECOND);
     spec.options.idle_free_superblocks = spec.geometry.superblocks;
-    // A word line takes its channel three times as long as its die.
+    // A word line occupies its channel three times as long as its die.
     spec.timing.unit_transfer_ns = 200_000;
     let mut drive = tortured(&spec);
     drive.wait_until(drive.idle_at() + 10 * SECOND);
@@ -93,7 +93,7 @@ fn collection_when_idle_keeps_to_the_idle_time_where_channels_bound_it() {
     );
     let waited = drive.submit(drive.now(), Op::Read, 0, 4096) - drive.now();
     println!("read after collection: {waited} ns");
-    // What was begun last: 32 word lines, each unit out and in, all on one channel at worst.
+    // Work begun last: 32 word lines, each unit out and in, on one channel in the worst case.
     let begun_last = 32 * spec.geometry.units_per_program() * 2;
     assert!(waited < u64::from(begun_last) * spec.timing.unit_transfer_ns);
 }
@@ -156,7 +156,7 @@ fn what_is_folded_when_idle_keeps_no_write_waiting_for_the_data_path() {
         "{folded} units folded, then a write in {} ns",
         done - rested
     );
-    // What was folded has passed or is about to: never more than is given to the dies at once.
+    // Folded units have passed the data path or are about to: at most what the dies get at once.
     let at_once = 64 * 24;
     assert!(folded > 4000 && folded <= 100 * MS / unit_ns + at_once);
     assert!(done - rested < 5 * unit_ns);
@@ -191,10 +191,10 @@ fn a_firmware_that_stops_makes_tails_and_costs_little_else() {
         "{iops} and {with} IOPS; of the mean {before:?} and {:?}",
         [half, nines, most]
     );
-    // Each stop catches what is in flight: 32 of 2048 writes, which wait for a millisecond in the mean.
+    // Each stop delays the writes in flight, 32 of 2048, by a millisecond on average.
     assert!(nines > 1.3 * before[1] && nines < 20.0 && half < 1.0);
     assert!(most > 1.5 * nines && most > 2.0 * before[2]);
-    // The buffer empties meanwhile, so no more is lost than the stops take.
+    // The buffer drains during a stop, so the loss is at most the time of the stops.
     let lost = f64::from(every_units) / iops;
     let least = iops * lost / (lost + pause_ns as f64 / 1e9);
     assert!(

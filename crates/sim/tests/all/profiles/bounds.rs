@@ -1,4 +1,4 @@
-//! What no drive can be, in the tables that not every drive has.
+//! Impossible values in the optional tables are refused.
 
 use super::TINY;
 use sim::Profile;
@@ -37,7 +37,7 @@ above_c = { value = 75.0, source = "chosen" }
 until_c = { value = 72.0, source = "chosen" }
 cap_w = { value = 2.0, source = "chosen" }
 "#;
-/// The same heat, of a drive that throttles by degrees.
+/// The thermal model with a graded limit.
 pub const GRADED: &str = r#"
 [thermal]
 ambient_c = { value = 30.0, source = "chosen" }
@@ -82,7 +82,7 @@ const WEAR: &str = r#"
 dynamic = { value = true, source = "chosen" }
 static_after_erases = { value = 50, source = "chosen" }
 "#;
-/// A whole drive of another medium.
+/// A whole profile with another medium.
 pub const XPOINT: &str = r#"
 name = "xp"
 about = "a medium written in place"
@@ -112,7 +112,7 @@ command_us = { value = 0.1, source = "chosen" }
 deferral_limit_ms = { value = 1.0, source = "chosen" }
 "#;
 
-/// `text` with the last figure of this key another one.
+/// Replaces the last figure of this key.
 pub fn changed(text: &str, key: &str, value: &str) -> String {
     let start = format!("{key} = ");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

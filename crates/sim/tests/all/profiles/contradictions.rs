@@ -4,12 +4,11 @@ use super::TINY;
 use super::bounds::{MAPPING, POWER, SLC, THERMAL, XPOINT, changed};
 use sim::Profile;
 
-/// What parsing says of these tables beside those of a small drive.
 fn refusal(text: &str) -> String {
     Profile::parse(text).unwrap_err().to_string()
 }
 
-/// A small drive with this figure of how it suspends.
+/// A small drive with this figure of its suspension.
 fn suspended(key: &str, value: &str) -> String {
     let line = format!("{key} = {{ value = {value}, source = \"chosen\" }}\nsuspend_us");
     let others = TINY.lines().filter(|line| !line.starts_with(key));
@@ -17,7 +16,7 @@ fn suspended(key: &str, value: &str) -> String {
     others.replacen("suspend_us", &line, 1)
 }
 
-/// A small drive that collects between marks, with so much for its reserve and a change of the marks.
+/// A small drive that collects between marks, with a reserve and one change of the marks.
 fn marked(reserve_pct: &str, (from, to): (&str, &str)) -> String {
     let reserve = format!("reserve_pct = {{ value = {reserve_pct}, source = \"chosen\" }}");
     let lines = TINY.lines().map(|line| match line.split(' ').next() {
@@ -89,7 +88,7 @@ fn what_is_never_suspended_has_no_time_to_be() {
     );
 }
 
-// A list, one line for each contradiction.
+// A list with one line for each contradiction.
 #[allow(clippy::too_many_lines)]
 #[test]
 fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
@@ -111,7 +110,7 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "controller.commands is 128 commands",
             "link.protocol of 32 commands (of sata and ahci)",
         ),
-        // A word line of two planes crosses an 800 MT/s bus in 130 us.
+        // A word line of two planes takes 130 us on an 800 MT/s bus.
         (
             changed(TINY, "program_us", "100.0"),
             "130.2",
@@ -231,7 +230,7 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "43.4",
             "slc_cache.program_us of 40 us",
         ),
-        // Nothing is told as 0 that is more, and no two figures as one.
+        // No value above 0 is shown as 0, and no two different values as the same.
         (
             changed(TINY, "bandwidth_mb_s", "1e-9"),
             "one die is programmed is 57.8",
@@ -343,7 +342,7 @@ fn planes_collect_for_themselves_and_without_marks() {
     );
 }
 
-/// The lines of a profile that hold one number, each with its value another one.
+/// Returns each line with a number, and the profile with that number replaced.
 fn each_figure(text: &str, value: &str) -> Vec<(String, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let number = |line: &str| {
@@ -381,12 +380,12 @@ fn no_figure_of_any_size_makes_a_profile_panic_and_none_that_is_no_size_is_taken
             assert!(figures.len() > 15);
             for (line, text) in figures {
                 let said = Profile::parse(&text);
-                // It may be colder than zero around a drive.
+                // The ambient temperature may be below zero.
                 let cold = line.starts_with("ambient_c = { value = -1");
                 assert!(cold || said.is_err(), "{line} is taken");
             }
         }
-        // Some figures may be nothing, or little.
+        // Some figures may be 0 or very small.
         for value in ["0", "0.0", "1e-300", "1", "4294967295"] {
             for (_, text) in each_figure(whole, value) {
                 let _ = Profile::parse(&text);

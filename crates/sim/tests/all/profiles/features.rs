@@ -1,4 +1,4 @@
-//! What a profile asks for is what the drive does.
+//! Every feature of a profile shows in what its drive does.
 
 use metrics::{Measurement, Quantile};
 use workload::{Op, Workload};
@@ -32,7 +32,7 @@ fn fill(drive: &mut AnyDrive) {
     drive.idle(SECOND / 10);
 }
 
-/// MB/s of writes in order over the first bytes.
+/// MB/s of sequential writes over the first bytes.
 fn written_mb_s(drive: &mut AnyDrive, bytes: u64) -> f64 {
     let seen = measured(drive, &closed_loop(bytes, true, 0, 4, bytes));
     bytes as f64 / seen.elapsed_ns as f64 * 1000.0
@@ -46,7 +46,7 @@ fn mean_ns(seen: &Measurement, op: Op) -> f64 {
     seen.op(op).service.mean_ns().unwrap()
 }
 
-/// Two states of less power than the 1.5 W that the drive of [`POWER`] draws when idle.
+/// Two low-power states below the 1.5 W of idle power in [`POWER`].
 pub(super) const IDLE_STATES: &str = r#"
 [[power.idle_states]]
 name = "ps2"
@@ -83,7 +83,7 @@ fn a_resting_drive_goes_into_states_of_less_power_where_the_host_lets_it() {
     let (all_mw, far_mw, far_woken_ms) = rest(Saving::ByItself(2), 10);
     assert!((far_mw - 5.0).abs() < 1e-9 && (far_woken_ms - awake_ms - 8.0).abs() < 0.05);
     let shares = 1500.0 * 0.1002 + 300.0 * 0.4018 + 5.0 * 9.498;
-    // It rests from when the last of the reads before is done, some microseconds into the ten seconds.
+    // The rest starts when the last of the earlier reads completes, a few microseconds into the ten seconds.
     assert!(
         (all_mw - shares / 10.0).abs() < 1e-2,
         "{all_mw} beside {}",
@@ -133,7 +133,8 @@ free_pct = { value = 0.0, source = "chosen" }
     assert!(fast > 1.2 * without, "{fast} {without}");
     written_mb_s(&mut with, 1024 * MIB);
     let counts = with.counters();
-    // A quarter of 512 MB, and not more than one superblock beside it; the first 64 MiB were overwritten and gave theirs back.
+    // A quarter of 512 MB and at most one superblock more. The first 64 MiB were overwritten, and their superblocks are free
+    // again.
     let cached = (counts.cached_bytes - 64 * MIB) as f64 / 128e6;
     assert!((0.97..1.1).contains(&cached), "{cached}");
     assert_eq!(counts.folded_bytes, 0, "nothing is folded under load");
@@ -175,7 +176,7 @@ fn a_drive_that_throttles_by_degrees_settles_where_it_draws_what_it_may() {
         .collect();
     let power = drive.power().unwrap();
     let celsius = power.temperature_mc().unwrap() as f64 / 1e3;
-    // 30 + 10 P degrees, and P = 6 - (T - 60) * 4 / 15 W.
+    // `T = 30 + 10 P` degrees, and `P = 6 - (T - 60) * 4 / 15` W.
     let settles_c = (30.0 + 10.0 * (6.0 + 60.0 * 4.0 / 15.0)) / (1.0 + 10.0 * 4.0 / 15.0);
     assert!(
         (celsius - settles_c).abs() < 0.5,
@@ -208,7 +209,8 @@ fn a_map_that_does_not_fit_is_read_and_written() {
     fill(&mut part);
     fill(&mut whole);
     let [slow, fast] = [&mut part, &mut whole].map(|drive| reads(drive, bytes, 5000));
-    // The map has 16 MiB and its pages a half of 4, so seven look-ups of eight miss, but for a sixteenth that waits in the other half. Each costs as much of the flash as the read itself.
+    // The map has 16 MiB, and its cache half of 4 MiB: seven look-ups of eight miss. One in sixteen finds its entry among the
+    // changes, in the other half. Each miss takes as much flash time as the read itself.
     let flash_ns = 60_000.0 + 300.0 + 5427.0;
     let missed = (mean_ns(&slow, Op::Read) - mean_ns(&fast, Op::Read)) / flash_ns;
     assert!((missed - 0.82).abs() < 0.03, "{missed}");
@@ -314,7 +316,7 @@ fn a_medium_written_in_place_costs_the_sum_of_its_parts_and_no_more_when_it_is_f
     let bytes = drive.user_bytes();
     assert!(drive.holds(0, bytes));
     let read = mean_ns(&reads(&mut drive, bytes, 1000), Op::Read);
-    // Command, core, array, bus command, 4096 B at 4096 MT/s, 4096 B at 3200 MB/s.
+    // Command, core, array read, bus command, 4096 B at 4096 MT/s, 4096 B at 3200 MB/s.
     let sum = 1500.0 + 1800.0 + 5000.0 + 100.0 + 1000.0 + 1280.0;
     assert!((read / sum - 1.0).abs() < 0.001, "{read} {sum}");
     let writes = |drive: &mut AnyDrive, workers| {
@@ -323,7 +325,7 @@ fn a_medium_written_in_place_costs_the_sum_of_its_parts_and_no_more_when_it_is_f
     };
     let write = writes(&mut drive, 1);
     assert!((write / (sum + 500.0) - 1.0).abs() < 0.001, "{write} {sum}");
-    // Two at a time wait for each other only where they meet, not each for the later one.
+    // Two writes at a time wait only where they collide, and not each for the later one.
     let two = writes(&mut drive, 2);
     assert!(two < 1.35 * write, "{two} {write}");
     let counters = drive.counters();
@@ -349,7 +351,7 @@ fn what_a_bus_carries_beside_the_data_takes_its_time() {
         let bytes = drive.user_bytes();
         mean_ns(&reads(&mut drive, bytes, 1000), Op::Read)
     };
-    // 4096 B at 4096 MT/s are 1000 ns.
+    // 4096 B at 4096 MT/s take 1000 ns.
     let more_ns = read_ns("25.0") - read_ns("0.0");
     assert!((more_ns - 250.0).abs() < 1.0, "{more_ns}");
 }
@@ -378,7 +380,7 @@ program_us = { value = 250.0, source = "recalled" }
     }
 }
 
-/// It takes data anew when the last unit in a superblock of it was overwritten: what it holds goes to and fro over some eight overwrites.
+/// Such a cache reuses a superblock when its last unit has been overwritten, so its contents swing over some eight overwrites.
 #[test]
 fn the_spare_foretold_beside_a_cache_that_writes_go_past_is_a_mean() {
     let mut drive = plain(

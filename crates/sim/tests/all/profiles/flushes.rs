@@ -1,4 +1,4 @@
-//! What a flush costs the drives of the bundled profiles.
+//! Latency of flushes on the drives of the bundled profiles.
 
 use metrics::Quantile;
 use serde_json::json;
@@ -14,10 +14,10 @@ const QLC: &str = include_str!("../../../../../python/ssdlab/profiles/nvme-qlc-c
 const DRAMLESS: &str = include_str!("../../../../../python/ssdlab/profiles/dramless-client.toml");
 const SAFE: &str = include_str!("../../../../../python/ssdlab/profiles/nvme-tlc-enterprise.toml");
 
-/// Flushes of a run: the 99th percentile has a hundred beyond it.
+/// Flushes of a run: a hundred lie beyond the 99th percentile.
 const FLUSHES: u64 = 10_000;
 
-/// Writes in order, each of a unit, with a flush after every so many.
+/// Sequential writes of one unit each, with a flush after every `every` of them.
 fn in_order(every: u64) -> Workload {
     let text = json!({
         "seed": 1, "interval_ns": 1_000_000_000, "ramp_ns": 0,
@@ -34,8 +34,8 @@ fn in_order(every: u64) -> Workload {
     serde_json::from_value(text).unwrap()
 }
 
-/// The closed form of MODEL.md ("Durability"), of so many units in the open word line, on a die whose programs take `factor` times as
-/// long.
+/// The closed form of MODEL.md ("Durability") for `units` units in the open word line, on a die whose programs take `factor`
+/// times as long.
 fn flush_ns(spec: &DriveSpec, units: u64, factor: f64) -> f64 {
     let (host, timing, options) = (&spec.host, &spec.timing, &spec.options);
     let command_ns = host.command_ns + host.write_core_ns;
@@ -48,7 +48,8 @@ fn flush_ns(spec: &DriveSpec, units: u64, factor: f64) -> f64 {
     (command_ns + bus_ns + options.commit_ns) as f64 + program_ns as f64 * factor
 }
 
-/// Figures of the flushes of a new drive: the 99th percentile, and the model's with the 99th of its blocks.
+/// 99th percentile of the flushes of a new drive, measured and by the closed form with the 99th percentile of the block
+/// factors.
 fn p99_and_model(text: &str, every: u64, spread: bool) -> (f64, f64) {
     let mut profile = Profile::parse(text).unwrap();
     profile.spread = profile.spread.filter(|_| spread);
@@ -78,7 +79,7 @@ fn p99_follows_the_closed_form() {
         for every in [1, 4] {
             let (p99, model) = p99_and_model(text, every, false);
             assert_within(&format!("{name} {every}, alike"), p99, model, 1e-9);
-            // A few hundred blocks are written: so many draws of their factors.
+            // A few hundred blocks are written, so their factors are a small sample.
             let (p99, model) = p99_and_model(text, every, true);
             assert_within(&format!("{name} {every}"), p99, model, 0.02);
         }

@@ -1,4 +1,4 @@
-//! What no link carries, no die draws, no cell has and no state of power allows.
+//! Profiles with impossible links, dies, cells or power states are refused.
 
 use sim::profile::{PowerSetting, Settings};
 use sim::{Profile, Size};
@@ -6,7 +6,6 @@ use sim::{Profile, Size};
 use super::TINY;
 use super::bounds::{POWER, changed};
 
-/// What parsing says of this text.
 fn refusal(text: &str) -> String {
     Profile::parse(text).unwrap_err().to_string()
 }
@@ -71,7 +70,7 @@ fn power_that_cannot_be_is_refused_with_its_field_and_why() {
             "must fall",
         ),
         (POWER, "states_w", "[]", "power.states_w", "1 to 32"),
-        // One die can work beside the 40th that is kept: 1.5 W and 40 39ths of 0.2 W.
+        // One die can work beside the 40th that is kept back: 1.5 W, and 40/39 of 0.2 W.
         (
             POWER,
             "states_w",

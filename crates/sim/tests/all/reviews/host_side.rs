@@ -21,7 +21,7 @@ fn beyond_32_commands_wait_in_the_host_of_a_sata_drive() {
     };
     let (inside, beyond) = (run(32), run(128));
     assert_within("IOPS at depth 128", beyond.iops(), inside.iops(), 0.01);
-    // The device sees no more than before; the other three quarters of the time pass in the host, and are timed.
+    // The device sees the same load. Commands spend the other three quarters of their latency in the host.
     assert_within(
         "latency at depth 128, ns",
         beyond.mean_ns(),
@@ -53,7 +53,7 @@ fn a_flush_costs_a_program_without_power_loss_protection() {
     assert_within("cost without protection", without_cost, word_line, 0.01);
 }
 
-/// A flush ends the word lines that hold something, however many dies a stripe goes over.
+/// A flush ends the word lines that hold data, over however many dies the stripe goes.
 #[test]
 fn a_flush_costs_one_word_line_of_a_stripe_and_leaves_the_others_to_be_written() {
     let cost = |stripe_dies| {

@@ -1,6 +1,6 @@
-//! What reviews of drives show, seen on simulated ones.
+//! Effects that reviews of real drives show, on simulated ones.
 
-// The figures of a test that fails.
+// Tests print the figures that they check.
 #![allow(clippy::print_stdout)]
 
 mod host_side;
@@ -15,5 +15,5 @@ use sim::ftl::{Ftl, Greedy};
 
 use crate::drives::{REVIEWED, tortured};
 
-/// A drive in the steady state of random writes, made once and copied for each test.
+/// A drive in the steady state of random writes, made once and cloned for each test.
 static TORTURED: LazyLock<Drive<Ftl<Greedy>>> = LazyLock::new(|| tortured(&REVIEWED.spec()));

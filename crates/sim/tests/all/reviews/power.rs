@@ -8,7 +8,7 @@ use sim::profile::spec::{PowerSpec, ThermalSpec, ThrottlePoint};
 use crate::drives::loops::{random, sequential};
 use crate::drives::{MIB, MS, POWER, REVIEWED, SECOND, assert_within, reviewed};
 
-/// The highest mean power of any stretch of `windows` windows, wherever it begins, in mW.
+/// The highest mean power over any stretch of `windows` windows, in mW, wherever it begins.
 fn highest_mw(power: &Power, until: u64, windows: u64) -> f64 {
     let starts = (0..until / POWER.window_ns).map(|window| window * POWER.window_ns + MS / 3);
     let stretch = windows * POWER.window_ns;
@@ -17,16 +17,16 @@ fn highest_mw(power: &Power, until: u64, windows: u64) -> f64 {
         .fold(power.highest_mw(), f64::max)
 }
 
-/// A limit that holds over a second, as of drives of data centres.
+/// A limit over one second, as on data-centre drives.
 const LIMIT_WINDOWS: u64 = SECOND / POWER.window_ns;
 
-/// What a load did in its time, and what the drive drew meanwhile.
+/// Rate of a load, and mean power of the drive meanwhile.
 struct Load {
     rate: f64,
     mean_mw: f64,
 }
 
-/// Writes in order, a mix that is mostly reads, and reads, under a limit, one after another.
+/// Sequential writes, a mix of mostly reads, and reads, one after another under a limit.
 fn loads_under(cap_mw: Option<u64>) -> [Load; 3] {
     let mut drive = reviewed(|spec| {
         spec.options.power = Some(PowerSpec {
@@ -68,7 +68,7 @@ fn a_power_cap_is_never_exceeded_and_work_falls_with_what_is_left_for_it() {
             .iter()
             .zip(free.iter().zip(loads_under(Some(cap_mw))))
         {
-            // Energy for a piece of work is the same whenever it is done.
+            // A piece of work takes the same energy whenever it is done.
             let share = ((cap_mw as f64 - fixed) / (free.mean_mw - fixed)).min(1.0);
             let what = format!("{what} at {cap_mw} mW of {:.0}", free.mean_mw);
             assert_within(&what, capped.rate / free.rate, share, 0.05);
@@ -76,7 +76,7 @@ fn a_power_cap_is_never_exceeded_and_work_falls_with_what_is_left_for_it() {
     }
 }
 
-/// Mean, median and 99th percentile in us of reads or writes under a limit, in windows as long as those of real drives.
+/// Mean, median and 99th percentile of latency in us under a limit, with windows as long as those of real drives.
 fn latencies_under(cap_mw: Option<u64>, read_pct: u64) -> [f64; 3] {
     let mut drive = reviewed(|spec| {
         spec.options.power = Some(PowerSpec {

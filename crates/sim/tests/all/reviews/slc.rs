@@ -1,4 +1,4 @@
-//! Caches of flash with one bit a cell.
+//! SLC caches.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
@@ -19,7 +19,7 @@ fn slc(size: SlcSize, when_full: WhenFull) -> SlcSpec {
 
 const STATIC: SlcSize = SlcSize::Static { bytes: 128 * MIB };
 
-/// MB/s of each 16 MiB written in order.
+/// MB/s of each 16 MiB of sequential writes.
 fn bandwidths(drive: &mut impl sim::drive::Device, start: u64, bytes: u64) -> Vec<f64> {
     let pieces = 0..bytes / (16 * MIB);
     pieces
@@ -48,7 +48,7 @@ fn the_cache_ends_and_comes_back_after_idle() {
     assert!(again[1] > 0.9 * fast, "{again:?}");
     let counts = drive.ftl_counts();
     assert!(counts.folded_units > 0 && counts.one_bit_amplification().unwrap() < 0.5);
-    // All data lies with all bits of a cell once, whether written there or folded.
+    // All data ends up in cells of several bits once, whether written there or folded.
     let many = counts.many_bit_amplification().unwrap();
     assert!((0.8..=1.01).contains(&many), "{many}");
 }
@@ -123,7 +123,7 @@ fn a_trim_of_everything_gives_the_cache_back_without_a_rest() {
         let mut drive = reviewed(|spec| {
             spec.user_bytes = spec.user_bytes / 100 * 80 / MIB * MIB;
             spec.options.slc = Some(slc(size, when_full));
-            // A real block has so many more word lines that its erase is a fortieth of their programs.
+            // A real block has so many more word lines that its erase takes a fortieth of their program time.
             spec.timing.erase_ns = 200_000;
         });
         let user_bytes = drive.user_bytes();

@@ -1,4 +1,4 @@
-//! The way into the steady state, what it costs, and the ways out of it.
+//! Reaching the steady state, its cost, and leaving it.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy, Translation};
@@ -34,21 +34,21 @@ fn sequential_and_random_writes_in_turn_make_a_saw_tooth() {
     let mut last_rough = f64::INFINITY;
     for _ in 0..2 {
         let rough = random(&mut drive, bytes, 0, 32, bytes / UNIT / 2).iops() * UNIT as f64 / 1e6;
-        // The first pass clears up what the random writes have left.
+        // The first pass reclaims what the random writes have left.
         sequential(&mut drive, 0, bytes);
         drive.reset_counts();
         let smooth = sequential(&mut drive, 0, bytes);
         println!("{rough:.0} MB/s at random, {smooth:.0} in order");
         assert!(smooth > 3.0 * rough);
         assert_eq!(drive.ftl_counts().write_amplification(), Some(1.0));
-        // Each tooth is like the one before, but for the first: that began with no smooth stretch behind it.
+        // Each random stretch is like the one before, except the first, which had no sequential stretch before it.
         assert!(last_rough.is_infinite() || rough > last_rough);
         last_rough = rough;
     }
 }
 
-/// IOPS, write amplification and effective spare in the steady state of writes to the first `span_pct` of the flash, on a drive
-/// whose user can address `user_pct` of it.
+/// IOPS, write amplification and effective spare in the steady state of writes to the first `span_pct` of the flash. The user
+/// can address `user_pct` of it.
 fn steady(user_pct: u64, span_pct: u64) -> (f64, f64, f64) {
     let spec = Flash {
         user_pct,
@@ -81,14 +81,14 @@ fn spare_moves_the_steady_state_as_theory_says() {
             0.03,
         );
     }
-    // A host that leaves LBAs alone gets what a maker gives with more flash.
+    // A host that leaves LBAs unused gains as much as from a drive with more spare flash.
     assert_within("cost by limiting LBAs", limited_cost, wide_cost, 0.01);
     assert_within("IOPS by limiting LBAs", limited, wide, 0.02);
     let won = narrow_cost / wide_cost;
     assert_within("IOPS won by spare", wide / narrow, won, 0.05);
 }
 
-/// Write amplification after a trim of all of a drive in its steady state.
+/// Write amplification after a trim of the whole drive in its steady state.
 fn cost_after_trim(drive: &mut Drive<Ftl<Greedy>>) -> f64 {
     let bytes = drive.user_bytes();
     let mut done = drive.now();
@@ -146,12 +146,12 @@ fn collection_slows_every_write_and_not_one_in_a_word_line() {
     println!(
         "mean {mean:.0} ns, median {median}, 99 % {p99}, 99.99 % {p9999}; {share:.4} are slow"
     );
-    // Each write waits for its share of all programs: 31 others are in front of it.
+    // Each write waits for its share of all programs: 31 others are ahead of it.
     assert!(median > mean / 2.0 && median < mean * 2.0);
-    // Were it one in a word line that waits for a program, so many would be slow.
+    // This share would be slow if one write of each word line waited for a program.
     let word_line = 1.0 / f64::from(spec.geometry.units_per_program());
     assert!(share > 10.0 * word_line, "{share}");
-    // A die that erases first makes its own programs wait; the buffer has room for what comes meanwhile.
+    // A die that erases first delays its own programs, but the buffer has room for what arrives meanwhile.
     assert!(p9999 < mean + spec.timing.erase_ns as f64);
 }
 
@@ -177,7 +177,7 @@ fn beside_collection_reads_wait_longer_and_writes_stall_no_read() {
     );
 }
 
-/// About 5 % of what the dies of the reviewed drive can read.
+/// About 5 % of the dies' read capacity on the reviewed drive.
 const READS_PER_S: u32 = 13_000;
 
 #[test]
@@ -197,7 +197,7 @@ fn reads_at_a_fixed_rate_wait_longer_the_more_is_written_beside_them() {
     });
     let mut before = first;
     for (mean, p99) in rest {
-        // 100,000 reads leave 1 % of noise in either at most.
+        // With 100,000 reads, either figure has a noise of at most 1 %.
         assert!(mean > 0.99 * before.0 && p99 > 0.99 * before.1);
         assert!(mean <= 1e6);
         before = (mean, p99);
