@@ -1,4 +1,4 @@
-//! Hands the compiler's version and the build profile to the crate, so that every result can record them.
+//! Passes the compiler's version and the build profile to the crate, so that every result can record them.
 
 use std::env;
 use std::process::Command;

@@ -14,7 +14,6 @@ pub(crate) fn frozen<T: Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, Py
         .clone()
 }
 
-/// One column and its name.
 #[derive(Debug)]
 pub(crate) struct Column {
     name: String,
@@ -22,7 +21,6 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column of these values.
     pub(crate) fn new<T: Element>(py: Python<'_>, name: impl Into<String>, values: Vec<T>) -> Self {
         Self {
             name: name.into(),
@@ -30,7 +28,7 @@ impl Column {
         }
     }
 
-    /// The same column under another name.
+    /// Returns the column under another name; both share one array.
     pub(crate) fn renamed(&self, py: Python<'_>, name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -39,7 +37,7 @@ impl Column {
     }
 }
 
-/// Columns as a dict, in the order given.
+/// Returns the columns as a dict, in the order given.
 pub(crate) fn dict<'a, 'py>(
     py: Python<'py>,
     columns: impl IntoIterator<Item = &'a Column>,

@@ -1,4 +1,4 @@
-//! Until when a run may issue I/O, moved on by a thread of Python's while the run goes on.
+//! The deadline of a run, which a Python thread can move while the run goes on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A moment after which nothing is issued any more.
+/// A deadline after which a run issues nothing more.
 #[pyclass(frozen, module = "ssdlab._core")]
 #[derive(Debug)]
 pub(crate) struct Deadline {
@@ -14,7 +14,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// The moment, for a run to look at.
+    /// Returns the engine's deadline, for a run to check.
     pub(crate) fn held(&self) -> Arc<engine::Deadline> {
         Arc::clone(&self.held)
     }
@@ -28,13 +28,13 @@ impl Deadline {
         Ok(Self { held })
     }
 
-    /// Move it to so far from now; one that has passed stays so.
+    /// Move the deadline to `seconds` from now; a deadline that has passed stays passed.
     fn push(&self, seconds: f64) -> PyResult<()> {
         self.held.push(time(seconds)?);
         Ok(())
     }
 
-    /// Let it pass at once.
+    /// Let the deadline pass at once.
     fn end(&self) {
         self.held.end();
     }

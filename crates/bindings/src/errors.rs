@@ -1,6 +1,6 @@
-//! Errors of the engine as the exceptions of `ssdlab.model.errors`, with their facts as fields.
+//! Turns errors of the Rust crates into exceptions of `ssdlab.model.errors`, with their facts as fields.
 //!
-//! The tree has one definition, in Python; this file only says which class an error belongs to.
+//! Python alone defines the exception classes; this file only says which class an error belongs to.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use sim::{ProfileError, SimError};
 use workload::SpecError;
 use workload::recording::RecordingError;
 
-/// The name an operating system error goes by, as Python's `errno` has it.
+/// Error numbers of the operating system, under the names that Python's `errno` uses.
 mod errno {
     pub(super) const EPERM: i32 = 1;
     pub(super) const ENOENT: i32 = 2;
@@ -25,7 +25,7 @@ mod errno {
     pub(super) const EROFS: i32 = 30;
 }
 
-/// An exception of `ssdlab.model.errors` in the making.
+/// An exception of `ssdlab.model.errors` that is still to be created.
 struct Raised<'py> {
     class: &'static str,
     what: String,
@@ -44,7 +44,7 @@ impl Raised<'_> {
     }
 }
 
-/// A workload that contradicts itself.
+/// Returns the exception for a workload that contradicts itself.
 pub(crate) fn spec(py: Python<'_>, error: &SpecError) -> PyErr {
     let facts = PyDict::new(py);
     let filled = facts
@@ -61,7 +61,7 @@ pub(crate) fn spec(py: Python<'_>, error: &SpecError) -> PyErr {
     filled.map_or_else(|error| error, |()| raised.into_error())
 }
 
-/// JSON that is not a workload: a field that Rust does not know, a missing one, a value of another type.
+/// Returns the exception for JSON that is not a workload: an unknown field, a missing field, or a value of another type.
 pub(crate) fn not_a_workload(py: Python<'_>, error: &serde_json::Error) -> PyErr {
     Raised {
         class: "UsageError",
@@ -72,7 +72,7 @@ pub(crate) fn not_a_workload(py: Python<'_>, error: &serde_json::Error) -> PyErr
     .into_error()
 }
 
-/// A file that is no recording.
+/// Returns the exception for a file that is not a recording.
 pub(crate) fn records(py: Python<'_>, error: &RecordingError) -> PyErr {
     Raised {
         class: "HostError",
@@ -83,7 +83,7 @@ pub(crate) fn records(py: Python<'_>, error: &RecordingError) -> PyErr {
     .into_error()
 }
 
-/// What the engine could not do. `measurement`, if a run had begun, becomes the exception's attribute of that name.
+/// Returns the exception for an error of the engine; `device` becomes one of its facts.
 pub(crate) fn engine(py: Python<'_>, error: &EngineError, device: Option<&Path>) -> PyErr {
     if let EngineError::Spec(error) = error {
         return spec(py, error);
@@ -159,7 +159,7 @@ fn engine_facts(
     Ok(())
 }
 
-/// What a simulated drive could not do.
+/// Returns the exception for an error of a simulated drive.
 pub(crate) fn simulation(py: Python<'_>, error: &SimError, drive: &str) -> PyErr {
     let facts = PyDict::new(py);
     let filled = facts
@@ -206,7 +206,7 @@ fn sim_facts(facts: &Bound<'_, PyDict>, error: &SimError) -> PyResult<()> {
     }
 }
 
-/// Why a drive cannot be served.
+/// Returns the exception for a drive that cannot be served.
 pub(crate) fn serving(py: Python<'_>, error: &ServeError) -> PyErr {
     let class = match error {
         ServeError::SocketExists(_) | ServeError::DataInUse(_) | ServeError::NotContents { .. } => {
@@ -224,13 +224,13 @@ pub(crate) fn serving(py: Python<'_>, error: &ServeError) -> PyErr {
     .into_error()
 }
 
-/// A profile that no drive can have.
+/// Returns the exception for a profile that no drive can have.
 pub(crate) fn profile(py: Python<'_>, error: &ProfileError) -> PyErr {
     let facts = PyDict::new(py);
     let filled = facts
         .set_item("field", &error.field)
         .and_then(|()| facts.set_item("value", &error.value));
-    // What follows from figures is told in words.
+    // If two figures contradict each other, `field` is a description in words.
     let wrong = if error.field.contains(' ') {
         "one of the two"
     } else {
@@ -245,7 +245,7 @@ pub(crate) fn profile(py: Python<'_>, error: &ProfileError) -> PyErr {
     filled.map_or_else(|error| error, |()| raised.into_error())
 }
 
-/// A simulated drive whose map does not fit into memory.
+/// Returns the exception for a simulated drive whose map does not fit into memory.
 pub(crate) fn no_memory(py: Python<'_>, bytes: u64) -> PyErr {
     let facts = PyDict::new(py);
     let filled = facts.set_item("needed_bytes", bytes);
@@ -261,7 +261,7 @@ pub(crate) fn no_memory(py: Python<'_>, bytes: u64) -> PyErr {
     filled.map_or_else(|error| error, |()| raised.into_error())
 }
 
-/// A simulated drive that is asked something while it is being run.
+/// Returns the exception for using a simulated drive while a run has it.
 pub(crate) fn busy(py: Python<'_>, drive: &str) -> PyErr {
     Raised {
         class: "UsageError",
@@ -272,7 +272,7 @@ pub(crate) fn busy(py: Python<'_>, drive: &str) -> PyErr {
     .into_error()
 }
 
-/// A state of another drive.
+/// Returns the exception for a state of another drive.
 pub(crate) fn foreign_state(py: Python<'_>, drive: &str) -> PyErr {
     Raised {
         class: "UsageError",
@@ -283,7 +283,7 @@ pub(crate) fn foreign_state(py: Python<'_>, drive: &str) -> PyErr {
     .into_error()
 }
 
-/// A state that cannot be taken up, or kept.
+/// Returns the exception for a state that cannot be loaded or saved.
 pub(crate) fn state(py: Python<'_>, error: &StateError, path: &Path) -> PyErr {
     let facts = PyDict::new(py);
     let filled = facts
@@ -332,7 +332,7 @@ fn state_facts(facts: &Bound<'_, PyDict>, error: &StateError) -> PyResult<()> {
     facts.set_item("reason", reason)
 }
 
-/// A simulation that panicked, which is a fault of this program.
+/// Returns the exception for a simulation that panicked, which is a bug in this program.
 pub(crate) fn panicked(py: Python<'_>, message: &str) -> PyErr {
     engine(
         py,
@@ -343,7 +343,7 @@ pub(crate) fn panicked(py: Python<'_>, message: &str) -> PyErr {
     )
 }
 
-/// A log that cannot be read.
+/// Returns the exception for a log that cannot be created or read.
 pub(crate) fn log(py: Python<'_>, error: &LogError) -> PyErr {
     let facts = PyDict::new(py);
     let (errno, advice) = match error {
@@ -364,7 +364,7 @@ pub(crate) fn log(py: Python<'_>, error: &LogError) -> PyErr {
     filled.map_or_else(|error| error, |()| raised.into_error())
 }
 
-/// A target that was closed already.
+/// Returns the exception for a target that has been closed.
 pub(crate) fn closed(py: Python<'_>, path: &Path) -> PyErr {
     Raised {
         class: "UsageError",
@@ -375,8 +375,8 @@ pub(crate) fn closed(py: Python<'_>, path: &Path) -> PyErr {
     .into_error()
 }
 
-/// What a stopped run raises: an interruption becomes `Interrupted`; anything else stays as it is. Whether anything of it is
-/// kept is for the caller to say.
+/// Returns what a stopped run raises: an interruption becomes `Interrupted`; any other exception stays as it is. The
+/// caller has to say whether anything of the run is kept.
 pub(crate) fn stopped(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return error;
@@ -392,7 +392,7 @@ pub(crate) fn stopped(py: Python<'_>, error: PyErr) -> PyErr {
     interrupted
 }
 
-/// Gives an exception of ours the measurement; one of somebody else's is left alone.
+/// Attaches the measurement to an exception of this package; any other exception stays as it is.
 pub(crate) fn carrying(
     py: Python<'_>,
     error: PyErr,
@@ -410,7 +410,7 @@ pub(crate) fn carrying(
     error
 }
 
-/// Advice as Python's errors write it: with a capital.
+/// Returns advice as Python's errors write it: with a capital letter.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -1,4 +1,4 @@
-//! A thread that wakes up again and again, and notes where it woke late.
+//! A thread that wakes again and again, and records every late wake-up.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// As [`engine::Gap`], in the order of its fields.
+/// The fields of [`engine::Gap`], in their order.
 type Gap = (u64, u64, u64, u64, Option<u64>, u64);
 
-/// Beats from its making to `close`.
+/// A thread that beats from its creation until `close`.
 #[pyclass(frozen, module = "ssdlab._core")]
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
@@ -29,7 +29,7 @@ impl Heartbeat {
         })
     }
 
-    /// The late ones since this was last asked, up to now; none once it is closed.
+    /// Return the late sleeps recorded since the last call, up to now; none once the thread is closed.
     fn gaps(&self, py: Python<'_>) -> Vec<Gap> {
         let found = py.detach(|| {
             let beating = self.beating.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Histograms of latencies as Python sees them.
+//! Latency histograms for Python.
 
 use metrics::{Quantile, bucket_bounds_ns, bucket_of};
 use numpy::{PyArray1, PyArrayMethods};
@@ -19,7 +19,7 @@ impl From<metrics::Histogram> for Histogram {
     }
 }
 
-/// Reported for the samples of a bucket of which only the lower bound is known.
+/// Returns the value reported for samples of a bucket: its midpoint, or its lower bound if only that is known.
 fn midpoint_ns(bucket: usize) -> u64 {
     let bounds = bucket_bounds_ns(bucket);
     if bounds.end == u64::MAX {
@@ -36,7 +36,7 @@ impl Histogram {
         Self::default()
     }
 
-    /// A histogram from its buckets. Without the exact sum and extremes, those of the buckets' midpoints are taken.
+    /// Make a histogram from its buckets. Without the exact sum and extremes, they are estimated from the buckets' midpoints.
     #[staticmethod]
     #[pyo3(signature = (bucket_low_ns, count, *, sum_ns = None, min_ns = None, max_ns = None))]
     fn from_buckets(
@@ -80,7 +80,7 @@ impl Histogram {
             })
     }
 
-    /// A histogram from its sparse encoding.
+    /// Make a histogram from its sparse encoding.
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         let histogram = metrics::Histogram::from_bytes(data);
@@ -89,7 +89,7 @@ impl Histogram {
             .ok_or_else(|| PyValueError::new_err("not the sparse encoding of a histogram"))
     }
 
-    /// Sparse encoding, as in the append log.
+    /// Return the sparse encoding, as in the append log.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.to_bytes())
     }
@@ -119,7 +119,8 @@ impl Histogram {
         self.0.mean_ns()
     }
 
-    /// Latency in ns that a share of the samples does not exceed; None when empty or with fewer than `beyond` samples above.
+    /// Return the latency in ns that a share `q` of the samples does not exceed. None if the histogram is empty or has
+    /// fewer than `beyond` samples above.
     #[pyo3(signature = (q, *, beyond = 0))]
     fn quantile(&self, q: f64, beyond: u64) -> PyResult<Option<u64>> {
         if !(0.0..=1.0).contains(&q) {
@@ -133,7 +134,7 @@ impl Histogram {
             .and_then(|q| self.0.supported_quantile_ns(q, beyond)))
     }
 
-    /// `(bucket_low_ns, count)` of the buckets that are not empty, in rising order.
+    /// Return `(bucket_low_ns, count)` of the buckets that are not empty, in rising order.
     fn buckets<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Bound<'py, PyAny>) {
         let (lows, counts): (Vec<u64>, Vec<u64>) = self
             .0
@@ -145,7 +146,7 @@ impl Histogram {
 
     /// Add the samples of another histogram.
     fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) {
-        // Adding a histogram to itself would borrow it twice.
+        // Cloned, because adding a histogram to itself would borrow it twice.
         let more = other.borrow().0.clone();
         slf.borrow_mut().0.merge(&more);
     }

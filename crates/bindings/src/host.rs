@@ -1,4 +1,4 @@
-//! What is known of this build and this host.
+//! Facts about this build and this host.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{errors, json};
 
-/// What this module was built from and how.
+/// How this module was built, and from what.
 #[derive(Debug, Serialize)]
 pub(crate) struct Build {
     version: &'static str,
@@ -26,20 +26,20 @@ pub(crate) fn build() -> Build {
     }
 }
 
-/// `version`, `profile`, `rustc`, `target`.
+/// Return `version`, `profile`, `rustc` and `target` of the build.
 #[pyfunction]
 pub(crate) fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     json::to_python(py, &build())
 }
 
-/// What kernel and process limits allow.
+/// Return what the kernel and the process limits allow.
 #[pyfunction]
 pub(crate) fn capabilities(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let found = py.detach(engine::host::capabilities);
     json::to_python(py, &found)
 }
 
-/// What the tool itself costs on this host, in ns.
+/// Measure what the tool itself costs on this host, in ns.
 #[pyfunction]
 pub(crate) fn calibrate(py: Python<'_>, seconds: f64) -> PyResult<Bound<'_, PyAny>> {
     let length = Duration::try_from_secs_f64(seconds)

@@ -1,10 +1,11 @@
-//! From Rust to Python by way of JSON: for facts and summaries, where the shape is the document's and speed is no matter.
+//! Converts Rust values to Python by way of JSON: for facts and summaries, which have the shape of a JSON document and
+//! need no speed.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Serialize;
 
-/// A value as the dict, list, number or string that JSON would make of it.
+/// Converts a value to the dict, list, number or string that JSON would make of it.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     value: &impl Serialize,

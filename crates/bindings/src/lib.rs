@@ -1,13 +1,13 @@
-//! The Python face of the engine: classes, errors, the detached wait loop, arrays.
+//! The Python interface of the engine: classes, errors, the detached wait loop, arrays.
 //!
-//! Nothing is decided and nothing is measured here. The module is private to the Python package, which wraps it; its
-//! signatures stand in `python/ssdlab/_core.pyi`, and `make check` compares the two. A class or a function of Python is a file:
-//! `target.rs` and `run.rs` for real drives, `simulated.rs` and `serve.rs` for simulated ones, `measurement.rs`, `rows.rs` and
-//! `histogram.rs` for what was measured. What Rust refuses becomes one of the package's errors (`errors.rs`).
+//! This crate decides nothing and measures nothing. The module is private to the Python package, which wraps it. Its
+//! signatures are in `python/ssdlab/_core.pyi`, and `make check` compares the two. Each Python class or function has
+//! its own file: `target.rs` and `run.rs` for real drives, `simulated.rs` and `serve.rs` for simulated drives,
+//! `measurement.rs`, `rows.rs` and `histogram.rs` for results. `errors.rs` turns what Rust refuses into errors of the package.
 //!
 //! # A run from Python
 //!
-//! Workloads come as the JSON that the `workload` crate reads, with every value resolved; `tests/docs` runs this:
+//! A workload is passed as the JSON that the `workload` crate reads, with every value resolved. `tests/docs` runs this example:
 //!
 //! ```python
 //! import json
@@ -80,9 +80,9 @@ mod _core {
         workloads::{check_recording, check_workload, digest},
     };
 
-    /// Sets up what the module does beside its classes.
+    /// Sets up the brief reports of panics.
     #[pymodule_init]
-    // What PyO3 calls it by.
+    // PyO3 requires this signature.
     #[allow(clippy::unnecessary_wraps)]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         crate::panics::say_briefly();

@@ -1,4 +1,4 @@
-//! Append logs read back.
+//! Reading append logs.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::columns::{Column, dict};
 use crate::measurement::Measurement;
 use crate::{errors, json};
 
-/// What an append log holds, up to the first frame that is torn or does not match its checksum.
+/// The contents of an append log, up to the first frame that is torn or does not match its checksum.
 #[pyclass(frozen, module = "ssdlab._core")]
 #[derive(Debug)]
 pub(crate) struct LogContents {
@@ -47,25 +47,25 @@ pub(crate) fn read_log(
 
 #[pymethods]
 impl LogContents {
-    /// What it says before the first row: `workload`, `build`, `owner` (the header that `run` was given).
+    /// The header before the first row: `workload`, `build`, `owner` (the header that `run` was given).
     #[getter]
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.header)
     }
 
-    /// Whether it ends within a frame or without a footer: the run was killed.
+    /// Whether the log ends within a frame or without a footer, because the run was killed.
     #[getter]
     fn torn(&self) -> bool {
         self.torn
     }
 
-    /// What was measured, or as much of it as was logged.
+    /// The measurement, or as much of it as was logged.
     #[getter]
     fn measurement(&self, py: Python<'_>) -> Py<Measurement> {
         self.measurement.clone_ref(py)
     }
 
-    /// One entry per I/O, if they were logged.
+    /// Return one entry per I/O, if I/Os were logged.
     fn ios<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let chunks = py
             .detach(|| chunks(&self.path))

@@ -1,4 +1,4 @@
-//! What a run measured, as Python sees it.
+//! Measurements for Python.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -32,8 +32,8 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// Takes everything over; the rows become numpy columns when they are first asked for, so that a run which nobody
-    /// asks for its rows does without numpy.
+    /// Takes over all data. The rows become numpy columns only when Python first asks for them, so that a run whose
+    /// rows nobody reads does not need numpy.
     pub(crate) fn new(
         py: Python<'_>,
         mut measured: metrics::Measurement,
@@ -53,18 +53,18 @@ impl Measurement {
         })
     }
 
-    /// With what the drive told of itself meanwhile.
+    /// Adds the samples that the drive reported during the run.
     pub(crate) fn with_samples(self, samples: Vec<Sample>) -> Self {
         Self { samples, ..self }
     }
 
-    /// What a run gave.
+    /// Makes a measurement from the outcome of a run.
     pub(crate) fn of_run(py: Python<'_>, outcome: Outcome, workload: Workload) -> PyResult<Self> {
         Self::new(py, outcome.measurement, Some(workload), outcome.cursors)
     }
 
     fn table(&self, py: Python<'_>) -> &RowTable {
-        // Exactly once: a second taker would find no rows.
+        // Exactly once: a second initialisation would find no rows.
         self.table.get_or_init_py_attached(py, || {
             let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
             RowTable::new(py, std::mem::take(&mut *rows))
@@ -95,19 +95,19 @@ impl Measurement {
             .collect()
     }
 
-    /// The totals under the keys of `measure --json` that are known here.
+    /// Return the totals under the keys of `measure --json` that are known here.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // A copy, so that what Python adds to it does not come back with the next call.
+        // A copy, so that changes made in Python do not appear in the next call.
         py.import("copy")?
             .call_method1("deepcopy", (&self.summary,))
     }
 
-    /// What a simulated drive told of itself, once a second of its time; of a real one nothing.
+    /// Return what a simulated drive reported of itself, once a second of its time; nothing for a real drive.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.samples)
     }
 
-    /// Read-only columns with one entry per interval.
+    /// Return read-only columns with one entry per interval.
     fn rows<'py>(
         &self,
         py: Python<'py>,
@@ -118,7 +118,7 @@ impl Measurement {
             .columns(py, self.stream(stream)?, position(&COMMANDS, direction)?)
     }
 
-    /// The same as lists: of rows that are no numpy columns yet without numpy.
+    /// Return the columns of `rows` as lists. Needs no numpy if the rows are not numpy columns yet.
     fn row_lists<'py>(
         &self,
         py: Python<'py>,
@@ -137,7 +137,7 @@ impl Measurement {
         Ok(columns)
     }
 
-    /// Latencies of one stream, or of all of them.
+    /// Return the latencies of one stream, or of all streams.
     #[pyo3(signature = (direction, kind, stream = None))]
     fn histogram(&self, direction: &str, kind: &str, stream: Option<&str>) -> PyResult<Histogram> {
         let op = position(&COMMANDS, direction)?;
@@ -157,13 +157,13 @@ impl Measurement {
         Ok(sum.into())
     }
 
-    /// Sums over all workers.
+    /// Figures of the workers, summed over all of them.
     #[getter]
     fn worker_facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &Workers::from(&self.measured.workers))
     }
 
-    /// What was done after the row that ended the result; None when no row did.
+    /// I/O done after the row that ended the result; None if no row did.
     #[getter]
     fn overshoot<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let decided = self.measured.decided_row.is_some();
@@ -172,13 +172,13 @@ impl Measurement {
             .transpose()
     }
 
-    /// The first failed I/Os in full.
+    /// The first failed I/Os, with all details.
     #[getter]
     fn failures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.measured.failures)
     }
 
-    /// Where each source of the sequential streams stands.
+    /// Next byte offset of each source of the sequential streams.
     #[getter]
     fn cursors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let cursors = PyDict::new(py);
@@ -193,7 +193,7 @@ impl Measurement {
         Ok(cursors)
     }
 
-    /// Number of the row that ended the result; None when no row did.
+    /// Number of the row that ended the result; None if no row did.
     #[getter]
     fn decided_row(&self) -> Option<u64> {
         self.measured.decided_row
@@ -205,7 +205,7 @@ impl Measurement {
         self.measured.complete
     }
 
-    /// One entry per bucket that is not empty; with the exact sum at the first of each histogram.
+    /// Return one entry per bucket that is not empty; the first entry of each histogram has its exact sum.
     fn interval_histograms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut buckets = Vec::new();
         for one in &self.measured.interval_histograms {
@@ -278,7 +278,7 @@ impl Measurement {
     }
 }
 
-/// Place among [`KINDS`]; lateness and the latency of failures are kept as totals only.
+/// Returns the index in [`KINDS`]. `None` for lateness and the latency of failures, which are kept as totals only.
 fn kind_index(kind: Kind) -> Option<u8> {
     match kind {
         Kind::Service => Some(0),

@@ -1,21 +1,21 @@
-//! How a panic is told. It comes to Python as an exception, which says it to the user; a walk through the stack beside that takes
-//! memory, and where there is none it waits for ever for a lock that it holds itself.
+//! How panics are reported. A panic reaches Python as an exception, which tells the user. A stack trace in addition
+//! takes memory. If no memory is left, printing it waits for ever for a lock that the same thread holds.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 
 use sim::flash::NO_MEMORY;
 
-/// Set to anything, errors come with all that is known of them: as in `ssdlab.model.errors`.
+/// If this variable is set to any value, errors are shown with everything known about them, as in `ssdlab.model.errors`.
 const TRACEBACK_VARIABLE: &str = "SSDLAB_TRACEBACK";
 
-/// Lets panics be told in one line without the stack; of memory that is wanting the exception says all.
+/// Has panics reported in one line without the stack. Reports nothing if memory ran out, because the exception says it all.
 pub(crate) fn say_briefly() {
     let in_full = take_hook();
     set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
         if std::env::var_os(TRACEBACK_VARIABLE).is_some() {
             in_full(panic);
         } else if !is_of_memory(panic) {
-            // There is nobody else to tell where the thread is not joined.
+            // If the thread is not joined, nobody else reports the panic.
             #[allow(clippy::print_stderr)]
             {
                 eprintln!("{panic}");

@@ -1,14 +1,14 @@
-//! What a simulated drive draws, in the units that people use.
+//! The power that a simulated drive draws, in the units that people use.
 
 use serde::Serialize;
 use sim::power::{Energy, Power, Saving};
 
-/// Where these figures come from: nothing was measured.
+/// Source of these figures: nothing was measured.
 const SOURCE: &str = "model";
 const PJ_PER_J: f64 = 1e12;
 const MW_PER_W: f64 = 1e3;
 
-/// Power between two times.
+/// Mean power and energy between two times.
 #[derive(Debug, Serialize)]
 pub(crate) struct Drawn {
     mean_w: f64,
@@ -27,7 +27,7 @@ impl Drawn {
     }
 }
 
-/// Limit, heat and energy at one moment.
+/// Power limit, temperature and energy at one moment.
 #[derive(Debug, Serialize)]
 pub(crate) struct PowerState {
     power_cap_w: Option<f64>,
@@ -38,7 +38,7 @@ pub(crate) struct PowerState {
     source: &'static str,
 }
 
-/// Energy since the drive was made, without what it always draws.
+/// Energy by class since the drive was made, without the drive's constant power.
 #[derive(Debug, Serialize)]
 struct ByClass {
     reads: f64,
@@ -78,7 +78,8 @@ impl ByClass {
     }
 }
 
-/// What the host lets a drive use: its first states of less power by itself, or one that it is sent into.
+/// Returns the low-power states that the host lets a drive use: the first `by_itself` states, or one state that the
+/// drive is sent into.
 pub(crate) fn saving_of(by_itself: u8, sent: Option<u8>) -> Saving {
     match (by_itself, sent) {
         (_, Some(index)) => Saving::Sent(index),
@@ -87,7 +88,7 @@ pub(crate) fn saving_of(by_itself: u8, sent: Option<u8>) -> Saving {
     }
 }
 
-/// The same as two numbers; `None` of a drive without such states.
+/// Returns the setting as the two arguments of [`saving_of`]; `None` for a drive without low-power states.
 pub(crate) fn told_of(power: Option<&Power>) -> Option<(u8, Option<u8>)> {
     power.and_then(Power::saving).map(|saving| match saving {
         Saving::Off => (0, None),

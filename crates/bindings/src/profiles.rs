@@ -1,4 +1,4 @@
-//! Profiles of simulated drives: what one says, and what a drive of it would be.
+//! Profiles of simulated drives: what a profile says, and what a drive made from it would be.
 
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use sim::{Profile, Size};
 
 use crate::{errors, json};
 
-/// What a drive is set to; a power state goes before a limit in W.
+/// Returns the settings of a drive; a power state takes precedence over a limit in W.
 pub(crate) fn settings(
     power_w: Option<f64>,
     power_state: Option<u32>,
@@ -30,7 +30,7 @@ pub(crate) fn settings(
     }
 }
 
-/// Reads a profile of which a drive of that size fits into memory.
+/// Reads a profile, and checks that a drive of this size fits into memory.
 pub(crate) fn profile_with_room(py: Python<'_>, text: &str, size: Size) -> PyResult<Profile> {
     let parsed = Profile::parse(text).and_then(|profile| Ok((profile.spec(size)?, profile)));
     let (spec, profile) = parsed.map_err(|error| errors::profile(py, &error))?;
@@ -41,35 +41,36 @@ pub(crate) fn profile_with_room(py: Python<'_>, text: &str, size: Size) -> PyRes
     }
 }
 
-/// What a drive of a profile would be at a size and with these settings.
+/// What a drive of a profile would be at a given size and with given settings.
 #[derive(Debug, Serialize)]
 struct Made {
     profile: Profile,
     capacity_bytes: u64,
     logical_block_bytes: u32,
     raw_bytes: u64,
-    /// None where nothing is collected.
+    /// `None` for a drive without garbage collection.
     superblocks: Option<u32>,
     spare: f64,
     effective_spare: f64,
-    /// Whether the steady state of random writes can be placed into it, once it is erased.
+    /// Whether the steady state of random writes can be placed into the erased drive.
     placeable: bool,
-    /// Into how many each block is cut, beside the scale.
+    /// Number of smaller blocks into which each block is cut, in addition to the scale.
     blocks_cut: u32,
     unscaled: Vec<&'static str>,
-    /// What the table says of the flash's generation, if it names one.
+    /// Entry for the flash's generation in the table of generations, if the profile names one.
     generation: Option<&'static Generation>,
     power_cap_w: Option<f64>,
     honours_trim: bool,
     write_cache: bool,
 }
 
-/// Raise `UsageError` unless the text is a profile that can have size and settings; return what it says and what the drive would be.
+/// Raise `UsageError` unless the text is a profile that allows this size and these settings. Return what the profile
+/// says and what the drive would be.
 #[pyfunction]
 #[pyo3(signature = (
     profile_toml, *, scale = 1, spare = None, power_w = None, power_state = None, honours_trim = None, write_cache = None
 ))]
-// One argument each, as in the stub; `py` is not one of them.
+// The arguments of the stub, and `py`.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn check_profile<'py>(
     py: Python<'py>,

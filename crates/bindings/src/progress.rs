@@ -1,4 +1,4 @@
-//! How far a run is, as a small picture that is taken on every tick.
+//! Progress of a run, as a small snapshot that is taken on every tick.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::row::Row;
 
-/// How far a run is.
+/// Progress of a run.
 #[pyclass(frozen, module = "ssdlab._core")]
 #[derive(Debug)]
 pub(crate) struct Snapshot {
@@ -16,7 +16,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// A picture of a run whose streams have these names.
+    /// Makes a snapshot of a run whose streams have these names.
     pub(crate) fn new(progress: Progress, names: &Arc<[String]>) -> Self {
         Self {
             progress,
@@ -67,7 +67,7 @@ impl Snapshot {
         self.progress.counts.in_flight
     }
 
-    /// The row closed last.
+    /// The row that closed last.
     #[getter]
     fn latest(&self) -> Option<Row> {
         self.progress

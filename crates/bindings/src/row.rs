@@ -1,4 +1,4 @@
-//! One closed interval as Python sees it while a run goes on.
+//! A closed interval row for Python while a run goes on.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Directions in the order of every per-operation array of the metrics crate.
+/// Directions, in the order of every per-operation array of the metrics crate.
 pub(crate) const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// The same, and flushes: what has rows and histograms.
+/// Directions and flushes: everything that has rows and histograms.
 pub(crate) const COMMANDS: [&str; 4] = ["read", "write", "trim", "flush"];
 /// The two latencies that every I/O has.
 pub(crate) const KINDS: [&str; 2] = ["service", "response"];
 
-/// Position of a direction or kind among its names.
+/// Returns the position of a direction or kind among its names.
 pub(crate) fn position(names: &[&str], name: &str) -> PyResult<usize> {
     let known = || names.join(", ");
     names
@@ -22,7 +22,7 @@ pub(crate) fn position(names: &[&str], name: &str) -> PyResult<usize> {
         .ok_or_else(|| PyValueError::new_err(format!("{name:?} is none of {}", known())))
 }
 
-/// One closed interval on the clock of all workers.
+/// One closed interval, on the clock that all workers share.
 #[pyclass(frozen, module = "ssdlab._core")]
 #[derive(Debug)]
 pub(crate) struct Row {
@@ -31,7 +31,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row of streams with these names.
+    /// Makes a row whose streams have these names.
     pub(crate) fn new(row: metrics::Row, names: &Arc<[String]>) -> Self {
         Self {
             row: Arc::new(row),
@@ -76,7 +76,7 @@ impl Row {
         self.row.partial
     }
 
-    /// Whether the interval lies wholly within the ramp, and so is not in the totals.
+    /// Whether the interval lies wholly within the ramp, so that the totals leave it out.
     #[getter]
     fn ramp(&self) -> bool {
         self.row.ramp
@@ -134,7 +134,7 @@ impl Row {
             .sum()
     }
 
-    /// One per stream and direction in which anything was asked for.
+    /// One cell per stream and direction in which anything was requested.
     #[getter]
     fn cells(&self) -> Vec<Cell> {
         let cell = |stream, direction| Cell {
@@ -221,7 +221,7 @@ impl Cell {
         self.op().lateness_max_ns
     }
 
-    /// `p50_ns p99_ns p99_9_ns max_ns`.
+    /// Return `p50_ns`, `p99_ns`, `p99_9_ns` and `max_ns`.
     fn latency<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
         let latency = match position(&KINDS, kind)? {
             0 => self.op().service,

@@ -1,4 +1,4 @@
-//! The interval rows of a run as plain lists, for JSON: under the names of the columns, and without numpy.
+//! The interval rows of a run as plain lists, for JSON: under the names of the columns, but without numpy.
 
 use metrics::{FLAG_PARTIAL, FLAG_RAMP, OpRows, Rows};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use crate::row::KINDS;
 use crate::rows::{COUNTS, LATENCIES, in_flight_means, latency_name};
 
-/// The rows of one operation of one stream, or of its flushes; zeros if the stream never used it.
+/// Returns the rows of one operation of one stream, or of its flushes; zeros if the stream never used the operation.
 pub(crate) fn lists<'py>(
     py: Python<'py>,
     rows: &Rows,

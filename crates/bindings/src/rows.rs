@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use crate::columns::{Column, dict};
 use crate::row::KINDS;
 
-/// Columns that an operation has.
+/// Columns of each operation besides its latencies.
 pub(crate) const COUNTS: [&str; 6] = [
     "ios",
     "failed",
@@ -16,27 +16,27 @@ pub(crate) const COUNTS: [&str; 6] = [
     "bytes",
     "lateness_max_ns",
 ];
-/// Figures of a latency.
+/// Figures of each latency.
 pub(crate) const LATENCIES: [&str; 4] = ["p50_ns", "p99_ns", "p99_9_ns", "max_ns"];
 
-/// All columns: those of time, those of each stream, those of each of its operations.
+/// All columns: those of time, those of each stream, and those of each operation of a stream.
 #[derive(Debug)]
 pub(crate) struct RowTable {
     time: Vec<Column>,
     streams: Vec<StreamTable>,
-    /// What an operation that a stream never used reads as.
+    /// Columns for an operation that a stream never used.
     zeros: Vec<Column>,
 }
 
 #[derive(Debug)]
 struct StreamTable {
     in_flight: Vec<Column>,
-    /// Of each operation, and of flushes.
+    /// Columns of each operation, and of flushes.
     commands: [Option<Vec<Column>>; 4],
 }
 
 impl RowTable {
-    /// Takes the rows over.
+    /// Takes over the rows and turns them into columns.
     pub(crate) fn new(py: Python<'_>, rows: Rows) -> Self {
         let flag = |flag: u8| {
             rows.flags
@@ -66,7 +66,7 @@ impl RowTable {
         }
     }
 
-    /// The columns of one operation of one stream, or of its flushes.
+    /// Returns the columns of one operation of one stream, or of its flushes.
     pub(crate) fn columns<'py>(
         &self,
         py: Python<'py>,
@@ -100,7 +100,7 @@ impl StreamTable {
     }
 }
 
-/// Mean number of I/Os in flight of each row.
+/// Returns the mean number of I/Os in flight for each row.
 pub(crate) fn in_flight_means(rows: &StreamRows, durations_ns: &[u64]) -> Vec<f64> {
     let areas = rows.in_flight_area_ns.iter().zip(durations_ns);
     areas
@@ -108,7 +108,7 @@ pub(crate) fn in_flight_means(rows: &StreamRows, durations_ns: &[u64]) -> Vec<f6
         .collect()
 }
 
-/// Name of the column of a figure of a latency.
+/// Returns the name of the column for a figure of a latency.
 pub(crate) fn latency_name(kind: &str, figure: &str) -> String {
     format!("{kind}_{figure}")
 }
@@ -130,7 +130,7 @@ fn op_columns(py: Python<'_>, rows: OpRows) -> Vec<Column> {
     let service = latency_columns(py, "service", rows.service);
     let response = match rows.response {
         Some(response) => latency_columns(py, "response", response),
-        // The same arrays under the other name.
+        // The same arrays, under the other name.
         None => service
             .iter()
             .zip(LATENCIES)
@@ -151,7 +151,7 @@ fn latency_columns(py: Python<'_>, kind: &str, rows: LatencyRows) -> Vec<Column>
         .collect()
 }
 
-/// The columns of an operation that was never used: one array of zeros under all names.
+/// Returns the columns of an operation that was never used: one array of zeros under all names.
 fn zeros(py: Python<'_>, rows: usize) -> Vec<Column> {
     let zero = Column::new(py, "", vec![0u64; rows]);
     let latencies = KINDS

@@ -1,8 +1,8 @@
 //! The one place where Python waits for a run.
 //!
-//! The run has threads of its own. The calling thread sleeps detached from the interpreter, so that other Python threads go
-//! on, and wakes every 50 ms to look for signals, show progress and have closed rows judged. Whatever is raised meanwhile
-//! stops the run; it is raised again only when nothing is in flight any more.
+//! The run has threads of its own. The calling thread sleeps detached from the interpreter, so that other Python
+//! threads go on. It wakes every 50 ms to check for signals, show progress and have closed rows judged. Any exception
+//! raised meanwhile stops the run. It is raised again only when nothing is in flight any more.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::signals::EndingSignals;
 use crate::target::Target;
 use crate::{errors, workloads};
 
-/// How often signals, progress and rows are looked at.
+/// How often signals, progress and rows are checked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Run a workload to its end and return what was measured; other Python threads go on meanwhile.
@@ -36,7 +36,7 @@ const TICK: Duration = Duration::from_millis(50);
     target, workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None,
     deadline = None, past_failures = false
 ))]
-// One argument each, as in the stub; `py` is not one of them.
+// The arguments of the stub, and `py`.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn run(
     py: Python<'_>,
@@ -86,7 +86,7 @@ pub(crate) fn run(
     conclude(py, watched, failure, measurement)
 }
 
-/// What the log says of a run before its first row: enough to read it back without anything else.
+/// Returns the header of a run's log: enough to read the log back without anything else.
 pub(crate) fn log_header(workload: &Workload, owner: Option<&str>) -> PyResult<Value> {
     let owner: Option<Value> = owner
         .map(serde_json::from_str)
@@ -95,7 +95,7 @@ pub(crate) fn log_header(workload: &Workload, owner: Option<&str>) -> PyResult<V
     Ok(json!({ "workload": workload, "build": build(), "owner": owner }))
 }
 
-/// The measurement, or what is raised with the measurement of what was done until then.
+/// Returns the measurement, or the exception, which carries what was measured until then.
 pub(crate) fn conclude(
     py: Python<'_>,
     watched: PyResult<()>,
@@ -122,10 +122,10 @@ pub(crate) fn conclude(
     }
 }
 
-/// Wakes the waiting side before its next tick: rows have closed and a run waits for their judgement.
+/// Wakes the waiting side before its next tick, because rows have closed and a run waits for their verdict.
 pub(crate) type Nudge = Sender<()>;
 
-/// A run on a thread of its own.
+/// A run on its own thread.
 struct Job<T> {
     thread: JoinHandle<T>,
     done: Receiver<()>,
@@ -137,19 +137,19 @@ impl<T: Send + 'static> Job<T> {
         run: impl FnOnce(&Arc<Control>, &Nudge) -> T + Send + 'static,
     ) -> Self {
         let control = Arc::clone(control);
-        // Dropping the sender tells the waiting side, be it by a panic.
+        // Dropping the sender wakes the waiting side, even after a panic.
         let (nudge, done) = channel::<()>();
         let thread = thread::spawn(move || run(&control, &nudge));
         Self { thread, done }
     }
 
-    /// Sleeps for a tick, detached, or until nudged; says whether the run goes on.
+    /// Sleeps detached for a tick, or until nudged. Returns whether the run goes on.
     fn goes_on(&mut self, py: Python<'_>) -> bool {
         let done = &mut self.done;
         py.detach(move || done.recv_timeout(TICK)) != Err(RecvTimeoutError::Disconnected)
     }
 
-    /// Waits for the end, whatever signals come: buffers must outlive what is in flight.
+    /// Waits for the end of the run, whatever signals arrive, because buffers must outlive the I/O in flight.
     fn join(self, py: Python<'_>) -> Result<T, String> {
         let panicked = |payload: Box<dyn std::any::Any + Send>| {
             payload
@@ -160,7 +160,7 @@ impl<T: Send + 'static> Job<T> {
     }
 }
 
-/// What the calling thread does on every tick.
+/// State of the calling thread, which it uses on every tick.
 pub(crate) struct Watch<'py> {
     control: Arc<Control>,
     names: Arc<[String]>,
@@ -168,10 +168,10 @@ pub(crate) struct Watch<'py> {
     until: Option<Until<'py>>,
 }
 
-/// A condition on the closed rows.
+/// A condition on the closed rows that ends a run.
 struct Until<'py> {
     condition: Bound<'py, PyAny>,
-    /// All rows so far.
+    /// All rows that have closed so far.
     rows: Bound<'py, PyList>,
 }
 
@@ -205,8 +205,8 @@ impl<'py> Watch<'py> {
         }
     }
 
-    /// Starts a run and waits for its end. Returns what was raised meanwhile, and what the run gave, or what it said when it
-    /// panicked.
+    /// Starts a run and waits for its end. Returns the exception raised meanwhile, if any. Also returns the result of
+    /// the run, or the message of its panic.
     pub(crate) fn over<T: Send + 'static>(
         &self,
         py: Python<'py>,
@@ -217,19 +217,19 @@ impl<'py> Watch<'py> {
         let watched = self.until_done(py, &mut job);
         let ended = job.join(py);
         if watched.is_err() {
-            // A second Ctrl-C while I/O drains says nothing new, and must not hide what was measured.
+            // A second Ctrl-C while I/O drains says nothing new, and must not hide the measurement.
             let _ = py.check_signals();
         }
         signals.restore(py)?;
         Ok((watched, ended))
     }
 
-    /// Ticks until the run is done. Whatever is raised stops the run first.
+    /// Ticks until the run is done. An exception stops the run first.
     fn until_done<T: Send + 'static>(&self, py: Python<'py>, job: &mut Job<T>) -> PyResult<()> {
         while job.goes_on(py) {
             self.tick(py).inspect_err(|_| self.control.stop())?;
         }
-        // A signal that came with the end of the run is still an interruption.
+        // A signal that arrives with the end of the run is still an interruption.
         py.check_signals()
     }
 
@@ -241,7 +241,7 @@ impl<'py> Watch<'py> {
         self.judge()
     }
 
-    /// Asks the condition once for each newly closed row, in order; the first row it accepts is the last of the result.
+    /// Asks the condition once for each newly closed row, in order. The first row that it accepts is the last of the result.
     fn judge(&self) -> PyResult<()> {
         let Some(until) = &self.until else {
             return Ok(());

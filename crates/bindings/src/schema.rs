@@ -1,7 +1,7 @@
-//! The names that Rust accepts in a workload, asked of the code that reads them.
+//! The names that Rust accepts in a workload, taken from the code that reads them.
 //!
-//! Each type is read from a source that is no document at all: it notes which fields or variants the type asks for and then
-//! gives up. So the names cannot drift from the code, and the test that compares them with Python's proves something.
+//! Each type is read from a source without a document. The source notes which fields or variants the type asks for, and
+//! then fails. So the names cannot drift from the code, and the test that compares them with Python's names proves something.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,14 +17,14 @@ use workload::spec;
 
 use crate::json;
 
-/// Names that Rust accepts.
+/// Names of fields and variants that Rust accepts.
 #[derive(Debug, Default, Serialize)]
 struct Schema {
     structs: BTreeMap<&'static str, Vec<&'static str>>,
     enums: BTreeMap<&'static str, BTreeMap<&'static str, Vec<&'static str>>>,
 }
 
-/// `{"structs": {name: [field]}, "enums": {name: {variant: [field]}}}`.
+/// Return `{"structs": {name: [field]}, "enums": {name: {variant: [field]}}}`.
 #[pyfunction]
 pub(crate) fn workload_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let mut schema = Schema::default();
@@ -49,7 +49,7 @@ fn note<'de, T: Deserialize<'de>>(schema: &mut Schema) {
     let mut next = 0;
     while next < variants {
         let mut asked = Asked::default();
-        // Reading always fails; what counts is what was asked for on the way.
+        // Reading always fails; only what the type asked for on the way counts.
         let _ = T::deserialize(Listener {
             asked: &mut asked,
             variant: next,
@@ -80,7 +80,6 @@ fn note<'de, T: Deserialize<'de>>(schema: &mut Schema) {
     }
 }
 
-/// What a type asked for.
 #[derive(Debug, Default)]
 struct Asked {
     name: &'static str,
@@ -88,13 +87,13 @@ struct Asked {
     variants: Option<&'static [&'static str]>,
 }
 
-/// Reads nothing, and gives an enum its `variant`-th name.
+/// A source without a document, which gives an enum its `variant`-th name.
 struct Listener<'a> {
     asked: &'a mut Asked,
     variant: usize,
 }
 
-/// Why reading stops.
+/// The error that ends the reading.
 #[derive(Debug)]
 struct Noted;
 

@@ -1,4 +1,4 @@
-//! A simulated drive served over NBD until a signal comes.
+//! Serves a simulated drive over NBD until a signal arrives.
 
 use std::path::PathBuf;
 use std::thread;
@@ -18,10 +18,10 @@ use crate::signals::EndingSignals;
 use crate::simulated::SimulatedDrive;
 use crate::{errors, json};
 
-/// How often signals are looked at.
+/// How often signals are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Where and at what cost a drive is served.
+/// Where a drive is served, and at what cost.
 #[derive(Debug, Serialize)]
 struct Ready {
     socket: Option<PathBuf>,
@@ -37,22 +37,21 @@ struct Ready {
     idle_limit_ns: u64,
 }
 
-/// Whom to tell what while it serves.
+/// Python callbacks of a running server.
 struct Tell<'a, 'py> {
-    /// Clients can connect.
+    /// Called when clients can connect.
     ready: Option<&'a Bound<'py, PyAny>>,
-    /// Idle clients were dropped: so many since the beginning.
+    /// Called when idle clients were dropped, with their number since the start.
     idle: Option<&'a Bound<'py, PyAny>>,
 }
 
-/// What a command costs whose reply comes so long after the one before it.
+/// Cost of a command whose reply comes `pause_ns` after the previous reply.
 #[derive(Debug, Serialize)]
 struct PausedCost {
     pause_ns: u64,
     cost_ns: u64,
 }
 
-/// What was served.
 #[derive(Debug, Serialize)]
 struct Served {
     ios: u64,
@@ -106,13 +105,13 @@ impl Served {
     }
 }
 
-/// Serve a drive until a signal comes, and return what was served.
+/// Serve a drive until a signal arrives, and return what was served.
 #[pyfunction]
 #[pyo3(signature = (
     drive, *, name, capacity_bytes, logical_block_bytes, socket = None, port = None, data = None, contents_seed = None,
     memory_bytes = 4 << 30, cost_ns = None, on_ready = None, on_idle = None
 ))]
-// One argument each, as in the stub; `py` is not one of them, and Python hands objects over by value.
+// The arguments of the stub, and `py`; Python passes objects by value.
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
 pub(crate) fn serve<'py>(
     py: Python<'py>,
@@ -149,7 +148,7 @@ pub(crate) fn serve<'py>(
     let backing = drive.map_or(Backing::Fixed(0), |drive| {
         Backing::Simulated(drive.shared())
     });
-    // From before the measurement of what serving costs to the end.
+    // Held from before the calibration until the end.
     let alert = Alert::ask();
     let started = contents
         .and_then(|contents| py.detach(|| start(address, export, contents, backing, cost_ns)));
@@ -191,7 +190,7 @@ fn start(
     Ok((server, calibration, cost))
 }
 
-/// Waits detached for a signal, which is how a server ends; anything else that is raised comes back.
+/// Waits detached for a signal, which ends the server. Any other exception is returned.
 fn until_signal(
     py: Python<'_>,
     server: &Server,

@@ -2,18 +2,17 @@
 
 use pyo3::prelude::*;
 
-/// Sent by service managers and by a terminal that goes away.
+/// Signals that service managers send, and that a terminal sends when it closes.
 const ENDING: [&str; 2] = ["SIGTERM", "SIGHUP"];
 
-/// Makes the ending signals behave as Ctrl-C does, where the program has no handler of its own for them; undone by
-/// [`Self::restore`]. Does nothing off the main thread, where Python delivers no signals.
+/// Makes the ending signals act like Ctrl-C, unless the program has its own handlers for them; [`Self::restore`] undoes
+/// this. Does nothing off the main thread, where Python delivers no signals.
 #[derive(Debug)]
 pub(crate) struct EndingSignals {
     replaced: Vec<&'static str>,
 }
 
 impl EndingSignals {
-    /// Installs the handlers.
     pub(crate) fn catch(py: Python<'_>) -> PyResult<Self> {
         let mut caught = Self {
             replaced: Vec::new(),
@@ -33,7 +32,7 @@ impl EndingSignals {
         Ok(caught)
     }
 
-    /// Puts back what was there.
+    /// Restores the default handlers.
     pub(crate) fn restore(self, py: Python<'_>) -> PyResult<()> {
         let signal = py.import("signal")?;
         for name in self.replaced {

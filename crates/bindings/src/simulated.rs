@@ -1,4 +1,4 @@
-//! Simulated drives: made from a profile, run like real ones, copied as real ones cannot be.
+//! Simulated drives: made from a profile, run like real drives, and copied, which real drives cannot be.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) struct SimulatedDrive {
     seed: u64,
     capacity_bytes: u64,
     logical_block_bytes: u32,
-    /// Locked for as long as a run takes.
+    /// Locked as long as a run takes.
     drive: Arc<Mutex<AnyDrive>>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct SimulatedState {
     drive: AnyDrive,
 }
 
-/// Everything countable about a drive.
+/// All counters of a drive.
 #[derive(Debug, Serialize)]
 struct Counts {
     host_bytes_read: u64,
@@ -74,7 +74,7 @@ impl Counts {
     }
 }
 
-/// The run's end of the reins that the waiting side holds.
+/// The run's side of the control that the waiting side holds.
 struct Reins<'a> {
     control: &'a Control,
     nudge: &'a Nudge,
@@ -99,7 +99,7 @@ impl Owner for Reins<'_> {
         };
         self.control.show(shown, rows);
         if self.control.ruling() == Ruling::Open {
-            // Fails only when nobody waits any more.
+            // Fails only if nobody waits any more.
             let _ = self.nudge.send(());
         }
         match self.control.await_ruling() {
@@ -113,13 +113,13 @@ impl SimulatedDrive {
     fn idle_drive(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, AnyDrive>> {
         match self.drive.try_lock() {
             Ok(drive) => Ok(drive),
-            // A run that panicked left the drive between two I/Os.
+            // A run that panicked has left the drive between two I/Os.
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => Err(errors::busy(py, &self.profile.name)),
         }
     }
 
-    /// The drive itself, for a server.
+    /// Returns the drive itself, for a server.
     pub(crate) fn shared(&self) -> Arc<Mutex<AnyDrive>> {
         Arc::clone(&self.drive)
     }
@@ -140,7 +140,7 @@ impl SimulatedDrive {
         profile_toml, *, scale = 1, spare = None, power_w = None, power_state = None, honours_trim = None,
         write_cache = None, seed = 1
     ))]
-    // One argument each, as in the stub; `py` is not one of them.
+    // The arguments of the stub, and `py`.
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -193,19 +193,19 @@ impl SimulatedDrive {
         self.logical_block_bytes
     }
 
-    /// Figures of its profile that did not get smaller with it.
+    /// Figures of the profile that do not shrink with the scale.
     #[getter]
     fn unscaled(&self) -> Vec<&'static str> {
         self.profile.unscaled()
     }
 
-    /// Into how many each block is cut, beside the scale.
+    /// Number of smaller blocks into which each block is cut, in addition to the scale.
     #[getter]
     fn blocks_cut(&self, py: Python<'_>) -> PyResult<u32> {
         Ok((self.idle_drive(py)?.spec().erase_every / self.scale).max(1))
     }
 
-    /// Mean power and energy between two times of its clock, and how they came about; None without a power model.
+    /// Return mean power and energy between two times on the drive's clock, and their source; None without a power model.
     fn power<'py>(
         &self,
         py: Python<'py>,
@@ -219,23 +219,23 @@ impl SimulatedDrive {
         drawn.map(|drawn| json::to_python(py, &drawn)).transpose()
     }
 
-    /// Limit, heat and energy by class now; None without a power model.
+    /// Return power limit, temperature and energy by class now; None without a power model.
     fn power_state<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let state = self.idle_drive(py)?.power().map(PowerState::of);
         state.map(|state| json::to_python(py, &state)).transpose()
     }
 
-    /// The drive's own clock.
+    /// Time on the drive's own clock.
     #[getter]
     fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.idle_drive(py)?.now_ns())
     }
 
-    /// Run a workload to its end in the drive's own time and return what was measured.
+    /// Run a workload to its end in the drive's own time, and return what was measured.
     #[pyo3(signature = (
         workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None
     ))]
-    // One argument each, as in the stub; `py` is not one of them.
+    // The arguments of the stub, and `py`.
     #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
@@ -294,7 +294,7 @@ impl SimulatedDrive {
         Ok(())
     }
 
-    /// Whether every byte of a range holds data.
+    /// Return whether every byte of a range holds data.
     fn written(&self, py: Python<'_>, offset: u64, length: u64) -> PyResult<bool> {
         Ok(self.idle_drive(py)?.holds(offset, length))
     }
@@ -313,37 +313,38 @@ impl SimulatedDrive {
         Ok(())
     }
 
-    /// Place the steady state of random writes into the erased drive; whether that can be done of it.
+    /// Place the steady state of random writes into the erased drive; return whether the drive allows that.
     fn place_steady(&self, py: Python<'_>) -> PyResult<bool> {
         let mut drive = self.idle_drive(py)?;
         let (drive, seed) = (&mut *drive, self.seed);
         Ok(py.detach(|| drive.place_steady(seed)))
     }
 
-    /// Let the drive rest for so long.
+    /// Let the drive idle for `ns` nanoseconds.
     fn idle(&self, py: Python<'_>, ns: u64) -> PyResult<()> {
         self.idle_drive(py)?.idle(ns);
         Ok(())
     }
 
-    /// Let it use its first states of less power by itself, or send it into one now; returns whether it has any.
+    /// Let the drive use its first `by_itself` low-power states by itself, or send it into one now. Return whether it has any.
     #[pyo3(signature = (by_itself, *, sent = None))]
     fn save_power(&self, py: Python<'_>, by_itself: u8, sent: Option<u8>) -> PyResult<bool> {
         Ok(self.idle_drive(py)?.save_power(saving_of(by_itself, sent)))
     }
 
-    /// How many states of less power it may use by itself, and the index of that it was sent into; None without such states.
+    /// Return how many low-power states the drive may use by itself, and the index of the state that it was sent into.
+    /// None for a drive without such states.
     fn saves_power(&self, py: Python<'_>) -> PyResult<Option<(u8, Option<u8>)>> {
         Ok(told_of(self.idle_drive(py)?.power()))
     }
 
-    /// Bring the drive to ambient temperature, as one that has just been switched on.
+    /// Bring the drive to ambient temperature, as after it was switched on.
     fn cool(&self, py: Python<'_>) -> PyResult<()> {
         self.idle_drive(py)?.cool();
         Ok(())
     }
 
-    /// What the host moved and the flash did since the drive was made.
+    /// Return what the host transferred and what the flash did since the drive was made.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let drive = self.idle_drive(py)?;
         let counts = Counts::new(drive.counters(), drive.effective_spare());
@@ -351,7 +352,7 @@ impl SimulatedDrive {
         json::to_python(py, &counts)
     }
 
-    /// Keep the state it is in.
+    /// Return a copy of the drive's current state.
     fn snapshot(&self, py: Python<'_>) -> PyResult<SimulatedState> {
         let drive = self.idle_drive(py)?;
         let copy = py.detach(|| drive.clone());
@@ -361,7 +362,7 @@ impl SimulatedDrive {
         })
     }
 
-    /// Go back to a state that was kept.
+    /// Go back to a state that `snapshot` returned.
     fn restore(&self, py: Python<'_>, state: &SimulatedState) -> PyResult<()> {
         let mut drive = self.idle_drive(py)?;
         if !Arc::ptr_eq(&self.profile, &state.profile)
@@ -374,7 +375,7 @@ impl SimulatedDrive {
         Ok(())
     }
 
-    /// A short text that stands for the state it is in.
+    /// Return a short text that identifies the drive's current state.
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         let drive = self.idle_drive(py)?;
         let drive = &*drive;
@@ -382,7 +383,7 @@ impl SimulatedDrive {
     }
 
     /// Write the state into a new file, durably.
-    // Python gives what it gives by value.
+    // Python passes arguments by value.
     #[allow(clippy::needless_pass_by_value)]
     fn save_state(
         &self,
@@ -393,8 +394,8 @@ impl SimulatedDrive {
         simulated_state::save(py, &*self.idle_drive(py)?, &path, &identity)
     }
 
-    /// Take up a state that was saved.
-    // Python gives what it gives by value.
+    /// Load a state that was saved.
+    // Python passes arguments by value.
     #[allow(clippy::needless_pass_by_value)]
     fn load_state(
         &self,
@@ -407,7 +408,7 @@ impl SimulatedDrive {
         Ok(())
     }
 
-    /// A copy of this drive in its present state; the two are independent from then on.
+    /// Return a copy of this drive in its current state; the two are independent from then on.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let drive = self.idle_drive(py)?;
         let copy = py.detach(|| drive.clone());
@@ -415,7 +416,7 @@ impl SimulatedDrive {
         Ok(self.holding(copy))
     }
 
-    /// An independent drive in a state of this one; memory is shared until one of them changes.
+    /// Return an independent drive in a state of this one; they share memory until one of them changes.
     fn begun_from(&self, py: Python<'_>, state: &SimulatedState) -> PyResult<Self> {
         if !Arc::ptr_eq(&self.profile, &state.profile)
             || self.capacity_bytes != state.drive.user_bytes()
@@ -426,7 +427,7 @@ impl SimulatedDrive {
         Ok(self.holding(copy))
     }
 
-    /// Change places with another drive of the same profile: this one is in its state then.
+    /// Swap states with another drive of the same profile.
     fn adopt(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if !Arc::ptr_eq(&self.profile, &other.profile)
             || self.capacity_bytes != other.capacity_bytes

@@ -1,4 +1,4 @@
-//! States of simulated drives in files. Where a file lies, who holds it and how it gets its name is decided in Python.
+//! States of simulated drives in files. Python decides where a file lies, who holds it and how it gets its name.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -11,7 +11,7 @@ use sim::{AnyDrive, snapshot};
 
 use crate::errors;
 
-/// Writes a state into a new file, durably. What was begun of a file that cannot be finished is left for the caller to remove.
+/// Writes a state into a new file, durably. If that fails, the caller has to remove the unfinished file.
 pub(crate) fn save(
     py: Python<'_>,
     drive: &AnyDrive,
@@ -30,7 +30,7 @@ pub(crate) fn save(
     saved.map_err(|error: StateError| errors::state(py, &error, path))
 }
 
-/// Reads the state that a file keeps of a drive like this one.
+/// Reads the state in a file, which has to be of a drive like this one.
 pub(crate) fn load(
     py: Python<'_>,
     drive: &AnyDrive,

@@ -1,4 +1,4 @@
-//! The totals under the keys of `measure --json`, as far as they are known here: Python adds the drive and the warnings.
+//! The totals under the keys of `measure --json`, as far as they are known here; Python adds the drive and the warnings.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::host::{Build, build};
 /// Version of the keys.
 const SCHEMA: &str = "ssdlab.measurement/1";
 
-/// The contract's keys, and what else is known.
+/// The keys of the schema, and further facts.
 #[derive(Debug, Serialize)]
 pub(crate) struct Totals {
     schema: &'static str,
@@ -47,7 +47,7 @@ pub(crate) struct Totals {
     build: Build,
 }
 
-/// One direction: counts and latencies of every I/O, rates of those that completed in the measured time.
+/// One direction: counts and latencies of all I/Os, and rates of the I/Os that completed in the measured time.
 #[derive(Debug, Serialize)]
 struct Side {
     iops: f64,
@@ -66,7 +66,7 @@ impl Side {
     }
 }
 
-/// Flushes, which are no I/Os: their count, and the latency of each.
+/// Flushes, which are not I/Os: their count and their latency.
 #[derive(Debug, Serialize)]
 struct Flushes {
     #[serde(rename = "flushes")]
@@ -87,7 +87,7 @@ impl From<&OpTally> for Flushes {
     }
 }
 
-/// What completed after the stop.
+/// I/O that completed after the stop.
 #[derive(Debug, Serialize)]
 struct Drained {
     ios: u64,
@@ -95,7 +95,7 @@ struct Drained {
     ns: u64,
 }
 
-/// The same for one stream.
+/// Totals of one stream.
 #[derive(Debug, Serialize)]
 struct StreamTotals {
     name: String,
@@ -122,7 +122,7 @@ struct Cpu {
     per_io_ns: Option<f64>,
 }
 
-/// What the workers say of themselves.
+/// Totals of the workers, and the skew of their starts.
 #[derive(Debug, Serialize)]
 pub(crate) struct Workers {
     #[serde(flatten)]
@@ -151,7 +151,7 @@ fn rate(count: u64, ns: u64) -> f64 {
     }
 }
 
-/// Everything that the totals say.
+/// Returns all totals of a measurement.
 pub(crate) fn totals(measurement: &Measurement, workload: Option<&Workload>) -> Totals {
     let spec = |i: usize| workload.and_then(|workload| workload.streams.get(i));
     let streams = || measurement.streams.iter().enumerate();
@@ -231,7 +231,7 @@ fn stream_totals(stream: &metrics::StreamTotals, spec: Option<&Stream>) -> Strea
     }
 }
 
-/// Whether a direction is part of what was asked, be it that nothing came of it.
+/// Returns whether a direction was asked for, even if no I/O was done, or was used.
 fn asks(spec: Option<&Stream>, tally: &OpTally, op: usize) -> bool {
     use workload::spec::Ops::{Mix, Ratio, Recorded, Trim};
     let wanted = spec.is_some_and(|spec| match spec.ops {
@@ -247,7 +247,7 @@ fn asks(spec: Option<&Stream>, tally: &OpTally, op: usize) -> bool {
     wanted || !tally.is_empty()
 }
 
-/// Whether flushes are part of what was asked.
+/// Returns whether flushes were asked for or done.
 fn flushes(spec: Option<&Stream>, tally: &OpTally) -> bool {
     spec.is_some_and(|spec| spec.flush_every.is_some()) || !tally.is_empty()
 }
@@ -258,7 +258,7 @@ fn done(window: [(u64, u64); 3]) -> (u64, u64) {
         .fold((0, 0), |(ios, bytes), op| (ios + op.0, bytes + op.1))
 }
 
-/// What completed after a stop by time; `None` where nothing was left to complete.
+/// Returns what completed after a stop by time; `None` if nothing was left to complete.
 fn drained(measurement: &Measurement) -> Option<Drained> {
     let parts = || measurement.streams.iter().map(|stream| stream.drained);
     let found = Drained {
@@ -280,7 +280,8 @@ fn merged(
     LatencySummary::of(&sum)
 }
 
-/// CPU time is known for whole workers only, so it is divided by all their I/Os: those of the ramp and the overshoot too.
+/// Returns the CPU time. It is known for whole workers only, so it is divided by all their I/Os, including those of the
+/// ramp and the overshoot.
 fn cpu(measurement: &Measurement) -> Cpu {
     let rows = measurement
         .rows
@@ -297,7 +298,8 @@ fn cpu(measurement: &Measurement) -> Cpu {
     }
 }
 
-/// I/Os per second that a stream asks for; `None` in a closed loop, which asks for as many as it gets.
+/// Returns the I/Os per second that a stream asks for. `None` for closed loops and pulses, which ask for as many as
+/// they get, and for recordings.
 fn requested_iops(stream: &Stream) -> Option<f64> {
     match stream.arrival {
         Arrival::Closed { .. } | Arrival::Pulses { .. } | Arrival::Recorded { .. } => None,
@@ -325,7 +327,7 @@ fn engine_name(engine: Engine) -> &'static str {
     }
 }
 
-/// The engine of all streams; both with a plus where the streams differ.
+/// Returns the engine of all streams; if the streams differ, both names joined by a plus.
 fn engines(workload: &Workload) -> String {
     let mut names: Vec<_> = workload
         .streams

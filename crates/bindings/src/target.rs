@@ -23,14 +23,13 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The open target; an exception once it was closed.
+    /// Returns the open target; raises an exception once it was closed.
     pub(crate) fn held(&self, py: Python<'_>) -> PyResult<Arc<engine::Target>> {
         self.open()
             .clone()
             .ok_or_else(|| errors::closed(py, &self.path))
     }
 
-    /// What people know it by.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -42,7 +41,7 @@ impl Target {
 
 #[pymethods]
 impl Target {
-    /// The target that is open under a descriptor; there is no way to make one from a path.
+    /// Take over an open descriptor; there is no way to make a target from a path.
     #[staticmethod]
     #[pyo3(signature = (descriptor, *, path, write = false, exclusive = false))]
     fn from_descriptor(
@@ -104,26 +103,26 @@ impl Target {
         self.open().is_none()
     }
 
-    /// The number of the descriptor that is held.
+    /// Return the number of the descriptor that is held.
     fn fileno(&self, py: Python<'_>) -> PyResult<RawFd> {
         Ok(self.held(py)?.as_fd().as_raw_fd())
     }
 
-    /// Make written data durable, the drive's own cache included.
+    /// Make written data durable; this includes the drive's own cache.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let target = self.held(py)?;
         py.detach(|| target.flush())
             .map_err(|error| errors::engine(py, &error, Some(&self.path)))
     }
 
-    /// Discard a range of a device, or punch it out of a file.
+    /// Discard a range of a device, or punch a hole into a file.
     fn trim(&self, py: Python<'_>, offset: u64, length: u64) -> PyResult<()> {
         let target = self.held(py)?;
         py.detach(|| target.trim(offset, length))
             .map_err(|error| errors::engine(py, &error, Some(&self.path)))
     }
 
-    /// Close it; a run that has not ended holds it until its end.
+    /// Close the target; a run that has not ended holds it until its end.
     fn close(&self) {
         self.open().take();
     }

@@ -10,7 +10,7 @@ use workload::{Plan, Workload};
 
 use crate::{errors, json};
 
-/// The workload that a JSON text describes; unknown fields are refused.
+/// Parses the workload that a JSON text describes; refuses unknown fields.
 pub(crate) fn parse(py: Python<'_>, workload_json: &str) -> PyResult<Workload> {
     serde_json::from_str(workload_json).map_err(|error| errors::not_a_workload(py, &error))
 }
@@ -33,7 +33,7 @@ pub(crate) fn check_recording(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'
     }
 }
 
-/// Digest of the first `n` I/Os and intended starts of every source, in hex: same seed, same digest.
+/// Return a digest of the first `n` I/Os and intended starts of every source, in hex; the same seed gives the same digest.
 #[pyfunction]
 pub(crate) fn digest(py: Python<'_>, workload_json: &str, n: u64) -> PyResult<String> {
     let workload = parse(py, workload_json)?;

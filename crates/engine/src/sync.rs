@@ -81,8 +81,8 @@ impl Calls {
         done.map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
     }
 
-    /// Flushes if the write that completed at `at` makes a flush due. Returns the time afterwards; `None` if the worker
-    /// must end.
+    /// Flushes if the I/O that completed at `at` is a write after which a flush is due. Returns the time afterwards; `None` if
+    /// the worker must end.
     #[inline]
     fn flush_if_due(&mut self, io: Io, worker: &mut Worker, at: u64) -> Option<u64> {
         if self.flush_every == u64::MAX || io.op != Op::Write {

@@ -1,21 +1,23 @@
-//! The host's processors, kept from going to rest while a drive is served.
+//! Keeps the host's processors out of idle states while a drive is served.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 
-/// Where the kernel is told the longest time that a processor may take to wake: as long as the file is open, by whoever
-/// asks for the least.
+/// File through which the kernel is told the longest time that a processor may take to wake. The limit holds as long as
+/// the file is open; if several processes set a limit, the lowest one counts.
 ///
 /// Source: Linux, `Documentation/power/pm_qos_interface.rst`.
 const WAKING_LIMIT: &str = "/dev/cpu_dma_latency";
 
-/// As long as this lives, an idle processor polls instead of resting, so that a client or a thread of the server that has
-/// slept is awake within a microsecond rather than tens of them: those would look like the drive's.
+/// As long as this lives, an idle processor polls instead of entering an idle state. A client or a server thread that
+/// has slept is then awake within a microsecond. Otherwise it takes tens of microseconds, which would look like the
+/// drive's latency.
 #[derive(Debug)]
 pub struct Alert(Option<File>);
 
 impl Alert {
-    /// Asks for it. Not everybody may (the superuser may), and not every host can: then processors rest as before.
+    /// Asks the kernel for the limit. The superuser may ask, but not every user, and not every host supports it.
+    /// Without the limit processors enter idle states as before.
     pub fn ask() -> Self {
         let ask = || {
             let mut file = OpenOptions::new().write(true).open(WAKING_LIMIT)?;
@@ -25,7 +27,7 @@ impl Alert {
         Self(ask().ok())
     }
 
-    /// Whether it was granted.
+    /// Returns whether the limit was granted.
     pub fn is_granted(&self) -> bool {
         self.0.is_some()
     }

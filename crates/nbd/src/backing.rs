@@ -1,4 +1,4 @@
-//! What answers behind the server: a simulated drive under one lock, or one that takes a fixed time.
+//! The drive behind the server: a simulated drive under one lock, or a drive that takes a fixed time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,17 +7,17 @@ use workload::Op;
 use crate::request::{Action, Command};
 use sim::AnyDrive;
 
-/// What answers.
+/// The drive that carries out commands.
 #[derive(Debug, Clone)]
 pub enum Backing {
     /// A simulated drive.
     Simulated(Arc<Mutex<AnyDrive>>),
-    /// A drive that takes the same time for everything, in ns. One that takes none shows the cost of serving.
+    /// A drive that takes the same time for every command, in ns. With 0 ns it shows the cost of serving alone.
     Fixed(u64),
 }
 
 impl Backing {
-    /// The drive's own clock, ns; where there is none, it stands at zero.
+    /// Returns the time on the drive's own clock in ns; 0 for a fixed drive, which has no clock.
     pub fn now_ns(&self) -> u64 {
         match self {
             Self::Simulated(drive) => held(drive).now_ns(),
@@ -25,14 +25,15 @@ impl Backing {
         }
     }
 
-    /// Whether there is a time that a reply can miss, and that is worth to be counted.
+    /// Returns whether late replies are to be counted: a fixed drive has no time that a reply could miss.
     pub fn keeps_time(&self) -> bool {
         matches!(self, Self::Simulated(_))
     }
 
-    /// Gives the drive `piece` bytes of a command, after `done_bytes` of it that complete by `before_ns`. They come at
-    /// `arrived_ns` on its clock, or after what it was given by others meanwhile. Returns when all that has completed, ns on
-    /// the same clock, and at the end of a durable command is durable.
+    /// Gives the drive `piece` bytes of a command, after `done_bytes` of it that complete by `before_ns`. The piece
+    /// arrives at `arrived_ns` on the drive's clock, or after the work that other clients have given the drive
+    /// meanwhile. Returns when all pieces so far have completed, in ns on the same clock. After the last piece of a
+    /// durable command, returns when its data is durable.
     pub(crate) fn perform(
         &self,
         command: &Command,
@@ -61,7 +62,7 @@ impl Backing {
     }
 }
 
-/// A connection that panicked left the drive between two commands.
+/// Locks the drive. A connection that panicked has left the drive between two commands.
 fn held(drive: &Mutex<AnyDrive>) -> MutexGuard<'_, AnyDrive> {
     drive.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,8 @@
-//! What serving costs on this host at this moment, and what it can do at most: drives that take no time, or always the
-//! same, served to a client in the same process over the same kind of socket, by the code that serves everybody. The client
-//! takes its replies as the library does on which the usual clients rest.
+//! Measures what serving costs on this host at this moment, and the highest rate that the server can reach.
+//!
+//! The calibration serves drives that take no time, or a fixed time, to a client in the same process. It uses the kind
+//! of socket that clients will use, and the code that serves all clients. The client receives its replies like the
+//! library on which common clients are built.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -30,34 +32,34 @@ use crate::tally::Tally;
 const SMALL_BYTES: u32 = 4096;
 const LARGE_BYTES: u32 = 256 << 10;
 const DEPTH: u64 = 32;
-/// Long enough for thousands of round trips, short enough not to be waited for.
+/// Long enough for thousands of round trips, short enough that nobody has to wait for it.
 const SPAN: Duration = Duration::from_millis(250);
-/// Times of drives that keep a client waiting, ns: where processors go to rest, and beyond. The first one keeps nobody waiting.
+/// Times that the fixed drives take, in ns; the longer ones let processors enter idle states. The first drive takes no time.
 const WAITS_NS: [u64; 7] = [0, 25_000, 50_000, 100_000, 200_000, 500_000, 2_000_000];
-/// Each of them is measured so many times, by turns and on other processors: a moment in which the host is busy is a part of what is
-/// measured of each, and not all that is known of one.
+/// Number of measurements of each drive, taken in turns and on different processors. A moment in which the host is busy
+/// thus affects a part of each drive's measurements, and not all measurements of one drive.
 const TURNS: usize = 4;
-/// In each turn dozens of round trips, even of the longest wait.
+/// Length of one measurement: more than a dozen round trips, even of the slowest drive.
 const TURN_SPAN: Duration = Duration::from_millis(30);
-/// Round trips that are not counted: caches, and the host's clock rate.
+/// Round trips that are not counted; they fill the caches and raise the processor's clock rate.
 const WARM_UP: u32 = 200;
 
-/// What was measured.
+/// Result of a calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// What a command costs.
+    /// Cost of a command.
     pub cost: Cost,
-    /// Reads of 4 KiB a second at depth 1: one client, one connection.
+    /// Reads of 4 KiB per second at queue depth 1: one client, one connection.
     pub depth_1_iops: f64,
-    /// The same at depth 32.
+    /// Reads of 4 KiB per second at queue depth 32.
     pub ceiling_iops: f64,
 }
 
 impl Calibration {
-    /// Measures; takes less than two seconds.
+    /// Runs the calibration, which takes less than two seconds.
     ///
     /// # Errors
-    /// Sockets or threads cannot be had.
+    /// [`ServeError::Calibration`] if sockets or threads cannot be created.
     pub fn measure(address: &Address) -> Result<Self, ServeError> {
         measure(address).map_err(ServeError::Calibration)
     }
@@ -83,7 +85,7 @@ fn measure(address: &Address) -> io::Result<Calibration> {
     })
 }
 
-/// The usual round trip of 4 KiB for each time that a drive keeps its client waiting, ns.
+/// Returns the usual round trip of 4 KiB in ns, for each time in [`WAITS_NS`].
 fn usual_trips(address: &Address) -> io::Result<[u64; WAITS_NS.len()]> {
     let mut taken = WAITS_NS.map(|_| Vec::new());
     for turn in 0..TURNS {
@@ -96,8 +98,9 @@ fn usual_trips(address: &Address) -> io::Result<[u64; WAITS_NS.len()]> {
     Ok(taken.map(usual))
 }
 
-/// Where both sides run: on a processor each, if there are two. A server that stays awake leaves its own to nobody, so its clients are on
-/// others; that the kernel puts both on one for a while, where each wakes the other in half the time, says nothing of them.
+/// Processors on which server and client run: one for each, if there are two. A server that stays awake keeps its
+/// processor busy, so its clients run on others. The kernel may put both sides on one processor for a while, where each
+/// wakes the other in half the time. Such a measurement would say nothing about real clients.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sides {
     server: Option<usize>,
@@ -105,7 +108,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// Other processors each turn.
+    /// Returns different processors for each turn.
     fn of_turn(turn: usize) -> Self {
         let Ok(allowed) = sched_getaffinity(None) else {
             return Self::default();
@@ -123,7 +126,7 @@ impl Sides {
     }
 }
 
-/// The calling thread runs there from now on. Where that is not allowed, the kernel says where.
+/// Moves the calling thread to `processor`. If that is not allowed, the kernel decides where the thread runs.
 fn run_on(processor: Option<usize>) {
     if let Some(processor) = processor {
         let mut set = CpuSet::new();
@@ -132,7 +135,7 @@ fn run_on(processor: Option<usize>) {
     }
 }
 
-/// Serves a drive that always takes the same time to a client that measures it.
+/// Serves a drive that always takes `wait_ns` to a client that measures it.
 fn served<T: Send>(
     address: &Address,
     wait_ns: u64,
@@ -149,19 +152,19 @@ fn served<T: Send>(
         })?;
         let client = thread("nbd-client").spawn_scoped(scope, || {
             run_on(sides.client);
-            // When it has measured the client is gone, and its connection with it: that is the server's end.
+            // After the measurement the client is dropped and its connection closes, which ends the server's thread.
             Client::connect_structured(ours).and_then(|mut client| measure(&mut client))
         })?;
         let measured = client
             .join()
             .unwrap_or_else(|_| Err(io::Error::other("the measuring thread panicked")));
-        // What became of the server the client has seen.
+        // The client has already noticed if the server failed.
         drop(server.join());
         measured
     })
 }
 
-/// The usual round trip of much data, ns, and the most I/Os a second.
+/// Returns the usual round trip of 256 KiB in ns, and the highest number of I/Os per second.
 fn of_null_drive(client: &mut Client) -> io::Result<(u64, f64)> {
     for _ in 0..WARM_UP {
         round_trip(client, SMALL_BYTES)?;
@@ -170,13 +173,13 @@ fn of_null_drive(client: &mut Client) -> io::Result<(u64, f64)> {
     Ok((large_ns, rate_at_depth(client)?))
 }
 
-/// The first quartile: on a host at rest that is next to the median, and what a busy moment adds is not the cost of serving.
+/// Returns the first quartile. On an idle host it is close to the median, and the delay of busy moments is no cost of serving.
 fn usual(mut taken: Vec<u64>) -> u64 {
     let quarter = taken.len() / 4;
     *taken.select_nth_unstable(quarter).1
 }
 
-/// What round trips take, one after the other, ns; one at least.
+/// Returns the times of consecutive round trips, in ns; at least one.
 fn round_trips(client: &mut Client, length: u32, span: Duration) -> io::Result<Vec<u64>> {
     let began = Instant::now();
     let mut taken = vec![round_trip(client, length)?];
@@ -193,7 +196,7 @@ fn round_trip(client: &mut Client, length: u32) -> io::Result<u64> {
     Ok(began.elapsed().as_nanos() as u64)
 }
 
-/// Reads a second with 32 in flight, each followed by the next as soon as it is there.
+/// Returns the reads per second with 32 in flight: each completed read is followed at once by the next.
 fn rate_at_depth(client: &mut Client) -> io::Result<f64> {
     let ask = Ask::read(0, 0, SMALL_BYTES).to_bytes();
     for _ in 0..DEPTH {
@@ -232,7 +235,7 @@ fn fixed_drive(wait_ns: u64) -> Shared {
     }
 }
 
-/// The two ends of a connection of the kind that clients will have.
+/// Returns the two ends of a connection of the kind that clients will use.
 fn pair(address: &Address) -> io::Result<(OwnedFd, OwnedFd)> {
     match address {
         Address::Unix(_) => {

@@ -1,7 +1,7 @@
-//! A client that does no more than clients must: for the measurement of what serving costs, and for tests.
+//! A client that does only what a client must, for the calibration and for tests.
 //!
-//! Clients that people use (fio, `nbdcopy`) rest on a library that waits with `poll` and takes a structured reply field by
-//! field; this one can do likewise, so that it costs what they cost.
+//! Common clients (fio, `nbdcopy`) use a library that waits with `poll` and takes a structured reply field by field.
+//! This client can do the same, so that it costs as much as they do.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,23 +14,23 @@ use crate::protocol::{
     SERVER_MAGIC, SIMPLE_REPLY_MAGIC, answer, command, handshake, option,
 };
 
-/// A request in the making.
+/// A request to be sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask {
-    /// Kind, as the protocol numbers it.
+    /// Kind of request, as the protocol numbers it.
     pub kind: u16,
-    /// Flags.
+    /// Flags of the request.
     pub flags: u16,
-    /// Mark that the reply carries.
+    /// Cookie that the reply carries.
     pub cookie: u64,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
 impl Ask {
-    /// A read.
+    /// Returns a read request.
     pub fn read(cookie: u64, offset: u64, length: u32) -> Self {
         Self {
             kind: command::READ,
@@ -41,7 +41,7 @@ impl Ask {
         }
     }
 
-    /// As it is sent.
+    /// Returns the request in the form in which it is sent.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = REQUEST_MAGIC.to_be_bytes().to_vec();
         bytes.extend(self.flags.to_be_bytes());
@@ -53,7 +53,7 @@ impl Ask {
     }
 }
 
-/// A connection, after the negotiation.
+/// A connection that has completed its negotiation.
 #[derive(Debug)]
 pub struct Client {
     socket: OwnedFd,
@@ -62,20 +62,20 @@ pub struct Client {
 }
 
 impl Client {
-    /// Greets and chooses the one export; replies are simple ones.
+    /// Negotiates and chooses the server's only export; replies are simple replies.
     ///
     /// # Errors
-    /// The server is none, or goes away.
+    /// The peer is not an NBD server, or it closes the connection.
     pub fn connect(socket: OwnedFd) -> io::Result<Self> {
         let mut client = Self::greet(socket)?;
         client.choose()?;
         Ok(client)
     }
 
-    /// As [`Self::connect`], but reads are answered in chunks: for [`Self::take_chunk`].
+    /// Works like [`Self::connect`], but reads are answered in chunks, for [`Self::take_chunk`].
     ///
     /// # Errors
-    /// The server is none, goes away, or does not know structured replies.
+    /// The peer is not an NBD server, closes the connection, or does not support structured replies.
     pub fn connect_structured(socket: OwnedFd) -> io::Result<Self> {
         let mut client = Self::greet(socket)?;
         client.ask_for(option::STRUCTURED_REPLY, &[])?;
@@ -104,7 +104,7 @@ impl Client {
     }
 
     fn choose(&mut self) -> io::Result<()> {
-        // The empty name, and nothing wanted beyond what must be told.
+        // The empty name, and no request for information beyond what the server must send.
         self.ask_for(option::GO, &[0; 6])?;
         while self.take_answer()? != answer::ACK {}
         Ok(())
@@ -118,15 +118,15 @@ impl Client {
         self.send(&bytes)
     }
 
-    /// Bytes of the drive.
+    /// Returns the size of the drive in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     ///
     /// # Errors
-    /// The server is gone.
+    /// The server has closed the connection.
     pub fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
@@ -138,10 +138,10 @@ impl Client {
         Ok(())
     }
 
-    /// Takes a reply: its mark and error. The data of a read has to be taken with [`Self::receive`].
+    /// Receives a simple reply: its cookie and its error. The data of a read must then be taken with [`Self::receive`].
     ///
     /// # Errors
-    /// The server is gone, or it is no reply.
+    /// The server has closed the connection, or the message is not a simple reply.
     pub fn reply(&mut self) -> io::Result<(u64, u32)> {
         let mut reader = Reader(self.receive(16)?);
         let fields = (reader.u32(), reader.u32(), reader.u64());
@@ -151,10 +151,10 @@ impl Client {
         }
     }
 
-    /// Waits for a read's structured reply, which is one chunk, and takes it with its data.
+    /// Waits for a read's structured reply, which is one chunk, and returns its data.
     ///
     /// # Errors
-    /// The server is gone, or it is no such reply.
+    /// The server has closed the connection, or the message is not such a reply.
     pub fn take_chunk(&mut self) -> io::Result<&[u8]> {
         let mut waited = [PollFd::new(&self.socket, PollFlags::IN)];
         poll(&mut waited, None)?;
@@ -168,10 +168,10 @@ impl Client {
         self.receive(length.saturating_sub(offset_bytes))
     }
 
-    /// Exactly so many bytes.
+    /// Receives exactly `length` bytes.
     ///
     /// # Errors
-    /// The server is gone.
+    /// The server has closed the connection.
     pub fn receive(&mut self, length: usize) -> io::Result<&[u8]> {
         if self.buffer.len() < length {
             self.buffer.resize(length, 0);
@@ -192,7 +192,7 @@ impl Client {
         Ok(&self.buffer[..length])
     }
 
-    /// Takes one answer to GO and returns its kind.
+    /// Receives one answer to an option and returns the kind of answer.
     fn take_answer(&mut self) -> io::Result<u32> {
         let mut reader = Reader(self.receive(20)?);
         let (magic, _, kind) = (reader.u64(), reader.u32(), reader.u32());

@@ -1,8 +1,8 @@
-//! The drive's clock beside the wall clock, and what serving itself costs.
+//! The drive's clock, tied to the wall clock, and the cost of serving.
 
 use std::time::Instant;
 
-/// The drive's time as the wall clock goes: from a moment on they run side by side.
+/// The drive's clock, which runs in step with the wall clock from a given moment on.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin: Instant,
@@ -10,7 +10,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// From now on, for a drive whose own clock says `drive_ns`.
+    /// Returns a clock that starts now, at `drive_ns` on the drive's own clock.
     pub fn starting_at(drive_ns: u64) -> Self {
         Self {
             origin: Instant::now(),
@@ -18,37 +18,37 @@ impl Clock {
         }
     }
 
-    /// The drive's time, ns.
+    /// Returns the drive's time in ns.
     pub fn now_ns(&self) -> u64 {
         self.origin_ns + self.origin.elapsed().as_nanos() as u64
     }
 }
 
-/// What a command takes beside the drive's own time: from the client's call to the drive and back again.
+/// Time that a command takes in addition to the drive's own time: from the client's call to the drive, and back.
 ///
-/// A client that has had nothing to do for a while sleeps, and the longer it slept, the longer it takes to wake: the
-/// processor that it slept on has gone to rest too.
+/// A client that has nothing to do sleeps. The longer it sleeps, the longer it takes to wake, because its processor has
+/// entered an idle state too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    /// Of a command of 4 KiB; pauses and costs rise. Never empty.
+    /// Cost of a 4 KiB command after different pauses; pauses and costs rise. Never empty.
     by_pause: Vec<AfterPause>,
-    /// Of each MiB of data beyond that, ns.
+    /// Additional cost of each MiB of data beyond 4 KiB, in ns.
     per_mib_ns: u64,
 }
 
-/// The cost of a command whose reply comes so long after the reply before it.
+/// Cost of a command whose reply comes a certain time after the previous reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AfterPause {
-    /// Time from one reply to the next, ns.
+    /// Time from the previous reply to this one, in ns.
     pub pause_ns: u64,
-    /// Cost, ns.
+    /// Cost of the command, in ns.
     pub command_ns: u64,
 }
 
 impl Cost {
     const OF_A_COMMAND: u64 = 4096;
 
-    /// Always the same, and the same for every MiB beyond a command of 4 KiB.
+    /// Returns a cost that does not depend on the pause; `per_mib_ns` is added for each MiB beyond 4 KiB.
     pub fn fixed(command_ns: u64, per_mib_ns: u64) -> Self {
         let always = AfterPause {
             pause_ns: 0,
@@ -60,7 +60,7 @@ impl Cost {
         }
     }
 
-    /// As it was measured, by rising pauses; a longer pause never costs less.
+    /// Returns measured costs: `min_ns` for the shortest pause, then `more` by rising pauses. A longer pause never costs less.
     pub fn measured(min_ns: u64, more: &[AfterPause], per_mib_ns: u64) -> Self {
         let mut cost = Self::fixed(min_ns, per_mib_ns);
         cost.by_pause[0].pause_ns = min_ns;
@@ -77,13 +77,13 @@ impl Cost {
         cost
     }
 
-    /// Of a command that moves so many bytes for a client that is awake, ns.
+    /// Returns the cost of a command that moves `bytes` for a client that is awake, in ns.
     pub fn of(&self, bytes: u64) -> u64 {
         let beyond = bytes.saturating_sub(Self::OF_A_COMMAND);
         self.by_pause[0].command_ns + self.per_mib_ns * beyond / (1 << 20)
     }
 
-    /// What comes on top after so long a pause, ns; between two that were measured, in proportion.
+    /// Returns the additional cost after a pause of `pause_ns`, in ns; interpolates linearly between measured pauses.
     pub fn of_waking(&self, pause_ns: u64) -> u64 {
         let above = self
             .by_pause
@@ -101,12 +101,12 @@ impl Cost {
         low.command_ns - min_ns + part as u64
     }
 
-    /// Of a command of 4 KiB by pause.
+    /// Returns the costs of a 4 KiB command by pause.
     pub fn by_pause(&self) -> &[AfterPause] {
         &self.by_pause
     }
 
-    /// Of each MiB of data beyond 4 KiB, ns.
+    /// Returns the additional cost of each MiB of data beyond 4 KiB, in ns.
     pub fn per_mib_ns(&self) -> u64 {
         self.per_mib_ns
     }

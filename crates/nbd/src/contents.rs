@@ -1,7 +1,7 @@
-//! What the drive holds: the model of the drive knows which units are written, not what is in them.
+//! The data on the drive. The drive model knows which mapping units are written, but not their data.
 //!
-//! Kept contents are sparse: what was never written, or trimmed, reads as zeroes and takes no room. Seeded contents are
-//! made up as they are read, from seed and offset, and writes leave no trace in them.
+//! Kept contents are sparse: data that was never written or that was trimmed reads as zeroes and takes no room. Seeded
+//! contents are generated from seed and offset when they are read; writes do not change them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,19 +18,19 @@ use crate::room::{Room, Taken};
 
 const PAGE_BYTES: usize = 4096;
 const PAGE: u64 = PAGE_BYTES as u64;
-/// Locks over the pages, so that connections do not wait for each other's copies.
+/// Number of locks over the pages, so that connections do not wait for each other's copies.
 const SHARDS: u64 = 64;
 /// Neighbouring pages under one lock: 64 KiB.
 const PAGES_IN_A_ROW: u64 = 16;
 
-/// Data of writes on its way may take so much beside what contents may: a drive that is full can be overwritten.
+/// Memory for the data of writes in transit, in addition to the memory for contents: a full drive can still be overwritten.
 const ON_THE_WAY_BYTES: u64 = 64 << 20;
 
-/// Where data comes from and goes to. Reads and writes of one page are whole: no reader sees half a write of one.
+/// Store of the drive's data. Accesses to one page are atomic: no reader sees half of a write to a page.
 #[derive(Debug)]
 pub struct Contents {
     kept: Kept,
-    /// For pages, and for what is on its way and has no room of its own.
+    /// Memory for pages, and for data in transit that does not fit into `on_the_way`.
     memory: Room,
     on_the_way: Room,
 }
@@ -39,26 +39,25 @@ pub struct Contents {
 enum Kept {
     Memory(Pages),
     File(DataFile),
-    /// Made up from a seed.
     Seeded(u64),
 }
 
 impl Contents {
-    /// Empty contents in memory, which may take up to `memory_bytes`.
+    /// Returns empty contents in memory, which may take up to `memory_bytes`.
     pub fn in_memory(memory_bytes: u64) -> Self {
         Self::new(Kept::Memory(Pages::new()), memory_bytes)
     }
 
-    /// Contents in a sparse file of `size_bytes`, which is made if there is none. Of memory only data on its way is taken.
+    /// Opens contents in a sparse file of `size_bytes`, which is created if there is none. Only data in transit takes memory.
     ///
     /// # Errors
-    /// It cannot be opened, is in use, or is something else.
+    /// The file cannot be opened, is in use, or is not a regular file of `size_bytes`.
     pub fn in_file(path: &Path, size_bytes: u64, memory_bytes: u64) -> Result<Self, ServeError> {
         let file = DataFile::open(path, size_bytes)?;
         Ok(Self::new(Kept::File(file), memory_bytes))
     }
 
-    /// Contents that are made up from a seed. Of memory only data on its way is taken.
+    /// Returns contents that are generated from a seed. Only data in transit takes memory.
     pub fn seeded(seed: u64, memory_bytes: u64) -> Self {
         Self::new(Kept::Seeded(seed), memory_bytes)
     }
@@ -71,10 +70,10 @@ impl Contents {
         }
     }
 
-    /// Room for the data of a write until all of it has come.
+    /// Reserves memory for the data of a write until all of it has arrived.
     ///
     /// # Errors
-    /// There is none.
+    /// [`Fault::NoSpace`] if too little memory is left.
     pub(crate) fn room_for(&self, payload_bytes: u64) -> Result<Taken<'_>, Fault> {
         let beside = self.on_the_way.hold(payload_bytes);
         beside
@@ -82,10 +81,10 @@ impl Contents {
             .ok_or(Fault::NoSpace)
     }
 
-    /// Fills `data` with what lies at `offset`, a multiple of 8.
+    /// Fills `data` with the contents at `offset`, a multiple of 8.
     ///
     /// # Errors
-    /// The file could not be read.
+    /// [`Fault::Io`] if the file could not be read.
     pub fn read(&self, offset: u64, data: &mut [u8]) -> Result<(), Fault> {
         match &self.kept {
             Kept::Memory(pages) => pages.read(offset, data),
@@ -95,10 +94,10 @@ impl Contents {
         Ok(())
     }
 
-    /// Keeps `data` at `offset`.
+    /// Stores `data` at `offset`. Seeded contents do not change.
     ///
     /// # Errors
-    /// There is no room for it, or the file could not be written.
+    /// [`Fault::NoSpace`] if there is no room for the data; [`Fault::Io`] if the file could not be written.
     pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Fault> {
         match &self.kept {
             Kept::Memory(pages) => pages.write(offset, data, &self.memory),
@@ -107,7 +106,7 @@ impl Contents {
         }
     }
 
-    /// Lets a range read as zeroes, and gives its room back. Seeded contents stay as they are.
+    /// Makes a range read as zeroes and frees its room. Seeded contents do not change.
     ///
     /// # Errors
     /// The file could not be written.
@@ -125,7 +124,7 @@ impl Contents {
 
 type Shard = HashMap<u64, Box<[u8; PAGE_BYTES]>>;
 
-/// Pages in memory, by their number; what is not there is zeroes.
+/// Pages in memory by page number; a missing page reads as zeroes.
 #[derive(Debug)]
 struct Pages {
     shards: Vec<Mutex<Shard>>,
@@ -176,7 +175,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Returns how many pages are gone.
+    /// Zeroes a range. Returns the number of pages that were removed.
     fn zero(&self, offset: u64, length: u64) -> u64 {
         let mut gone = 0;
         for part in ends(offset, length) {
@@ -206,7 +205,7 @@ impl Pages {
     }
 }
 
-/// What of a range lies in one page.
+/// The part of a range that lies in one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     page: u64,
@@ -230,7 +229,7 @@ fn part(page: u64, offset: u64, end: u64) -> Part {
     }
 }
 
-/// The pages at the ends of a range that it touches only in part.
+/// Returns the parts of the first and the last page of a range, if the range covers them only partly.
 fn ends(offset: u64, length: u64) -> impl Iterator<Item = Part> {
     let end = offset + length;
     [offset / PAGE, (end - 1) / PAGE]
@@ -239,7 +238,7 @@ fn ends(offset: u64, length: u64) -> impl Iterator<Item = Part> {
         .filter(|part| part.length < PAGE_BYTES)
 }
 
-/// Eight bytes for each multiple of 8: a draw of the seed, numbered by place.
+/// Fills `data` with eight bytes for each multiple of 8: a draw from the seed, numbered by its offset.
 fn make_up(seed: u64, offset: u64, data: &mut [u8]) {
     for (word, n) in data.chunks_mut(8).zip(offset / 8..) {
         let drawn = mix(seed, n).to_le_bytes();

@@ -1,4 +1,4 @@
-//! Contents in a sparse file: they outlive the server, and may be larger than memory.
+//! Contents in a sparse file: they outlive the server and may be larger than memory.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use crate::error::ServeError;
 use crate::protocol::Fault;
 
-/// Zeroes that are written at once where holes cannot be made.
+/// Zeroes written at a time where holes cannot be punched.
 static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 /// A sparse file, locked for as long as it is open.
@@ -20,7 +20,7 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Opens a regular file of exactly `size_bytes`, or makes one that only its owner can read.
+    /// Opens a regular file of exactly `size_bytes`, or creates one that only its owner can read.
     pub(crate) fn open(path: &Path, size_bytes: u64) -> Result<Self, ServeError> {
         let failed = |source| ServeError::Data {
             path: path.to_owned(),
@@ -75,7 +75,7 @@ impl DataFile {
     }
 }
 
-/// A file that is there already has to be contents of this drive, as far as one can tell.
+/// Checks that an existing file can be the contents of this drive: a regular file of the right size.
 fn check(path: &Path, size_bytes: u64) -> Result<(), ServeError> {
     let found = path.metadata().map_err(|source| ServeError::Data {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! The thread at the door: lets clients in, keeps them waiting where there are too many, and asks idle ones to leave.
+//! The thread that admits clients, keeps them waiting if there are too many, and asks idle clients to leave.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use crate::session;
 use crate::shared::Shared;
 use crate::waiting::Waiting;
 
-/// How often the end, and places that have become free, are looked for.
+/// How often the thread checks for the end of the server and for free places.
 const LOOK_EVERY: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
-/// The busiest time is told by spans of this length.
+/// Length of a span over which I/Os are counted; the busiest span gives the peak rate.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// How many clients there may be, and what becomes of those beyond.
+/// How many clients are served at a time, and what happens to further clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections served at one time. As many again may wait; those beyond are closed at once.
+    /// Connections served at a time. As many again may wait; any further connection is closed at once.
     pub connections: usize,
-    /// While others wait, a client that has been idle for so long is dropped: no request has come whole, and no reply waits
-    /// for the drive.
+    /// While others wait, a client that has been idle for this long is dropped. Idle means that no whole request has
+    /// arrived and no reply waits for the drive.
     pub idle: Duration,
-    /// Who has waited for so long in vain is turned away.
+    /// A client that has waited for this long is turned away.
     pub patience: Duration,
 }
 
@@ -43,14 +43,13 @@ impl Default for Limits {
     }
 }
 
-/// A client that is being served.
 #[derive(Debug)]
 struct Served {
     thread: JoinHandle<()>,
     activity: Arc<Activity>,
 }
 
-/// What the thread at the door keeps.
+/// State of the thread that admits clients.
 #[derive(Debug)]
 pub(crate) struct Door {
     listener: Listener,
@@ -77,7 +76,7 @@ impl Door {
         }
     }
 
-    /// Until the server ends; returns the I/Os of the busiest second.
+    /// Runs until the server ends; returns the I/Os per second of the busiest second.
     pub(crate) fn run(mut self) -> f64 {
         while !self.shared.is_stopping() {
             if self.knocked() {
@@ -95,7 +94,7 @@ impl Door {
         self.end_span();
         drop((self.listener, self.waiting));
         for client in self.served {
-            // One that panicked served nobody any more; the others have ended in order.
+            // A thread that panicked was serving nobody any more; the others have ended in order.
             let _ = client.thread.join();
         }
         self.peak_iops
@@ -111,7 +110,7 @@ impl Door {
 
     fn welcome(&mut self) {
         let Ok(socket) = self.listener.accept() else {
-            // The client went away again, or there are no descriptors left: it will knock again.
+            // The client went away, or no descriptors are left. In the second case the next poll reports the client again.
             thread::sleep(Duration::from_millis(1));
             return;
         };
@@ -122,7 +121,7 @@ impl Door {
         }
     }
 
-    /// Serves those who wait, as far as there are places.
+    /// Serves waiting clients as long as there are free places.
     fn let_in(&mut self) {
         while self.served.len() < self.limits.connections {
             let Some(socket) = self.waiting.next() else {
@@ -141,7 +140,8 @@ impl Door {
         }
     }
 
-    /// Asks as many to leave as wait: those that have been idle for longest, and for long enough.
+    /// Turns away clients that have waited too long. Asks one idle client to leave for each client that still waits,
+    /// starting with the longest idle.
     fn make_room(&mut self) {
         let gave_up = self.waiting.give_up(self.limits.patience);
         self.shared.tally.turned_away(gave_up);
@@ -167,7 +167,7 @@ impl Door {
 
     fn end_span(&mut self) {
         let ios = self.shared.tally.ios();
-        // What is left of a second at the end counts as one: a burst before it is not forgotten.
+        // A last span shorter than a second counts as a whole second, so that its I/Os are not lost.
         let seconds = self.span_began.elapsed().max(SPAN).as_secs_f64();
         let rate = (ios - self.ios_before) as f64 / seconds;
         self.peak_iops = self.peak_iops.max(rate);

@@ -1,4 +1,4 @@
-//! What keeps a drive from being served.
+//! Errors that keep a drive from being served.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,56 +7,56 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Something is where the socket should be.
+    /// The path of the socket already exists.
     #[error("{} is there already", .0.display())]
     SocketExists(PathBuf),
-    /// The path is longer than a socket's address can be.
+    /// The path is longer than a socket address can hold.
     #[error("{} is too long for a socket: {length} bytes, and 107 are possible", .path.display())]
     SocketPathTooLong {
         /// The path.
         path: PathBuf,
-        /// Its bytes.
+        /// Length of the path in bytes.
         length: usize,
     },
-    /// The socket cannot be made.
+    /// The server cannot listen on the address.
     #[error("{address} cannot be listened on: {source}")]
     Listen {
         /// Path or port.
         address: String,
-        /// Why.
+        /// Underlying error.
         source: io::Error,
     },
-    /// The file of contents cannot be opened or made.
+    /// The file of contents cannot be opened or created.
     #[error("{} cannot hold the contents: {source}", .path.display())]
     Data {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Underlying error.
         source: io::Error,
     },
-    /// The file of contents belongs to another server.
+    /// Another server is using the file of contents.
     #[error("{} is in use by another server", .0.display())]
     DataInUse(PathBuf),
-    /// The file is not contents of this drive.
+    /// The existing file cannot be the contents of this drive.
     #[error("{} is there, and is not a file of {size_bytes} bytes", .path.display())]
     NotContents {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Bytes of the drive.
+        /// Size of the drive in bytes.
         size_bytes: u64,
-        /// Bytes of the file; `None` if it is no regular file.
+        /// Size of the file in bytes; `None` if it is not a regular file.
         found_bytes: Option<u64>,
     },
     /// The cost of serving could not be measured.
     #[error("the cost of serving could not be measured: {0}")]
     Calibration(io::Error),
-    /// A thread could not be started.
+    /// A thread could not be started, or a thread of the server panicked.
     #[error("the server could not be started: {0}")]
     Start(io::Error),
 }
 
 impl ServeError {
-    /// What the reader can do, in one line.
+    /// Returns advice for the user, in one line.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::SocketExists(_) => "name another with --socket, or end what listens there",

@@ -1,32 +1,32 @@
-//! What is offered to clients: one drive under one name.
+//! The export: one drive, offered to clients under one name.
 
 use crate::protocol::transmission;
 
-/// Largest payload of a request, as the protocol has it for clients that do not ask.
+/// Largest payload of a request in bytes: the protocol's limit for clients that do not ask for block sizes.
 pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
-/// The block that drives like best.
+/// Block size that drives handle best.
 const PREFERRED_BLOCK_BYTES: u32 = 4096;
 
-/// The one thing that is served.
+/// The only export of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// Its name; the empty name means it too.
+    /// Name of the export; the empty name refers to it too.
     pub name: String,
-    /// A line about it.
+    /// One-line description for clients.
     pub description: String,
-    /// Bytes that can be addressed.
+    /// Size of the drive in bytes.
     pub size_bytes: u64,
-    /// Unit of offsets and lengths, in bytes: a power of two.
+    /// Unit of offsets and lengths in bytes; a power of two.
     pub block_bytes: u32,
 }
 
 impl Export {
-    /// Whether a client that asks for `name` means it.
+    /// Returns whether `name` refers to this export.
     pub fn answers_to(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.name.as_bytes()
     }
 
-    /// What it can do, as the protocol's flags.
+    /// Returns the protocol's flags for what the export supports.
     pub fn flags(&self) -> u16 {
         transmission::HAS_FLAGS
             | transmission::SEND_FLUSH
@@ -37,7 +37,7 @@ impl Export {
             | transmission::CAN_MULTI_CONN
     }
 
-    /// Smallest, best and largest block, in bytes.
+    /// Returns the smallest, the preferred and the largest block, in bytes.
     pub fn blocks(&self) -> [u32; 3] {
         [
             self.block_bytes,

@@ -1,8 +1,8 @@
-//! What clients have asked of the drive, and what of it the drive has been given and has not completed: so much of each
-//! client, and so much more of all together.
+//! Limits the work that the drive has been given and has not completed: a share for each client, and a further amount
+//! for all clients together.
 //!
-//! A drive serves in the order in which it is given work. What a client asks for beyond this waits with the client: another
-//! one comes in between, and what is asked for by a client that leaves need not be done any more.
+//! A drive serves work in the order in which it is given. Requests beyond the limits wait with their client. So
+//! requests of other clients can come in between, and requests of a client that leaves need not be carried out.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,16 +14,16 @@ use crate::request::{Action, Command};
 use crate::room::Room;
 use crate::shared::{LOOK_EVERY, Shared};
 
-/// Most that the drive is given at once ...
+/// Largest piece of a command that is given to the drive at once, in bytes.
 const PIECE_BYTES: u32 = 1 << 20;
-/// ... and of what moves no data.
+/// The same limit for commands that move no data.
 const TRIM_PIECE_BYTES: u32 = 16 << 20;
-/// A client's own part: whatever others ask for, so much of it may be in the drive.
+/// Share of one client in bytes: it may have this much in the drive, whatever other clients ask for.
 const OWN_BYTES: u64 = PIECE_BYTES as u64;
-/// What all together may have in the drive beyond their own parts: more than keeps any drive busy.
+/// Bytes that all clients together may have in the drive beyond their own shares: more than enough to keep any drive busy.
 pub const SHARED_BYTES: u64 = 32 << 20;
 
-/// The piece of a command that comes after `done_bytes` of it, and the bytes that it moves.
+/// Returns the length of the piece that follows `done_bytes` of a command, and the bytes that the piece moves.
 fn piece(command: &Command, done_bytes: u32) -> (u32, u64) {
     let left = command.length - done_bytes;
     if command.moved_bytes() > 0 {
@@ -41,24 +41,24 @@ enum Part {
     Shared,
 }
 
-/// A command of which the drive has not been given all.
+/// A command that the drive has not been given completely.
 #[derive(Debug)]
 struct Work {
     command: Command,
     held: Held,
-    /// When the rest can be given at the earliest, ns on the drive's clock.
+    /// Earliest time at which the next piece can be given, in ns on the drive's clock.
     ready_ns: u64,
     done_bytes: u32,
 }
 
-/// What one client has asked, and has in the drive.
+/// Requests of one client that wait, and its pieces in the drive.
 #[derive(Debug)]
 pub(crate) struct Flight<'a> {
-    /// In the order in which it came.
+    /// Commands in order of arrival.
     work: VecDeque<Work>,
     shared: &'a Room,
     own: Room,
-    /// When each piece is complete, with its bytes.
+    /// For each piece in the drive: completion time, bytes, and where its room came from.
     ends: BinaryHeap<Reverse<(u64, u64, Part)>>,
 }
 
@@ -72,12 +72,12 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Commands of which the drive has not been given all.
+    /// Returns the number of commands that the drive has not been given completely.
     pub(crate) fn waiting(&self) -> usize {
         self.work.len()
     }
 
-    /// One more command, which came at the time that its reply is due, and the reply.
+    /// Adds a command and its reply. `held.done_ns` is the time at which the command arrived.
     pub(crate) fn ask(&mut self, command: Command, held: Held) {
         self.work.push_back(Work {
             command,
@@ -87,13 +87,13 @@ impl<'a> Flight<'a> {
         });
     }
 
-    /// Gives the drive as much as it may have now; `outbox` holds the replies to what it has whole.
+    /// Gives the drive as much as the limits allow now. Passes the replies of completely given commands to `outbox`.
     pub(crate) fn give(&mut self, shared: &Shared, outbox: &mut Outbox) {
         if self.work.is_empty() && self.ends.is_empty() {
             return;
         }
         let now_ns = shared.clock.now_ns();
-        // Of a client that has stopped too: others may want the room.
+        // Also for a client that takes no replies, because other clients may want the room.
         self.settle(now_ns);
         if !outbox.has_room() {
             return;
@@ -132,7 +132,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Room for a piece, if the drive may be given it now.
+    /// Takes room for a piece, if the drive may be given the piece now.
     fn take(&self, bytes: u64) -> Option<Part> {
         if self.own.take(bytes) {
             Some(Part::Own)
@@ -141,19 +141,20 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// When the drive may be given more; `None` when there is no more, or the client has to take replies first.
+    /// Returns when the drive may be given more, in ns. `None` if there is nothing more, or if the client has to take
+    /// replies first.
     pub(crate) fn goes_on_ns(&self, outbox: &Outbox) -> Option<u64> {
         let waits = !self.work.is_empty() && outbox.has_room();
         waits.then(|| self.next_ns().unwrap_or(0))
     }
 
-    /// When the next piece is complete; `None` when nothing is in the drive.
+    /// Returns when the next piece completes, in ns; `None` if nothing is in the drive.
     fn next_ns(&self) -> Option<u64> {
         self.ends.peek().map(|Reverse((done_ns, _, _))| *done_ns)
     }
 
-    /// Waits for what the drive has been given: only then the place is another's, as who comes and goes could give the
-    /// drive more than who stays.
+    /// Waits until the drive has completed the client's pieces; only then may another client take the place. Otherwise
+    /// clients that come and go could give the drive more work than clients that stay.
     pub(crate) fn land(mut self, shared: &Shared) {
         while let Some(done_ns) = self.next_ns().filter(|_| !shared.is_stopping()) {
             let left_ns = done_ns.saturating_sub(shared.clock.now_ns());
@@ -162,7 +163,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Gives back the room of what is complete.
+    /// Frees the room of completed pieces.
     fn settle(&mut self, now_ns: u64) {
         while let Some(&Reverse((done_ns, bytes, part))) = self.ends.peek() {
             if done_ns > now_ns {

@@ -1,16 +1,16 @@
-//! What a client sent and nobody has looked at yet.
+//! Bytes that a client has sent and that the server has not yet looked at.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::socket::{Moved, try_receive};
 
-/// Room made for what comes next; what has come of a request is not counted as taking memory until it is more than this.
+/// Space made for the bytes that come next. A payload up to this size needs no reserved memory.
 pub(crate) const STEP_BYTES: usize = 256 << 10;
-/// A buffer that a large request has blown up is given back after it.
+/// A buffer that a large request has enlarged beyond this size is reduced afterwards.
 const KEPT_BYTES: usize = 2 << 20;
 
-/// Bytes in the order in which they came. Room is made as they come, never because a client says that they will.
+/// Bytes in order of arrival. The buffer grows as bytes arrive, never because a client announces them.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
     buffer: Vec<u8>,
@@ -19,12 +19,12 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// What is there.
+    /// Returns the bytes that have not been consumed.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Done with the first `count` bytes.
+    /// Removes the first `count` bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         self.start += count;
         if self.start == self.end {
@@ -36,7 +36,7 @@ impl Input {
         }
     }
 
-    /// Takes from the socket what is there, when a message of `awaited` bytes is waited for.
+    /// Receives what the socket holds, while a message of `awaited` bytes is expected.
     pub(crate) fn receive(&mut self, socket: &OwnedFd, awaited: usize) -> io::Result<Moved> {
         if self.buffer.len() - self.end < STEP_BYTES {
             self.make_room(awaited);

@@ -1,20 +1,20 @@
-//! A simulated drive in real time: served over NBD, so that any program that speaks it sees the drive's latencies.
+//! A simulated drive in real time, served over NBD, so that any program that speaks NBD sees the drive's latencies.
 //!
-//! NBD is the network block device protocol: a client (fio, `nbdcopy`, qemu, the kernel) connects to a socket, agrees with
-//! the server on an export, and sends reads and writes. Here the export is a drive of the `sim` crate. The drive computes
-//! when a command is complete; the reply is held until that moment has come on the wall clock, less what serving itself was
-//! measured to cost.
+//! NBD is the network block device protocol: a client (fio, `nbdcopy`, qemu, the kernel) connects to a socket, agrees
+//! with the server on an export, and sends reads and writes. Here the export is a drive of the `sim` crate. The drive
+//! computes when a command completes. The server holds the reply until that moment on the wall clock, less the measured
+//! cost of serving.
 //!
 //! # The parts
 //!
-//! * [`protocol`], [`negotiation`] and [`request`] are the words: bytes in, bytes out. They know no socket.
-//! * [`session`] is one connection, on a thread of its own, which reads, holds and sends: a client that stalls holds up nobody
-//!   else. It knows no listener.
-//! * [`listener`] and [`server`] let clients in, each with a session, and end in order. There are [`Limits`]: who comes when
-//!   all places are taken waits, and a client that stays idle meanwhile is dropped.
-//! * [`backing`] says when a command completes, [`flight`] what it is given before, [`contents`] what a block holds, [`clock`] and [`calibration`] how much
-//!   earlier than the completion a reply has to leave.
-//! * [`client`] does no more than clients must: for the calibration, and for tests.
+//! * [`protocol`], [`negotiation`] and [`request`] turn bytes into messages and back. They do no I/O.
+//! * [`session`] serves one connection on its own thread, which reads, holds and sends. A client that stalls delays
+//!   nobody else. A session knows no listener.
+//! * [`listener`] and [`server`] admit clients, give each a session, and end in order. [`Limits`] bound the clients: a
+//!   client that finds all places taken waits, and a client that stays idle meanwhile is dropped.
+//! * [`backing`] computes when a command completes, and [`flight`] limits the work in the drive. [`contents`] holds the
+//!   data. [`clock`] and [`calibration`] determine how long before its completion a reply has to leave.
+//! * [`client`] does only what a client must, for the calibration and for tests.
 //!
 //! # A server and a client
 //!

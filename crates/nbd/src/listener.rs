@@ -1,4 +1,4 @@
-//! Where clients come in: a socket of the file system that only its owner can use, or a port of this host's loopback.
+//! Where clients connect: a Unix socket that only its owner can use, or a loopback port of this host.
 
 use std::fs;
 use std::io;
@@ -16,34 +16,34 @@ use rustix::process::geteuid;
 
 use crate::error::ServeError;
 
-/// Connections that may wait to be let in.
+/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 64;
-/// Longest path of a socket.
+/// Longest path of a Unix socket, in bytes.
 const MAX_PATH_BYTES: usize = 107;
 
-/// Where to listen.
+/// Address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A socket of the file system.
+    /// A Unix socket at this path.
     Unix(PathBuf),
-    /// A port of 127.0.0.1; 0 for one that is free.
+    /// A port of 127.0.0.1; 0 chooses a free port.
     Loopback(u16),
 }
 
-/// An open door; a socket of the file system is removed with it.
+/// A listening socket. A Unix socket is removed when the listener is dropped.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
     address: Address,
-    /// Device and inode of the socket that was made: what another put in its place is not ours to remove.
+    /// Device and inode of the socket that was created, so that a file that somebody else put in its place is not removed.
     made: Option<(u64, u64)>,
 }
 
 impl Listener {
-    /// Listens. A socket that nobody listens behind any more is replaced.
+    /// Starts to listen. Replaces a Unix socket on which nobody listens any more.
     ///
     /// # Errors
-    /// Something else is there already, or it cannot be made.
+    /// Something else already exists at the path, or the socket cannot be created.
     pub fn open(address: Address) -> Result<Self, ServeError> {
         match address {
             Address::Unix(path) => unix(path),
@@ -54,12 +54,12 @@ impl Listener {
         }
     }
 
-    /// Where it listens: the port that was found, if any would do.
+    /// Returns the address. If any free port would do, this is the port that was found.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The next client; `None` if it went away again.
+    /// Accepts the next client. Fails if the client has gone away again.
     pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
         let socket = accept_with(&self.socket, SocketFlags::CLOEXEC)?;
         if matches!(self.address, Address::Loopback(_)) {
@@ -81,7 +81,7 @@ impl Drop for Listener {
             && self.made.is_some()
             && identity(path) == self.made
         {
-            // Nothing can be done about one that cannot be removed; the next server says that it is there.
+            // Nothing can be done about a socket that cannot be removed; the next server reports that it exists.
             let _ = fs::remove_file(path);
         }
     }
@@ -97,15 +97,16 @@ fn unix(path: PathBuf) -> Result<Listener, ServeError> {
     if length > MAX_PATH_BYTES {
         return Err(ServeError::SocketPathTooLong { path, length });
     }
-    // One server at a time looks, and takes the place: another that looked as well would remove what the first has made.
+    // One server at a time checks the path and takes it. Otherwise a second server could remove the socket that the
+    // first has created.
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let turn = fs::File::open(folder.unwrap_or(Path::new(".")));
     if let Ok(turn) = &turn {
-        // Where there are no locks there is no turn either.
+        // Where the file system has no locks, nothing prevents this race.
         let _ = flock(turn, FlockOperation::LockExclusive);
     }
     if is_left_behind(&path) {
-        // What cannot be removed is found to be there.
+        // If the removal fails, the check below finds the path occupied.
         let _ = fs::remove_file(&path);
     }
     if fs::symlink_metadata(&path).is_ok() {
@@ -125,14 +126,15 @@ fn unix(path: PathBuf) -> Result<Listener, ServeError> {
     }
 }
 
-/// Whether a socket of ours is there whose server was killed.
+/// Returns whether the path is a socket of this user whose server was killed.
 fn is_left_behind(path: &Path) -> bool {
     let ours = fs::symlink_metadata(path)
         .is_ok_and(|found| found.file_type().is_socket() && found.uid() == geteuid().as_raw());
     ours && matches!(knock(path), Err(rustix::io::Errno::CONNREFUSED))
 }
 
-/// Whoever listens is not disturbed: of another type of socket the kernel says only that, or that nobody listens.
+/// Tries to connect without disturbing whoever listens: to a socket of another type the kernel reports only that
+/// mismatch, or that nobody listens.
 fn knock(path: &Path) -> rustix::io::Result<()> {
     let socket = socket_with(
         AddressFamily::UNIX,
@@ -150,7 +152,7 @@ fn unix_socket(path: &Path) -> rustix::io::Result<OwnedFd> {
         SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
         None,
     )?;
-    // Before it has a name: there is no moment at which others could connect.
+    // Before the socket has a name, so that at no moment others could connect.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
     listen(&socket, BACKLOG)?;

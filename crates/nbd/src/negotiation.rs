@@ -1,59 +1,59 @@
-//! The beginning of a connection: greeting and options, until both sides agree. No I/O: bytes in, bytes out.
+//! The start of a connection: greeting and options, until both sides agree. No I/O: bytes in, bytes out.
 
 use crate::export::Export;
 use crate::protocol::{
     OPTION_BYTES, OPTION_MAGIC, Reader, SERVER_MAGIC, answer, handshake, info, option, put_answer,
 };
 
-/// Bytes of data that an option may have: far more than any needs.
+/// Largest data of an option in bytes: far more than any option needs.
 pub const MAX_OPTION_BYTES: u32 = 64 << 10;
-/// Longest name that the protocol allows.
+/// Longest export name that the protocol allows, in bytes.
 const MAX_NAME_BYTES: usize = 4096;
-/// Zeroes after the answer to `EXPORT_NAME`, unless both sides leave them out.
+/// Number of zeroes after the answer to `EXPORT_NAME`, unless both sides agree to leave them out.
 const PADDING_BYTES: usize = 124;
 
-/// Where a negotiation stands.
+/// State of a negotiation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The client has to say more.
+    /// The client has to send more.
     More,
-    /// Requests follow.
+    /// Both sides agree; requests follow.
     Agreed {
-        /// Reads are answered in chunks.
+        /// Whether reads are answered in chunks.
         structured: bool,
     },
-    /// The client has had enough.
+    /// The client ended the negotiation.
     Aborted,
 }
 
-/// What a client did that leaves no way to go on: the connection is closed.
+/// Protocol violation after which the connection has to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Not the words of the protocol.
+    /// A message does not start with the protocol's magic number.
     #[error("the client does not speak NBD, or lost its place")]
     Magic,
-    /// Flags in the greeting that the server did not offer.
+    /// The greeting has flags that the server did not offer, or lacks `FIXED_NEWSTYLE`.
     #[error("the client's greeting has flags {flags:#x}, which the server did not offer")]
     Greeting {
-        /// The flags.
+        /// Flags of the client.
         flags: u32,
     },
-    /// More data with an option than is ever needed.
+    /// An option has more data than any option needs.
     #[error(
         "the client's option {option} has {length} bytes of data, more than {MAX_OPTION_BYTES}"
     )]
     OptionLength {
-        /// The option.
+        /// Number of the option.
         option: u32,
-        /// Its bytes.
+        /// Length of its data in bytes.
         length: u32,
     },
-    /// An export that is not there, by an option that cannot be answered with an error.
+    /// The client chose an export that does not exist, with an option that allows no error as an answer.
     #[error("the client asked for an export that does not exist")]
     NoSuchExport,
 }
 
-/// One side of a negotiation.
+/// The server's side of a negotiation.
 #[derive(Debug)]
 pub struct Negotiation {
     greeted: bool,
@@ -62,7 +62,7 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
-    /// Begins: the greeting goes to `out`.
+    /// Begins a negotiation and appends the greeting to `out`.
     pub fn begin(out: &mut Vec<u8>) -> Self {
         out.extend(SERVER_MAGIC.to_be_bytes());
         out.extend(OPTION_MAGIC.to_be_bytes());
@@ -74,11 +74,11 @@ impl Negotiation {
         }
     }
 
-    /// Takes one message from the front of `input`, if a whole one is there, and answers it. Returns the bytes taken and
-    /// where it stands now; nothing was taken when more has to come.
+    /// Takes one message from the front of `input`, if it is complete, and appends the answer to `out`. Returns the
+    /// number of bytes taken and the new state. Takes no bytes from an incomplete message.
     ///
     /// # Errors
-    /// The connection cannot go on.
+    /// The client broke the protocol, and the connection cannot go on.
     pub fn take(
         &mut self,
         input: &[u8],
@@ -93,7 +93,7 @@ impl Negotiation {
             self.greet(flags)?;
             return Ok((4, Step::More));
         }
-        // A wrong word is told apart as soon as it is there: what is not NBD may never send more.
+        // Checked as soon as the magic number is there: a client that does not speak NBD may never send more.
         if reader.u64().is_some_and(|magic| magic != OPTION_MAGIC) {
             return Err(Violation::Magic);
         }
@@ -176,7 +176,7 @@ fn listed(export: &Export) -> Vec<u8> {
     data
 }
 
-/// Answers INFO or GO and says whether the export is there.
+/// Answers INFO or GO. Returns whether the data was valid and the export exists.
 fn answer_info(asked: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> bool {
     let Some((name, wanted)) = parse_info(data) else {
         put_answer(out, asked, answer::ERR_INVALID, b"the data cannot be read");
@@ -213,7 +213,7 @@ fn answer_info(asked: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> b
     true
 }
 
-/// The name and what is wanted of it.
+/// Returns the name of the export and the kinds of information that the client wants.
 fn parse_info(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let mut reader = Reader(data);
     let length = reader.u32()? as usize;

@@ -1,4 +1,4 @@
-//! Replies on their way: held until they are due, then sent as fast as the client takes them.
+//! Replies to one client: held until they are due, then sent as fast as the client takes them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,81 +10,79 @@ use crate::contents::Contents;
 use crate::protocol::{Fault, put_data_chunk, put_error_chunk, put_simple_reply};
 use crate::socket::{Moved, try_send};
 
-/// Data of a read is fetched by so many bytes at a time, when the client has taken what came before.
+/// The data of a read is fetched in pieces of this size; each is fetched once the client has taken the piece before.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// So many bytes read or written may wait for the client to take the replies; the last one may go beyond.
+/// Limit on the bytes read or written by commands whose replies are held; the last command may exceed it.
 const MAX_HELD_BYTES: u64 = 64 << 20;
 
-/// What a reply says.
+/// Content of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Say {
-    /// Done.
+    /// The command was done.
     Done,
-    /// Here is the data.
+    /// The data of a read.
     Data { offset: u64, length: u32 },
-    /// It was not done.
+    /// The command was not done.
     Failed { fault: Fault, read: bool },
 }
 
-/// A reply that is held.
+/// A reply that is held until it is due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
-    /// When to send it to a client that is awake, on the drive's clock, ns: its completion, less what serving costs.
+    /// When to send the reply to a client that is awake, in ns on the drive's clock: completion less the cost of serving.
     pub send_ns: u64,
-    /// When the drive has completed it, ns.
+    /// When the drive completes the command, in ns.
     pub done_ns: u64,
-    /// The client's mark.
     pub cookie: u64,
-    /// What it says.
     pub say: Say,
-    /// Bytes that were asked to be read or written.
+    /// Bytes that the command reads or writes.
     pub bytes: u64,
 }
 
-/// Replies held and being sent.
+/// Replies that are held, and bytes that are being sent.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     held: Vec<Option<Held>>,
     free: Vec<u32>,
-    /// By time, then by the order in which they came.
+    /// Held replies by send time, then by order of arrival.
     order: BinaryHeap<Reverse<(u64, u64, u32)>>,
     came: u64,
     held_bytes: u64,
     bytes: Vec<u8>,
     gone: usize,
-    /// Rest of a read's data, which follows `bytes`.
+    /// Range of a read's data that is still to follow `bytes`.
     rest: Range<u64>,
 }
 
 impl Outbox {
-    /// Replies that are held.
+    /// Returns the number of replies that are held.
     pub(crate) fn waiting(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether so much is on its way to the client that nothing more is to be answered.
+    /// Returns whether so many bytes are unsent that the client has to take some before it gets more answers.
     pub(crate) fn is_full(&self) -> bool {
         (self.bytes.len() - self.gone) as u64 > PIECE_BYTES
     }
 
-    /// Whether more may be done of what the client asks: not before it takes what was done.
+    /// Returns whether more commands may be carried out. If not, the client has to take earlier replies first.
     pub(crate) fn has_room(&self) -> bool {
         self.held_bytes < MAX_HELD_BYTES
     }
 
-    /// Nothing is on its way to the client.
+    /// Returns whether everything released has been sent.
     pub(crate) fn is_sent(&self) -> bool {
         self.gone == self.bytes.len() && self.rest.is_empty()
     }
 
-    /// The next reply to be sent.
+    /// Returns the next reply to be sent.
     pub(crate) fn next(&self) -> Option<&Held> {
         let Reverse((_, _, place)) = self.order.peek()?;
         self.held[*place as usize].as_ref()
     }
 
-    /// Bytes for the client that are due now: words of the negotiation.
+    /// Returns the buffer for bytes that are due now, such as answers of the negotiation.
     pub(crate) fn now(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -101,7 +99,7 @@ impl Outbox {
         self.came += 1;
     }
 
-    /// Puts the next reply on its way if it is due at `now_ns` and the one before it is all sent or small.
+    /// Releases the next reply to be sent, if it is due at `now_ns` and the replies before it are sent or small.
     pub(crate) fn release(
         &mut self,
         now_ns: u64,
@@ -153,10 +151,11 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends as much as the client takes. Whether it may take more at once.
+    /// Sends as much as the client takes without waiting.
     ///
     /// # Errors
-    /// The client is gone, or the rest of a read cannot be had: its reply is half sent, so nothing can be said any more.
+    /// The client is gone, or the remaining data of a read cannot be fetched: its reply is half sent, so no error can
+    /// be reported any more.
     pub(crate) fn send(&mut self, socket: &OwnedFd, contents: &Contents) -> io::Result<()> {
         loop {
             if self.gone == self.bytes.len() {

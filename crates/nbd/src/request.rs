@@ -1,4 +1,4 @@
-//! Requests after the negotiation: what a client wants, checked against what there is. No I/O.
+//! Requests after the negotiation: parsing, and checking against the export. No I/O.
 
 use crate::export::{Export, MAX_PAYLOAD_BYTES};
 use crate::negotiation::Violation;
@@ -7,7 +7,7 @@ use crate::protocol::{Fault, REQUEST_BYTES, REQUEST_MAGIC, Reader, command};
 /// A request as it was sent, unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The client's mark, which the reply carries.
+    /// The client's cookie, which the reply carries.
     pub cookie: u64,
     kind: u16,
     flags: u16,
@@ -24,7 +24,7 @@ pub enum Action {
     Write,
     /// Discard a range.
     Trim,
-    /// Have a range read as zeroes, and discard it as a drive does that can.
+    /// Make a range read as zeroes by discarding it, as drives do that support this.
     ZeroByTrim,
     /// Write zeroes to a range.
     ZeroByWrite,
@@ -32,21 +32,21 @@ pub enum Action {
     Flush,
 }
 
-/// A request that can be carried out.
+/// A checked request that can be carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     /// What to do.
     pub action: Action,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
     /// Whether the reply waits until the data is durable (FUA).
     pub durable: bool,
 }
 
 impl Command {
-    /// Bytes that the drive reads or writes for it.
+    /// Returns the number of bytes that the drive reads or writes for the command.
     pub fn moved_bytes(&self) -> u64 {
         match self.action {
             Action::Read | Action::Write | Action::ZeroByWrite => u64::from(self.length),
@@ -56,10 +56,10 @@ impl Command {
 }
 
 impl Request {
-    /// Takes a request from the front of `input`; `None` when more has to come.
+    /// Takes a request from the front of `input`; `None` if it is incomplete.
     ///
     /// # Errors
-    /// It begins with the wrong word: nobody knows where the next one begins.
+    /// The magic number is wrong, so the start of the next request is unknown.
     pub fn take(input: &[u8]) -> Result<Option<Self>, Violation> {
         let mut reader = Reader(input);
         if reader.u32().is_some_and(|magic| magic != REQUEST_MAGIC) {
@@ -80,7 +80,7 @@ impl Request {
         Ok({ fields }())
     }
 
-    /// Bytes that follow it, whether it makes sense or not.
+    /// Returns the length of the payload in bytes, whether the request is valid or not.
     pub fn payload_bytes(&self) -> u32 {
         if self.kind == command::WRITE {
             self.length
@@ -89,25 +89,25 @@ impl Request {
         }
     }
 
-    /// Whether the payload, if there is one, is within the size limit.
+    /// Returns whether the payload, if there is one, is within the size limit.
     pub fn payload_fits(&self) -> bool {
         self.payload_bytes() <= MAX_PAYLOAD_BYTES
     }
 
-    /// Whether the client says that it goes away.
+    /// Returns whether the client announces that it disconnects.
     pub fn says_goodbye(&self) -> bool {
         self.kind == command::DISC
     }
 
-    /// Whether it is a read: the one kind that chunks answer where they were agreed on.
+    /// Returns whether the request is a read: only reads are answered in chunks, if that was agreed.
     pub fn is_read(&self) -> bool {
         self.kind == command::READ
     }
 
-    /// What the drive is to do.
+    /// Checks the request and returns what the drive is to do.
     ///
     /// # Errors
-    /// What to answer instead.
+    /// The error with which to answer the request.
     pub fn check(&self, export: &Export) -> Result<Command, Fault> {
         let (action, allowed) = match self.kind {
             command::READ => (Action::Read, command::FLAG_DF),
@@ -120,7 +120,7 @@ impl Request {
             command::WRITE_ZEROES => (Action::ZeroByWrite, command::FLAG_NO_HOLE),
             _ => return Err(Fault::Invalid),
         };
-        // FUA is allowed with every request, and means nothing with those that change nothing.
+        // FUA is allowed with every request, but has no meaning for requests that change nothing.
         if self.flags & !(allowed | command::FLAG_FUA) != 0 {
             return Err(Fault::Invalid);
         }

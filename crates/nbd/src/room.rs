@@ -1,22 +1,22 @@
-//! Room that several share: bytes, or places, that may still be taken.
+//! An amount that several users share: bytes, or places.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// So many bytes, less what is taken.
+/// Bytes or places that are still free.
 #[derive(Debug)]
 pub struct Room {
     left: AtomicU64,
 }
 
 impl Room {
-    /// So many.
+    /// Returns a room in which `bytes` are free.
     pub fn new(bytes: u64) -> Self {
         Self {
             left: AtomicU64::new(bytes),
         }
     }
 
-    /// Takes so many, or none if there are fewer. Whether they were taken.
+    /// Takes `bytes`, or nothing if fewer are free. Returns whether they were taken.
     pub(crate) fn take(&self, bytes: u64) -> bool {
         let taken = |left: u64| left.checked_sub(bytes);
         self.left.fetch_update(Relaxed, Relaxed, taken).is_ok()
@@ -27,13 +27,13 @@ impl Room {
         self.left.fetch_add(bytes, Relaxed);
     }
 
-    /// Takes so many until what is returned is dropped; `None` if there are fewer.
+    /// Takes `bytes` until the returned value is dropped; `None` if fewer are free.
     pub(crate) fn hold(&self, bytes: u64) -> Option<Taken<'_>> {
         self.take(bytes).then(|| Taken { of: self, bytes })
     }
 }
 
-/// Bytes of a room, until it is dropped.
+/// Bytes taken from a room; dropping this gives them back.
 #[derive(Debug)]
 pub struct Taken<'a> {
     of: &'a Room,

@@ -1,4 +1,4 @@
-//! A server: begins, shows its progress, and ends in order.
+//! A server: starts, reports its progress, and ends in order.
 
 use std::io;
 use std::sync::Arc;
@@ -29,24 +29,24 @@ pub struct Server {
     started_ns: u64,
 }
 
-/// What was served, from the start to the end.
+/// What was served from start to end.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Counts.
+    /// Counts of commands, bytes and connections.
     pub totals: Totals,
-    /// How long after the moment they were to be sent replies were handed to the socket.
+    /// Histogram of the time from a reply's send time until it was handed to the socket, in ns.
     pub lateness: Histogram,
-    /// I/Os a second in the busiest second.
+    /// I/Os per second in the busiest second.
     pub peak_iops: f64,
-    /// How long the server ran, on the drive's clock and on the wall, ns.
+    /// How long the server ran, in ns; the same on the drive's clock and on the wall clock.
     pub elapsed_ns: u64,
 }
 
 impl Server {
-    /// Begins to serve.
+    /// Starts to serve.
     ///
     /// # Errors
-    /// No thread could be started.
+    /// [`ServeError::Start`] if no thread could be started.
     pub fn start(
         listener: Listener,
         export: Export,
@@ -81,21 +81,21 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Counts until now.
+    /// Returns the counts until now.
     pub fn totals(&self) -> Totals {
         self.shared.tally.totals()
     }
 
-    /// Lets nobody in any more, sends what is held (for two seconds at most), closes all connections and says what was
-    /// served.
+    /// Admits no more clients, sends the replies that are held (for at most two seconds), and closes all connections.
+    /// Returns what was served.
     ///
     /// # Errors
-    /// The thread at the door panicked.
+    /// [`ServeError::Start`] if the thread that admits clients panicked.
     pub fn stop(self) -> Result<Summary, ServeError> {
         self.shared.stopping.store(true, Ordering::Relaxed);
         let panicked = |_| ServeError::Start(io::Error::other("a thread of the server panicked"));

@@ -1,9 +1,11 @@
-//! One connection from its greeting to its end, on a thread of its own.
+//! One connection from its greeting to its end, on its own thread.
 //!
-//! The thread sleeps until the client sends something or a reply is nearly due, and spins for the rest of the time: a sleep
-//! ends some tens of microseconds late. It also stays awake for a moment after a reply, because a client that was answered
-//! asks again, if there are processors enough. It never waits for the client to take a reply while there is something to read, nor
-//! reads on while too many replies are held.
+//! The thread sleeps until the client sends something or a reply is nearly due. It spins for the remaining time,
+//! because a sleep ends some tens of microseconds late. If there are enough processors, it also stays awake for a
+//! moment after a reply, because a client that was answered asks again.
+//!
+//! The thread never waits for the client to take a reply while there is something to read. It does not read on while
+//! too many replies are held.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -25,27 +27,26 @@ use crate::shared::{LOOK_EVERY, Shared};
 use crate::socket::{Moved, wait};
 use crate::tally::Ending;
 
-/// Requests of one client that may be unanswered; it is not read from until there are fewer.
+/// Most unanswered requests of one client; at this number the server stops reading from the client.
 pub const MAX_HELD: usize = 1024;
-/// How long a client may take to agree.
+/// How long a client may take to complete the negotiation.
 const NEGOTIATION_LIMIT: Duration = Duration::from_secs(10);
-/// How long replies are still waited for when the server ends.
+/// How long held replies are still sent when the server ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
-/// A reply due within this time is not slept for.
+/// The thread does not sleep while a reply is due within this time.
 const SPIN_NS: u64 = 50_000;
-/// How long the next request is looked for after a reply before the thread sleeps.
+/// How long the thread looks for the next request after a reply before it sleeps.
 const AWAKE_NS: u64 = 100_000;
 
-/// Where a connection stands.
+/// Stage of a connection.
 #[derive(Debug)]
 enum Phase {
     Negotiating(Negotiation),
     Serving,
-    /// Nothing more is read; what is held is still sent.
+    /// Nothing more is read, but replies that are held are still sent.
     Closing,
 }
 
-/// One connection.
 #[derive(Debug)]
 struct Session<'a> {
     shared: &'a Shared,
@@ -56,23 +57,23 @@ struct Session<'a> {
     phase: Phase,
     structured: bool,
     flight: Flight<'a>,
-    /// A request whose payload has not all come, and the room that it takes.
+    /// A request whose payload has not arrived completely, and the memory reserved for it.
     pending: Option<(Request, Option<Taken<'a>>)>,
-    /// Bytes of a payload that is not kept.
+    /// Remaining bytes of a payload that is not kept.
     to_skip: u64,
     began: Instant,
     stopping_since: Option<Instant>,
-    /// When the last reply was sent, on the drive's clock, ns.
+    /// When the last reply was sent, in ns on the drive's clock; 0 before the first.
     replied_ns: u64,
-    /// While it stays awake.
+    /// Place among the threads that stay awake, taken while this thread does so.
     place: Option<Taken<'a>>,
     ending: Ending,
     lateness: Histogram,
 }
 
-/// Serves one client until it goes away, the server ends or `activity` asks it to leave.
+/// Serves one client until it goes away, the server ends, or `activity` asks it to leave.
 pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
-    // What a sleep may be longer than asked; failing that, replies are a little later, which is counted.
+    // Limits how much longer than asked a sleep may last. If this fails, replies are a little later, which is counted.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let mut outbox = Outbox::default();
     let negotiation = Negotiation::begin(outbox.now());
@@ -121,7 +122,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Closes the connection; what is left is what the drive has been given.
+    /// Closes the connection. Returns the client's work that the drive has been given.
     fn end(self) -> Flight<'a> {
         self.flight
     }
@@ -145,14 +146,14 @@ impl<'a> Session<'a> {
             && (drained || self.stopping_since.is_some_and(too_long))
     }
 
-    /// Requests that have come and whose replies are not on their way.
+    /// Returns the number of requests that have arrived and whose replies have not been released.
     fn unanswered(&self) -> usize {
         self.outbox.waiting() + self.flight.waiting()
     }
 
     fn wants_input(&self) -> bool {
         let room = match self.phase {
-            // Answers to options are not held: they are written at once.
+            // Answers to options are not held but written at once.
             Phase::Negotiating(_) => !self.outbox.is_full(),
             Phase::Serving => self.unanswered() < MAX_HELD,
             Phase::Closing => false,
@@ -160,7 +161,7 @@ impl<'a> Session<'a> {
         room && !matches!(self.phase, Phase::Closing)
     }
 
-    /// Takes all whole messages that are there.
+    /// Processes all complete messages that have arrived.
     fn take_input(&mut self) -> Result<(), Violation> {
         while self.wants_input() && !self.input.bytes().is_empty() {
             let goes_on = match self.phase {
@@ -194,7 +195,7 @@ impl<'a> Session<'a> {
         Ok(taken > 0)
     }
 
-    /// Takes the next request or a part of its payload; whether anything was taken.
+    /// Processes the next request or a part of its payload. Returns whether there may be more to process.
     fn take_request(&mut self) -> Result<bool, Violation> {
         if self.to_skip > 0 {
             let skipped = self.to_skip.min(self.input.bytes().len() as u64);
@@ -223,7 +224,7 @@ impl<'a> Session<'a> {
             self.pending = Some((request, room));
             return Ok(false);
         }
-        // What has come goes where it is kept, which takes room of its own.
+        // The payload goes to the contents, which take memory of their own.
         drop(room);
         if request.says_goodbye() {
             self.phase = Phase::Closing;
@@ -234,7 +235,7 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
-    /// Room for the payload of a request, beyond what every connection has.
+    /// Reserves memory for a payload that does not fit into the buffer that every connection has.
     fn room_for(&self, request: &Request) -> Result<Option<Taken<'a>>, Fault> {
         if !request.payload_fits() {
             return Err(Fault::Invalid);
@@ -276,7 +277,7 @@ impl<'a> Session<'a> {
         self.flight.ask(command, held);
     }
 
-    /// Data is there for readers as soon as it has come: a drive's buffer would answer them too.
+    /// Changes the contents. Readers see the data as soon as it has arrived, as they would from a drive's write buffer.
     fn change_contents(&self, command: &Command, payload: &[u8]) -> Result<(), Fault> {
         match command.action {
             Action::Write => self.shared.contents.write(command.offset, payload),
@@ -304,7 +305,7 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Puts replies that are due on their way.
+    /// Releases the replies that are due, and sends what the client takes.
     fn send_due(&mut self) -> io::Result<()> {
         let contents = &self.shared.contents;
         let now_ns = self.shared.clock.now_ns();
@@ -323,13 +324,13 @@ impl<'a> Session<'a> {
         }
         self.outbox.send(&self.socket, contents)?;
         if self.outbox.is_sent() && self.unanswered() > 0 {
-            // It is the drive that is waited for, however long that takes.
+            // The client waits for the drive, however long that takes, so it is not idle.
             self.activity.moved(now_ns);
         }
         Ok(())
     }
 
-    /// How much earlier the next reply is to be sent because the client has been waiting, ns.
+    /// Returns how much earlier the next reply has to be sent because the client has been waiting, in ns.
     fn waking_ns(&self) -> u64 {
         self.outbox.next().map_or(0, |held| {
             let pause_ns = held.done_ns.saturating_sub(self.replied_ns);
@@ -337,7 +338,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Sleeps until there is something to do, and receives what came.
+    /// Sleeps until there is something to do, then receives what has arrived.
     fn wait(&mut self) -> io::Result<()> {
         let sending = !self.outbox.is_sent();
         let receiving = self.wants_input();
@@ -367,7 +368,7 @@ impl<'a> Session<'a> {
         if self.stays_awake(now_ns) {
             return Duration::ZERO;
         }
-        // While the client does not take what it was sent, nothing else can be sent.
+        // As long as the client does not take what was sent, nothing else can be sent.
         let next = if sending { None } else { self.outbox.next() };
         let due_ns = next.map(|next| next.send_ns.saturating_sub(self.waking_ns()));
         let given_ns = self.flight.goes_on_ns(&self.outbox);
@@ -378,7 +379,7 @@ impl<'a> Session<'a> {
         Duration::from_nanos(left_ns.saturating_sub(SPIN_NS)).min(LOOK_EVERY)
     }
 
-    /// Whether to look for the next request without sleeping.
+    /// Returns whether to look for the next request without sleeping.
     fn stays_awake(&mut self, now_ns: u64) -> bool {
         let answered = matches!(self.phase, Phase::Serving)
             && self.replied_ns > 0

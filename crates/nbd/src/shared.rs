@@ -1,4 +1,4 @@
-//! What the connections of a server have in common.
+//! State that all connections of a server share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,27 +11,27 @@ use crate::export::Export;
 use crate::room::Room;
 use crate::tally::Tally;
 
-/// Longest sleep: how soon the end of the server is noticed.
+/// Longest sleep; it determines how soon the end of the server is noticed.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 pub struct Shared {
-    /// What is offered.
+    /// The export that is offered to clients.
     pub export: Export,
-    /// What it holds.
+    /// The data on the drive.
     pub contents: Contents,
-    /// What answers.
+    /// The drive that carries out commands.
     pub backing: Backing,
-    /// The drive's time.
+    /// The drive's clock.
     pub clock: Clock,
-    /// What serving costs.
+    /// The cost of serving.
     pub cost: Cost,
-    /// What clients may have in the drive beyond their own parts.
+    /// Bytes that clients may have in the drive beyond their own shares.
     pub flight: Room,
-    /// Who may stay awake.
+    /// Places for threads that stay awake.
     pub places: Places,
-    /// What was served.
+    /// Counts of what was served.
     pub tally: Tally,
     /// Whether the server is to end.
     pub stopping: AtomicBool,

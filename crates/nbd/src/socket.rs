@@ -1,4 +1,4 @@
-//! Sending and receiving on a connection, whatever kind of socket it is.
+//! Sending and receiving on a connection, for any kind of socket.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// What came of trying.
+/// Result of an attempt to send or receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// So many bytes; none of a receive means that the other side has ended.
+    /// Number of bytes moved; 0 from a receive means that the peer has ended.
     Bytes(usize),
     /// Nothing can be moved at the moment.
     NotNow,
 }
 
-/// Sends what can be sent at once.
+/// Sends what can be sent without waiting.
 pub(crate) fn try_send(socket: &OwnedFd, data: &[u8]) -> io::Result<Moved> {
     moved(send(
         socket,
@@ -25,7 +25,7 @@ pub(crate) fn try_send(socket: &OwnedFd, data: &[u8]) -> io::Result<Moved> {
     ))
 }
 
-/// Receives what is there.
+/// Receives what has arrived, without waiting.
 pub(crate) fn try_receive(socket: &OwnedFd, into: &mut [u8]) -> io::Result<Moved> {
     moved(recv(socket, into, RecvFlags::DONTWAIT).map(|(count, _)| count))
 }
@@ -38,16 +38,16 @@ fn moved(result: rustix::io::Result<usize>) -> io::Result<Moved> {
     }
 }
 
-/// What a connection is waited for.
+/// State of a socket after waiting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ready {
-    /// It can be received from, or sent to, as was asked.
+    /// Whether the socket can be received from or sent to, as asked.
     pub able: bool,
-    /// The other side is gone altogether.
+    /// Whether the peer is gone altogether.
     pub gone: bool,
 }
 
-/// Sleeps until the socket can be received from or sent to, as wanted, or time is up.
+/// Sleeps until the socket can be received from or sent to, as asked, or until `at_most` has passed.
 pub(crate) fn wait(
     socket: &OwnedFd,
     [receive, send]: [bool; 2],
@@ -73,7 +73,7 @@ pub(crate) fn wait(
     })
 }
 
-/// Whether the other side has ended without having said anything.
+/// Returns whether the peer has ended without having sent anything.
 pub(crate) fn is_gone(socket: &OwnedFd) -> bool {
     let mut byte = [0];
     match recv(socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {

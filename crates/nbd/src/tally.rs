@@ -1,4 +1,4 @@
-//! What was served, and how punctually.
+//! Counts of what was served, and the lateness of replies.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use metrics::Histogram;
 
 use crate::request::{Action, Command};
 
-/// Counted by all connections together, while they go on.
+/// Counters that all connections update while they run.
 #[derive(Debug, Default)]
 pub struct Tally {
     reads: AtomicU64,
@@ -30,24 +30,24 @@ pub struct Tally {
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The client had said goodbye, or nothing was under way.
+    /// The client disconnected in order, or nothing was under way.
     Clean,
-    /// The client broke the protocol, or took too long to begin.
+    /// The client broke the protocol or took too long to negotiate.
     Violated,
-    /// The client went away in the middle of something.
+    /// The client went away in the middle of a message or of the negotiation.
     Broken,
-    /// The client was idle while others waited.
+    /// The client was idle while others waited, and was asked to leave.
     Idle,
 }
 
-/// The tally at one moment.
+/// The counts at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Reads.
     pub reads: u64,
-    /// Writes, zeroes that were written among them.
+    /// Writes, including zeroes that were written.
     pub writes: u64,
-    /// Ranges discarded.
+    /// Trims, including zeroing by discard.
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
@@ -57,31 +57,31 @@ pub struct Totals {
     pub written_bytes: u64,
     /// Requests answered with an error.
     pub refused: u64,
-    /// Replies sent after the drive's completion had passed on the wall clock.
+    /// Replies sent after the drive's completion time on the wall clock.
     pub late: u64,
-    /// Commands whose reply was never sent: the client was gone, or the server ended.
+    /// Commands whose reply was never sent, because the client was gone or the server ended.
     pub dropped: u64,
-    /// Connections that there were.
+    /// Connections that began.
     pub connections: u64,
-    /// Connections closed, unserved, because there were too many.
+    /// Connections that were closed unserved because there were too many.
     pub turned_away: u64,
-    /// Connections closed because their clients were idle while others waited.
+    /// Connections that were closed because their clients were idle while others waited.
     pub idle: u64,
-    /// Connections closed because the client broke the protocol.
+    /// Connections that were closed because the client broke the protocol or took too long to negotiate.
     pub violations: u64,
-    /// Connections that ended in the middle of something.
+    /// Connections that ended in the middle of a message or of the negotiation.
     pub broken: u64,
 }
 
 impl Totals {
-    /// Commands that the drive carried out.
+    /// Returns the number of commands that the drive carried out.
     pub fn ios(&self) -> u64 {
         self.reads + self.writes + self.trims + self.flushes
     }
 }
 
 impl Tally {
-    /// A command was given to the drive.
+    /// Counts a command that was given to the drive.
     pub(crate) fn performed(&self, command: &Command) {
         let bytes = u64::from(command.length);
         let count = match command.action {
@@ -99,27 +99,26 @@ impl Tally {
         count.fetch_add(1, Relaxed);
     }
 
-    /// A request was answered with an error.
+    /// Counts a request that was answered with an error.
     pub(crate) fn refused(&self) {
         self.refused.fetch_add(1, Relaxed);
     }
 
-    /// A reply was sent after its completion.
+    /// Counts a reply that was sent after its completion time.
     pub(crate) fn late(&self) {
         self.late.fetch_add(1, Relaxed);
     }
 
-    /// So many connections were closed because there are too many.
+    /// Counts connections that were closed because there were too many.
     pub(crate) fn turned_away(&self, count: usize) {
         self.turned_away.fetch_add(count as u64, Relaxed);
     }
 
-    /// A connection began.
     pub(crate) fn began(&self) {
         self.connections.fetch_add(1, Relaxed);
     }
 
-    /// A connection ended, with so many replies never sent, and its replies so long after they were to be sent.
+    /// Counts the end of a connection, the replies that were never sent, and the lateness of the others.
     pub(crate) fn ended(&self, ending: Ending, dropped: usize, lateness: &Histogram) {
         self.dropped.fetch_add(dropped as u64, Relaxed);
         match ending {
@@ -132,7 +131,7 @@ impl Tally {
         all.merge(lateness);
     }
 
-    /// Commands that the drive carried out so far.
+    /// Returns the number of commands that the drive has carried out so far.
     pub fn ios(&self) -> u64 {
         [&self.reads, &self.writes, &self.trims, &self.flushes]
             .iter()
@@ -140,13 +139,13 @@ impl Tally {
             .sum()
     }
 
-    /// How long after the moment they were to be sent replies were handed to the socket; of connections that have ended.
+    /// Returns the time from a reply's send time until it was handed to the socket, in ns, for connections that have ended.
     pub fn lateness(&self) -> Histogram {
         let all = self.lateness.lock().unwrap_or_else(PoisonError::into_inner);
         all.clone()
     }
 
-    /// All counts.
+    /// Returns all counts.
     pub fn totals(&self) -> Totals {
         Totals {
             reads: self.reads.load(Relaxed),

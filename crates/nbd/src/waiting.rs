@@ -1,4 +1,4 @@
-//! Clients that are connected and wait until there is room for them.
+//! Connected clients that wait until there is room for them.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -6,30 +6,28 @@ use std::time::{Duration, Instant};
 
 use crate::socket::is_gone;
 
-/// In the order in which they came. Nothing has been said to them yet.
+/// Waiting clients in order of arrival. The server has sent them nothing yet.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     clients: VecDeque<(OwnedFd, Instant)>,
 }
 
 impl Waiting {
-    /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.clients.len()
     }
 
-    /// One more.
     pub(crate) fn add(&mut self, socket: OwnedFd) {
         self.clients.push_back((socket, Instant::now()));
     }
 
-    /// Who has waited for longest.
+    /// Removes and returns the client that has waited longest.
     pub(crate) fn next(&mut self) -> Option<OwnedFd> {
         self.clients.pop_front().map(|(socket, _)| socket)
     }
 
-    /// Closes the connections of those who have gone away, or have waited for longer than `patience`. Returns how many
-    /// waited in vain.
+    /// Closes the connections of clients that have gone away or have waited longer than `patience`. Returns the number
+    /// of clients that waited too long.
     pub(crate) fn give_up(&mut self, patience: Duration) -> usize {
         self.clients.retain(|(socket, _)| !is_gone(socket));
         let before = self.clients.len();

@@ -145,7 +145,7 @@ class OnePassProof(SteadyProof):
 
     @property
     def how(self) -> str:
-        return "one-pass"
+        return "" if self.overwritten else "one-pass"
 
     @property
     def fills_enough(self) -> bool:
@@ -161,7 +161,7 @@ class PlacedProof(SteadyProof):
 
     @property
     def how(self) -> str:
-        return "placed"
+        return "" if self.in_full else "placed"
 
     @property
     def fills_enough(self) -> bool:

@@ -1,4 +1,4 @@
-//! More clients than there are places: who waits, who has to leave, and who is left alone.
+//! More clients than places: who waits, who has to leave, and who is left alone.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use nbd::protocol::command;
 use nbd::{Address, Backing, Client, Contents, Cost, Export, Limits, Listener, Server};
 
 const MIB: u64 = 1 << 20;
-/// Far longer than a round trip on a busy host, and far shorter than what ends a negotiation (10 s).
+/// Far longer than a round trip on a busy host, and far shorter than the time limit of a negotiation (10 s).
 const IDLE: Duration = Duration::from_millis(800);
 const LIMITS: Limits = Limits {
     connections: 3,
@@ -53,7 +53,7 @@ fn a_path() -> Address {
     Address::Unix(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name))
 }
 
-/// A connection on which nothing is waited for longer than anybody waits for a place.
+/// Returns a connection on which no read waits longer than clients wait for a place.
 fn knock(server: &Server) -> OwnedFd {
     let longest = Some(LIMITS.patience);
     match server.address() {
@@ -70,7 +70,7 @@ fn knock(server: &Server) -> OwnedFd {
     }
 }
 
-/// Connected and agreed; nothing asked yet.
+/// Returns a client that has negotiated and asked for nothing yet.
 fn client(server: &Server) -> Client {
     Client::connect(knock(server)).expect("there is a place")
 }
@@ -81,22 +81,22 @@ fn read(client: &mut Client) {
     client.receive(512).expect("with data");
 }
 
-/// Ways to hold a place and do nothing with it.
+/// Ways in which a client can hold a place without using it.
 #[derive(Debug, Clone, Copy)]
 enum Stall {
-    /// It has not even agreed.
+    /// The client has not even completed the negotiation.
     Handshake,
-    /// It has asked for nothing.
+    /// The client has asked for nothing.
     Silent,
-    /// It has sent the half of a request.
+    /// The client has sent half of a request.
     Request,
-    /// It has sent the half of a write's data.
+    /// The client has sent half of a write's data.
     Payload,
-    /// It takes none of the data that it asked for.
+    /// The client takes none of the data that it asked for.
     Replies,
 }
 
-/// What keeps the connection open.
+/// The open connection of a client that stalls.
 #[derive(Debug)]
 enum Held {
     Raw(UnixStream),
@@ -127,7 +127,7 @@ impl Stall {
         Held::Agreed(client)
     }
 
-    /// Whether the server hung up, and not merely kept silent; replies that were on their way come first.
+    /// Returns whether the server hung up rather than kept silent; replies that were on their way come first.
     fn is_dropped(held: Held) -> bool {
         let began = Instant::now();
         let ended = match held {
@@ -143,7 +143,7 @@ fn the_next_is_served_in_place_of(stall: Stall, address: Address) {
     let held: Vec<_> = (0..3)
         .map(|_| {
             let held = stall.hold(&server);
-            // On a busy host the server reads what was sent some time later, and the first is to be idle for longest.
+            // A busy host reads some time later what was sent, and the first client has to be idle for longest.
             thread::sleep(IDLE / 4);
             held
         })
@@ -155,7 +155,7 @@ fn the_next_is_served_in_place_of(stall: Stall, address: Address) {
     let totals = server.totals();
     assert_eq!((totals.idle, totals.turned_away), (1, 0), "{stall:?}");
     let mut held = held.into_iter();
-    // Who came first has been idle for longest.
+    // The first client has been idle for longest.
     assert!(held.next().is_some_and(Stall::is_dropped), "{stall:?}");
     drop((held, late));
     let totals = server.stop().expect("it ends").totals;
@@ -199,7 +199,7 @@ fn as_many_leave_as_wait() {
             scope.spawn(|| {
                 let mut late = client(&server);
                 read(&mut late);
-                // Gone only when the other has been let in too: a place that became free would serve it as well.
+                // Leaves only after the other client was admitted too, because a place that became free would serve it as well.
                 let by = Instant::now() + LIMITS.patience;
                 while server.totals().connections < 5 && Instant::now() < by {
                     thread::sleep(Duration::from_millis(5));
@@ -213,7 +213,7 @@ fn as_many_leave_as_wait() {
 
 #[test]
 fn busy_clients_stay_and_who_waits_in_vain_is_turned_away() {
-    // Longer: between two requests a busy host may keep a client waiting too.
+    // Longer limits, because a busy host may keep a client waiting between two requests too.
     let limits = Limits {
         idle: Duration::from_secs(3),
         patience: Duration::from_secs(4),
@@ -250,7 +250,7 @@ fn who_waits_for_the_drive_is_not_idle() {
             assert_eq!(client.reply().expect("the drive's time comes"), (0, 0));
             client.receive(512).expect("with data");
         }
-        // From then on they are idle.
+        // From here on the three clients are idle.
         late.join().expect("it is served at last");
     });
 }
@@ -282,7 +282,7 @@ fn who_comes_when_as_many_wait_is_closed_at_once() {
     read(first.as_mut().expect("three").as_mut().expect("a place"));
 }
 
-/// What a client asks and takes no answer to is not answered on and on in memory.
+/// A client that asks and takes no answers must not make the server collect answers in memory.
 #[test]
 fn a_client_that_takes_no_answer_to_its_options_is_read_no_further() {
     let server = null_drive(LIMITS);

@@ -1,4 +1,4 @@
-//! All tests of the server of simulated drives beside its own modules, in one program: it is linked once.
+//! All integration tests of the NBD server in one program, so that it is linked once.
 
 mod limits;
 mod sessions;

@@ -1,4 +1,4 @@
-//! NBD without sockets: what the negotiation and the requests make of sense and of garbage, and what contents keep.
+//! NBD without sockets: how negotiation and requests treat valid messages and garbage, and what contents keep.
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
@@ -55,7 +55,8 @@ fn go(name: &str) -> Vec<u8> {
     )
 }
 
-/// What a client's words lead to, and what it is answered, when they come in pieces of `piece` bytes.
+/// Returns the result of a negotiation in which the client sends `words`, and the server's answers. The words arrive in
+/// pieces of `piece` bytes.
 fn negotiate(words: &[u8], piece: usize) -> (Result<Step, Violation>, Vec<u8>) {
     let mut out = Vec::new();
     let mut negotiation = Negotiation::begin(&mut out);
@@ -82,7 +83,7 @@ fn negotiate(words: &[u8], piece: usize) -> (Result<Step, Violation>, Vec<u8>) {
     (Ok(Step::More), out)
 }
 
-/// Kinds of the answers after the greeting.
+/// Returns the kinds of the answers after the greeting.
 fn kinds(out: &[u8]) -> Vec<u32> {
     let mut reader = Reader(&out[GREETING_BYTES..]);
     let mut kinds = Vec::new();
@@ -99,7 +100,7 @@ fn after_greeting(options: &[Vec<u8>]) -> Vec<u8> {
     [vec![0, 0, 0, 3], options.concat()].concat()
 }
 
-/// Any request: near sense, so that all ways through the checks are taken.
+/// Generates requests, most of them nearly valid, so that all paths through the checks are taken.
 fn any_ask() -> impl Strategy<Value = Ask> {
     let edge = 64 * MIB;
     let offset = prop_oneof![
@@ -291,7 +292,7 @@ fn waking_costs_in_proportion_between_what_was_measured() {
         ],
         1 << 20,
     );
-    // A pause is never cheaper than a shorter one: what was measured otherwise was the moment.
+    // A longer pause never costs less than a shorter one: a measurement that says so was disturbed.
     assert_eq!(cost.by_pause()[2], point(160_000, 20_000));
     let pauses = [
         0,
@@ -324,7 +325,7 @@ fn places_are_given_out_once() {
     assert!(places.take().is_some());
 }
 
-/// The shortest of some round trips to a drive that takes 2 ms, served at a cost.
+/// Returns the shortest of several round trips to a drive that takes 2 ms, served at a given cost.
 fn shortest_round_trip(cost: Cost) -> Duration {
     let shared = Shared {
         export: export(),
@@ -353,7 +354,7 @@ fn shortest_round_trip(cost: Cost) -> Duration {
     })
 }
 
-/// The least of twenty is all that is looked at: a busy host makes the others longer, and none shorter.
+/// Only the shortest of twenty round trips counts: a busy host makes the others longer, and none shorter.
 #[test]
 fn replies_come_early_by_what_serving_costs_after_such_a_pause() {
     let taken = Duration::from_millis(2);
