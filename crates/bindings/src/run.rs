@@ -152,9 +152,9 @@ impl<T: Send + 'static> Job<T> {
     /// Waits for the end of the run, whatever signals arrive, because buffers must outlive the I/O in flight.
     fn join(self, py: Python<'_>) -> Result<T, String> {
         let panicked = |payload: Box<dyn std::any::Any + Send>| {
-            payload
-                .downcast_ref::<&str>()
-                .map_or_else(|| "unknown".to_owned(), ToString::to_string)
+            let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+            text.or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "unknown".to_owned())
         };
         py.detach(|| self.thread.join()).map_err(panicked)
     }

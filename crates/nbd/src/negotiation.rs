@@ -33,7 +33,7 @@ pub enum Violation {
     #[error("the client does not speak NBD, or lost its place")]
     Magic,
     /// The greeting has flags that the server did not offer, or lacks `FIXED_NEWSTYLE`.
-    #[error("the client's greeting has flags {flags:#x}, which the server did not offer")]
+    #[error("the client's greeting has flags {flags:#x}, but must have 0x1 and may have 0x2")]
     Greeting {
         /// Flags of the client.
         flags: u32,

@@ -206,7 +206,7 @@ class Telemetry(TypedDict):
 
 
 class ShownNote(Note):
-    """A dated note; a suite includes those of its parts."""
+    """A dated note. A suite has the notes of its parts too."""
 
     part: str = ""
     drive: str = ""

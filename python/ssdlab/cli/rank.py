@@ -172,7 +172,7 @@ def changes(
     Parameters
     ----------
     figure
-        Name of the figure, or a part of it that fits only one.
+        Name of the figure, or a part of the name that matches no other figure.
     drive
         Only drives with this in their identifier or name.
     method

@@ -137,7 +137,7 @@ class StepEvidence:
         return self.hot if at_ns is None or not times else any(time <= at_ns for time in times)
 
     def not_the_drive(self, last_s: float = math.inf) -> str:
-        """Return why the step's last seconds prove nothing about steady state; empty: they do.
+        """Return why steady state cannot be judged by the step's last seconds; empty if it can be.
 
         Either the host was the limit, or ssdlab was paused for long. Shorter pauses are within the tolerance
         of the steady-state rule, but still qualify the step's figures.

@@ -83,7 +83,7 @@ def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = ""
     Refused
         There is something at a folder's target; no folder was moved.
     HostError
-        The library cannot be written; the catalogue reflects the moves so far.
+        The library cannot be written. The catalogue includes all moves up to then.
     """
     outer, inner = CHANGES.parts
     with library.folder(outer, make=True) as place, place.folder(inner, make=True) as changes:

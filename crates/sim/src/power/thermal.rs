@@ -1,7 +1,7 @@
 //! Temperature, by one thermal resistance and one time constant, and the points at which a hot drive limits itself.
 //!
-//! Power is constant within a window, so the temperature follows the exact solution of `dT/dt = (T_end - T) / tau` with `T_end
-//! = ambient + power * resistance`. A long idle time is one step.
+//! Power is constant within a window, so the temperature follows the exact solution of `dT/dt = (T_end - T) / tau` with
+//! `T_end = ambient + power * resistance`. A long idle time is one step.
 
 use serde::{Deserialize, Serialize};
 

@@ -88,7 +88,7 @@ class DeviceFacts:
     volume
         For md and device mapper: a phrase for the volume and its lower devices.
     named
-        If the given consent is the identifier of another device: a phrase for that device.
+        Description of another device whose identifier was given as consent; empty if there is none.
     unseen
         What could not be inspected.
     signatures, signatures_unknown

@@ -13,8 +13,8 @@ fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The victim is the emptiest of `d` random blocks of `b` units. Van Houdt, SIGMETRICS 2013: `H i (s_i - s_(i+1)) / (rho b) = 1
-/// - s_i^d`, with `H` such that the `s_i` sum to `rho b`; `A = b / H`.
+/// The victim is the emptiest of `d` random blocks of `b` units. Van Houdt, SIGMETRICS 2013:
+/// `H i (s_i - s_(i+1)) / (rho b) = 1 - s_i^d`, with `H` such that the `s_i` sum to `rho b`; `A = b / H`.
 pub fn d_choices(rho: f64, b: u32, d: f64) -> f64 {
     let held = rho * f64::from(b);
     let total = |h: f64| {
@@ -41,8 +41,8 @@ pub fn greedy(rho: f64, b: u32) -> f64 {
     d_choices(rho, b, 3000.0)
 }
 
-/// The victim is the block closed longest ago. Desnoyers, SYSTOR 2012: `A = alpha / (alpha + W0(-alpha e^-alpha))`, `alpha = 1
-/// / rho`. Greedy approaches this from below as blocks grow.
+/// The victim is the block closed longest ago. Desnoyers, SYSTOR 2012: `A = alpha / (alpha + W0(-alpha e^-alpha))` with
+/// `alpha = 1 / rho`. Greedy approaches this from below as blocks grow.
 pub fn fifo(rho: f64) -> f64 {
     let alpha = 1.0 / rho;
     let target = -alpha * (-alpha).exp();
