@@ -128,7 +128,7 @@ def model_of(index: Index, choice: Choice, asked: str | None) -> str:
     UsageError
         No model fits, or several do.
     """
-    where, values = choice.where(index)
+    where, values = choice.where()
     query = (
         f"SELECT drive_name, count(DISTINCT drive_id) FROM runs WHERE {where} GROUP BY ALL ORDER BY 2 DESC"
     )
@@ -167,7 +167,7 @@ class _Line(NamedTuple):
 
 def populations(index: Index, model: str, choice: Choice) -> tuple[Population, ...]:
     """Return every measured figure of the drives of a model, in the order of methods and figures."""
-    where, values = choice.where(index)
+    where, values = choice.where()
     found = index.ask(
         "SELECT name, kin, any_value(label), any_value(unit), any_value(better), any_value(method), "
         f"any_value({UNFIT}), drive_id, list(value ORDER BY created, folder), "
@@ -224,7 +224,7 @@ def without_figures(
     index: Index, model: str, choice: Choice, found: Sequence[Population]
 ) -> tuple[Without, ...]:
     """Return the drives without a figure of a method: their state changed or was not verified."""
-    where, values = choice.where(index)
+    where, values = choice.where()
     missing: list[Without] = []
     for method in dict.fromkeys(each.method for each in found):
         ours = [each for each in found if each.method == method]

@@ -37,7 +37,7 @@ class Choice:
     since: str | None = None
     status: str | None = None
 
-    def where(self, index: Index) -> tuple[str, list[object]]:
+    def where(self) -> tuple[str, list[object]]:
         """Return the conditions as an SQL expression with placeholders, and their values."""
         parts, values = ["true"], list[object]()
         if self.drive is not None:
@@ -141,7 +141,7 @@ def list_runs(library: Path, choice: Choice, limit: int | None = None, *, folded
     unfinished, unreadable = _unfinished(library)
     with Index(library) as index:
         _check(choice, index, unfinished)
-        where, values = choice.where(index)
+        where, values = choice.where()
         chosen = [line for line in unfinished if choice.fits(line)]
         if folded:
             chosen, where, values = _tops(chosen, where, values)

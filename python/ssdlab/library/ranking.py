@@ -266,7 +266,7 @@ def alike(
     """
     if choice.tag is not None:
         index.tag(choice.tag)
-    more, given = choice.where(index)
+    more, given = choice.where()
     standings = index.standings(figure, more, given)
     groups = _groups(index, standings, figure)
     if not groups:  # the text may be a part of a name, which takes a search of all names
