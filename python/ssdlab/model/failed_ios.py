@@ -1,7 +1,7 @@
 """The common policy for failed I/Os, and the error that ends a run.
 
-By default fio ends a job at its first failed I/O (`continue_on_error=none`). ACT continues without failed I/Os,
-and SNIA's specification does not mention them. A step with failed I/Os is not ranked, rated or compared here.
+By default fio ends a job at its first failed I/O (`continue_on_error=none`). ACT ignores failed I/Os, and
+SNIA's specification does not mention them. A step with failed I/Os is not ranked, rated or compared here.
 Figures of other steps stay valid, so a run ends only after several failures.
 """
 

@@ -1,6 +1,6 @@
 """Reports of a drive during work: samples every second, readings between steps, and marks.
 
-A value that the drive does not report is None. Counters are the drive's own, since it was made. `at_ns` is the
+A value that the drive does not report is None. Counters cover the drive's whole life. `at_ns` is the
 time since the start of the step, on the clock of its interval rows.
 """
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
 from ssdlab.analysis.steady_state import WINDOW
 from ssdlab.lab.verbs.steps import STEADY, Until, derived_seed
 from ssdlab.lab.verbs.stream_bounds import load_of, speed_of, workload_bounds
-from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Facts, Planned, Planning, StateRole, Verb
+from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Planned, Planning, StateRole, Verb
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.pattern import Segmented, Sequential
 from ssdlab.model.units import NS_PER_S, block_text, bytes_text, counted, duration_text, share_text
@@ -84,17 +84,6 @@ class StoredUntil(BaseModel):
 
     def given(self, name: str, default: float = float("nan")) -> float:
         return float((self.model_extra or {}).get(name, default))
-
-
-class WorkloadFacts(Facts):
-    """The facts of a step with a workload, besides its measurement."""
-
-    already_written: bool = False
-    written_by: str | None = None
-    bytes: int | None = None
-    """`bytes`, `ios` and `ns` are sums over the parts of a continued step."""
-    ios: int | None = None
-    ns: int | None = None
 
 
 class WorkloadVerb(Verb):
