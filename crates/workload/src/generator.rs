@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::blocks::{Blocks, Grid};
+use crate::io::Io;
 use crate::mix::{Mix, Op};
 use crate::pattern::bands::Bands;
 use crate::pattern::one_pass::OnePass;
@@ -13,17 +14,6 @@ use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
 use crate::random::{Draws, FOR_OP, below, split};
 use crate::recording::Reader;
-
-/// One operation on one range of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Io {
-    /// The operation.
-    pub op: Op,
-    /// Offset from the start of the drive, in bytes.
-    pub offset: u64,
-    /// Length in bytes.
-    pub length: u32,
-}
 
 /// The I/Os of one source, in order; never ends.
 ///

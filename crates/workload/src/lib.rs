@@ -87,6 +87,7 @@ mod blocks;
 mod elementary;
 mod error;
 pub mod generator;
+mod io;
 mod mix;
 mod pattern;
 pub mod plan;
@@ -99,7 +100,8 @@ pub mod validate;
 mod weighted;
 
 pub use error::SpecError;
-pub use generator::{Generator, Io};
+pub use generator::Generator;
+pub use io::Io;
 pub use mix::Op;
 pub use plan::{Plan, Quota, StreamPlan};
 pub use schedule::Schedule;

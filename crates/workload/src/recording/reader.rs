@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use crate::generator::Io;
+use crate::io::Io;
 use crate::recording::record::{RECORD_BYTES, Record};
 use crate::recording::{CHUNK, Recording, place};
 

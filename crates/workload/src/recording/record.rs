@@ -1,6 +1,6 @@
 //! One record of a recording.
 
-use crate::generator::Io;
+use crate::io::Io;
 use crate::mix::Op;
 
 /// Length of a record, in bytes.
