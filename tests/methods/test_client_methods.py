@@ -10,11 +10,13 @@ import pytest
 
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import SMALL, findings_of, run
+from ssdlab.analysis.percentiles import BUCKET_WIDTH
 from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.search import search_highest
+from ssdlab.methods.paced_burst.desktop_load import FACTOR, _failure
 from ssdlab.methods.paced_burst.findings import findings
 from ssdlab.methods.paced_burst.procedure import PacedBurstParams, lay_out
 from ssdlab.methods.paced_burst.result import PacedBurstResult
@@ -23,7 +25,7 @@ from ssdlab.methods.trim_validation.result import findings as trim_findings
 from ssdlab.methods.trim_validation.result import verdict as verdict_of
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
-from ssdlab.results.claim import Amount, sentence
+from ssdlab.results.claim import Amount, Evidence, sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order
 
@@ -388,6 +390,15 @@ def test_what_does_not_fit_names_its_bound(settings: dict[str, str], words: str)
     method = find_method("paced-burst")
     with pytest.raises(UsageError, match=words):
         plan_on(method, method.params.build(settings), FakeDrive(capacity_bytes=1 << 40))
+
+
+def test_a_rate_passes_within_the_width_of_a_bucket_of_its_bound() -> None:
+    """Of a drive whose p99 doubled, the middles of the buckets differed by a factor of 2.00002."""
+    unloaded_ns, doubled_ns = 57_087.0, 114_175.0
+    assert doubled_ns > FACTOR * unloaded_ns
+    assert _failure(0, doubled_ns, unloaded_ns, Evidence()) is None
+    above_ns = FACTOR * unloaded_ns * (1 + BUCKET_WIDTH) + 1
+    assert _failure(0, above_ns, unloaded_ns, Evidence()) is not None
 
 
 @pytest.mark.parametrize("limit", [4, 5, 7, 99, 640, 999])

@@ -77,8 +77,11 @@ def test_each_safe_rate_is_named_with_the_span_that_it_was_measured_over(searche
     spans = {"span_bytes": 4_000_000, "beyond_span_bytes": 72_000_000_000}
     ended = searched("paced-burst", failed=True).model_copy(update=spans)
     labels = {each.name: each.label for each in ended._headlines()}
-    assert labels["paced_safe_mb_s"] == "safe sustained write rate within 4.00 MB"
-    assert labels["paced_safe_beyond_mb_s"] == "safe sustained write rate beyond the cache within 72.0 GB"
+    assert labels["paced_safe_mb_s"] == "safe rate of writes alone, over a span of 4.00 MB"
+    assert (
+        labels["paced_safe_beyond_mb_s"]
+        == "safe rate of writes alone beyond the cache, over a span of 72.0 GB"
+    )
 
 
 def test_the_sentences_of_paced_bursts_say_at_least(searched: Searched) -> None:

@@ -233,7 +233,7 @@ def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(
         id(one.run.steps): (Claim(f"the medium was written {said[one.run.manifest.method.name]} times"),)
         for one in runs
     }
-    monkeypatch.setattr(drive_section, "drive_findings", lambda steps, beside: claims[id(steps)])
+    monkeypatch.setattr(drive_section, "drive_findings", lambda steps, _, beside: claims[id(steps)])
     monkeypatch.setattr(drive_section, "_worth_showing", lambda one: True)
     found = drive_section.section(runs)
     assert found is not None

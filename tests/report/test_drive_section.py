@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from report.browser import Browser
 from ssdlab.cli import main
 from ssdlab.report import page, source
-from ssdlab.report.charts import unpack
+from ssdlab.report.charts import Spell, TimelineView, unpack
 from ssdlab.report.sections import drive as drive_section
+from ssdlab.results.claim import sentence
+from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.time_line import drive_findings
 from telemetry.test_simulated import ABOVE_C, CAP_W, hot_text  # noqa: F401 - a fixture
 
 JOB = """
@@ -94,6 +97,39 @@ def test_where_heat_slowed_it_is_shaded_and_said(run: Path, capsys: pytest.Captu
     assert main(["show", str(run), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["telemetry"]
     assert told["findings"][0] == {"says": section.lead[0], "steps": [1]}
+
+
+def test_heat_is_told_with_its_steps_and_with_the_figures_that_it_affects(run: Path) -> None:
+    (shown,) = page.shown([source.read_run(run)])
+    cold = Metric.less("cold", "cold", 1.0, "s")
+    hot = cold.qualified([Qualifier(code="throttled")])
+
+    def said(*figures: Metric) -> list[str]:
+        return [sentence(claim) for claim in drive_findings(shown.run.steps, figures)]
+
+    throttled = said()[0]
+    assert "(heats up)" in throttled and "cooler" not in throttled
+    assert said(cold)[:2] == [throttled, "No figure is affected by the heat."]
+    assert said(cold, hot)[:2] == [throttled, "Affected by the heat: 1 of 2 figures."]
+    assert not any("affected" in each.lower() for each in said())
+
+
+def test_a_drive_that_throttled_has_its_temperature_and_whole_counts_in_the_table(run: Path) -> None:
+    (shown,) = page.shown([source.read_run(run)])
+    ((table,),) = [each.tables for each in drive_section.section([shown]).exhibits]
+    cells = dict(zip(table.head, table.rows[0], strict=True))
+    hottest = max(max(values) for _, _, values in columns(run)["temperature_c"])
+    assert float(cells["Highest °C"].value) == pytest.approx(hottest, abs=0.01)
+    assert cells["Times throttled"].text == "1"
+
+
+def test_the_time_line_opens_on_a_run_with_events() -> None:
+    quiet, eventful = (
+        TimelineView(name, (), spells) for name, spells in (("quiet", ()), ("hot", (Spell(1, "hot", 2),)))
+    )
+    assert [each.pressed for each in drive_section._buttons([quiet, eventful])] == [1]
+    assert [each.pressed for each in drive_section._buttons([quiet, quiet])] == [0]
+    assert drive_section._buttons([eventful]) == ()
 
 
 @pytest.mark.long

@@ -109,7 +109,7 @@ def test_paced_bursts_take_no_heat_for_a_cache_either(tmp_path: Path) -> None:
     assert isinstance(result, PacedBurstResult)
     assert result.hot_fill
     assert (result.cache_bytes, result.beyond) == (None, ())
-    assert any("SLC cache unknown" in each for each in findings_of(result))
+    assert any("cache not judged" in each for each in findings_of(result))
 
 
 @pytest.mark.slow

@@ -45,6 +45,8 @@ export interface Dot {
   chosen?: boolean;
   /** Whether the host, not the drive, limited this point; drawn with a cross. */
   host?: boolean;
+  /** Whether the drive failed what was asked of it here, such as a rate; drawn with a cross. */
+  failed?: boolean;
   /** Whether the point is on the line but has no marker. */
   quiet?: boolean;
   /** Whether its figure is not ranked; the marker is hollow. */

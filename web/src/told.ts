@@ -61,9 +61,11 @@ function ofLine(view: XyView, line: Line, canvas: Canvas): string {
   const ends = ranked.length > 2 ? `, least ${says(ranked[0] ?? first)}, greatest ${says(ranked[ranked.length - 1] ?? last)}` : "";
   const chosen = line.points.find((point) => point.chosen);
   const ring = chosen === undefined ? "" : `, reported ${says(chosen)}`;
+  const failed = line.points.filter((point) => point.failed);
+  const crosses = failed.length === 0 ? "" : `, failed ${failed.map(says).join(", ")}`;
   const unproven = line.points.filter((point) => line.unproven || point.unproven).length;
   const held = unproven === 0 ? "" : unproven === line.points.length ? ", none proven" : `, ${unproven} of them not proven`;
-  return `${who(line.run, line.name, canvas)}: ${line.points.length} points, from ${says(first)} to ${says(last)}${ends}${ring}${held}`;
+  return `${who(line.run, line.name, canvas)}: ${line.points.length} points, from ${says(first)} to ${says(last)}${ends}${ring}${crosses}${held}`;
 }
 
 function ofMarks(axis: Axis, row: MarksRow, name: string, canvas: Canvas): string {

@@ -126,7 +126,7 @@ function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>,
     label: { show: sides.has(point), position: sides.get(point) ?? "top" },
     ...(aside.has(point) ? { symbolOffset: [aside.get(point), 0] } : {}),
     ...(point.unproven ? hollow : {}),
-    ...(point.host ? crossed : {}),
+    ...(point.host || point.failed ? crossed : {}),
     ...(point.quiet ? { symbol: "none" } : {}),
   }));
 }

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 SAMPLES_BEYOND = 10
+BUCKET_WIDTH = 1 / 64
+"""Maximum width of a bucket of the histograms, as a share of its latency: an octave has 64."""
 CONFIDENCE = 0.95
 """Probability that the bounds of an estimate enclose the true percentile."""
 _REACH = 12

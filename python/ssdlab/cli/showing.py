@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from ssdlab.cli.printed import ShowDocument, SuiteFacts
     from ssdlab.model.warning_texts import Level
+    from ssdlab.results.claim import Claim
     from ssdlab.results.kind import ResultKind
     from ssdlab.results.schema import Manifest, Note, Replaced, ResultBase, VariantInfo
 
@@ -76,7 +77,7 @@ def as_json(run: RunFolder) -> ShowDocument:
         "telemetry": {
             "findings": [
                 {"says": sentence(claim), "steps": list(claim.evidence.steps)}
-                for claim in drive_findings(run.steps())
+                for claim in _drive_findings(run, read_result(run))
             ],
             "changes": changes_of(run.steps()),
         },
@@ -140,7 +141,7 @@ def _print_whole(run: RunFolder, result: ResultBase | None, status: str) -> None
         print_ratings({"": run}, marks)
         marks.print()
     _print_proofs(run)
-    _print_drive(run)
+    _print_drive(run, result)
     _print_remarks([*_remarks(run), *_broken(run)])
 
 
@@ -279,9 +280,13 @@ def _print_proofs(run: RunFolder) -> None:
         print_facts(found)
 
 
-def _print_drive(run: RunFolder) -> None:
+def _drive_findings(run: RunFolder, result: ResultBase | None) -> tuple[Claim, ...]:
+    return drive_findings(run.steps(), () if result is None else result.scalars)
+
+
+def _print_drive(run: RunFolder, result: ResultBase | None) -> None:
     """Print findings from the drive's own counters."""
-    found = drive_findings(run.steps())
+    found = _drive_findings(run, result)
     if found:
         print_line()
         print_facts([("drive", sentence(claim)) for claim in found])

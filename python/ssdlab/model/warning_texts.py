@@ -269,6 +269,7 @@ CATALOGUE: dict[str, Entry] = {
         "thermal throttling {when}: {temperature} at the end{limit}",
         "an overheated drive slows down until it has cooled: the figures are those of a throttled drive",
         "cool it as in use, or treat the figures as those of a hot drive",
+        in_step="cool it as in use; figures marked throttled are those of a hot drive",
     ),
     "media-errors": Entry(
         "{what} (drive counter)",

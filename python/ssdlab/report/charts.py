@@ -74,6 +74,8 @@ class Dot:
     """Whether it is the point that the method reports; drawn with a ring."""
     host: bool | None = None
     """Whether the host, not the drive, limited this point; drawn with a cross."""
+    failed: bool | None = None
+    """Whether the drive failed what was asked of it here, such as a rate; drawn with a cross."""
     quiet: bool | None = None
     """Whether the point is on the line but has no marker."""
     unproven: bool | None = None

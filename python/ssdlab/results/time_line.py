@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.model.telemetry import COUNTED
+from ssdlab.model.units import counted
 from ssdlab.results.claim import Amount, Claim, Evidence
 
 if TYPE_CHECKING:
     from ssdlab.model.telemetry import Mark
+    from ssdlab.results.metric import Metric
     from ssdlab.results.run_folder import Step
 
 _NS_PER_S = 1e9
@@ -19,6 +21,8 @@ _SLACK_S = 60.0
 _MIN_BYTES = 1_000_000_000
 """Minimum bytes that the host wrote before write amplification is stated: drives count in thousands of
 blocks."""
+_NAMED = 3
+"""Maximum number of steps that a sentence names."""
 _SENTENCES = {
     "media-errors": "media errors {count} in {steps}: {first}",
     "link-errors": "link errors {count} in {steps}: {first}",
@@ -68,15 +72,24 @@ def _asked_s(step: Step) -> float:
     return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
-def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Claim, ...]:
+def drive_findings(
+    steps: Iterable[Step], figures: Sequence[Metric] = (), *, beside: bool = False
+) -> tuple[Claim, ...]:
     """Return the events of the drive during a run, as claims with their steps.
 
-    `beside` leaves out temperature and write amplification, for a page with a table of them (`counted_of`).
+    `figures` are those of the run, if it has ended. `beside` leaves out temperature and write amplification,
+    for a page with a table of them (`counted_of`).
     """
     placed = place_steps(steps)
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
-    heat, amplification = counted_of(placed)
-    found = [_throttled(placed, marks)] if beside else [heat, _throttled(placed, marks), amplification]
+    hot = [(each, mark) for each, mark in marks if mark.code == "throttled"]
+    throttled = [_throttled(placed, hot), _affected(figures)] if hot else []
+    if beside:
+        found = list(throttled)
+    else:
+        heat, amplification = counted_of(placed)
+        # The claim about throttling has the temperature.
+        found = [*(throttled or [heat]), amplification]
     for code, says in _SENTENCES.items():
         of_code = [(each.step.ordinal, mark) for each, mark in marks if mark.code == code]
         if of_code:
@@ -86,42 +99,54 @@ def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Clai
 
 def counted_of(placed: Sequence[Placed]) -> tuple[Claim | None, Claim | None]:
     """Return claims for the highest temperature and the write amplification; None: unknown."""
-    marks = [(each, mark) for each in placed for mark in _marks(each.step)]
-    return _heat(placed, marks), _amplification(placed)
+    return _heat(placed), _amplification(placed)
 
 
 def _marks(step: Step) -> tuple[Mark, ...]:
     return () if step.result.telemetry is None else step.result.telemetry.marks
 
 
-def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
-    """State the highest temperature, unless the claim about throttling states it."""
+def _heat(placed: Sequence[Placed]) -> Claim | None:
     known = [
         (found.hottest_c, each.step.ordinal)
         for each in placed
         if (found := each.step.result.telemetry) is not None and found.hottest_c is not None
     ]
-    if not known or any(mark.code == "throttled" for _, mark in marks):
+    if not known:
         return None
     hottest, ordinal = max(known)
     return Claim("highest drive temperature {figure}", Amount(hottest, "°C"), evidence=Evidence((ordinal,)))
 
 
-def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
-    """State when and at which temperature the drive first throttled, and for which share of the time."""
-    hot = [(each, mark) for each, mark in marks if mark.code == "throttled"]
-    if not hot:
-        return None
+def _throttled(placed: Sequence[Placed], hot: Sequence[tuple[Placed, Mark]]) -> Claim:
+    """State when, how hot and in which steps the drive throttled, and for which share of the time."""
     at, first = hot[0]
     minute = int((at.start_s + first.at_ns / _NS_PER_S) // 60)
     slowed_s = sum((mark.until_ns or mark.at_ns) - mark.at_ns for _, mark in hot) / _NS_PER_S
     watched_s = sum(each.end_s - each.start_s for each in placed)
     heat = "" if first.temperature_c is None else f" at {first.temperature_c:.0f} °C"
+    labels = list(dict.fromkeys(each.step.label for each, _ in hot))
+    named = "; ".join(labels[:_NAMED])
+    more = f"; and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
     return Claim(
-        "throttled from minute {minute}{heat}, for {figure} of the measured time",
+        "throttled from minute {minute}{heat}, for {figure} of the time that it was watched ({steps})",
         Amount(100 * slowed_s / watched_s if watched_s else None, "%"),
         evidence=Evidence(tuple(dict.fromkeys(each.step.ordinal for each, _ in hot))),
-        others={"minute": str(minute), "heat": heat},
+        others={"minute": str(minute), "heat": heat, "steps": named + more},
+    )
+
+
+def _affected(figures: Sequence[Metric]) -> Claim | None:
+    """State how many figures of a throttled run heat affects; None: the run has no figures."""
+    known = [each for each in figures if each.value is not None]
+    affected = sum("throttled" in each.codes for each in known)
+    if not known:
+        return None
+    if not affected:
+        return Claim("no figure is affected by the heat")
+    return Claim(
+        "affected by the heat: {affected} of {figures}",
+        others={"affected": str(affected), "figures": counted(len(known), "figure")},
     )
 
 

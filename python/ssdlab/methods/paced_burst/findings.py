@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from .result import PacedBurstResult, PacedRate
 
 
-_SAFE = "Writing is safe up to"
+_SAFE = "Writing alone is safe up to"
+_SLOWED = "The fill slowed after"
 
 
 def findings(result: PacedBurstResult) -> Iterator[Claim]:
-    """Yield the load time, the speeds inside bursts, and the safe rate of writes."""
-    paced = result.loads[0]
+    """Yield the load time, the speeds inside bursts, the safe rate of writes, and the end of a cache."""
+    paced, saturated = result.loads
     shown = Evidence((paced.ordinal,))
     yield Claim(
         "{reads} during the writes: {figure} with a read in flight, {service} as the sum of service times",
@@ -29,26 +30,38 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
             "reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}",
             "service": Amount(result.load_latencies_s, "s"),
         },
-        columns={"Load time, read in flight": "{figure}", "As the sum of service times": "{service}"},
+        columns={"Load time, read in flight": "{figure}"},
     )
     for side in paced.sides:
+        name, without = f"{side.direction.capitalize()}s", saturated.side(side.direction)
         yield Claim(
-            f"{side.direction.capitalize()}s inside bursts: {{figure}}",
+            f"{name} inside bursts: {{figure}}; without pauses: {{without}}",
             figure=Amount(side.mb_s, "MB/s"),
-            evidence=shown,
-            columns={f"{side.direction.capitalize()}s inside bursts": "{figure}"},
+            evidence=Evidence((paced.ordinal, saturated.ordinal)),
+            others={"without": Amount(None if without is None else without.mb_s, "MB/s")},
+            columns={f"{name} inside bursts": "{figure}", f"{name} without pauses": "{without}"},
         )
     yield safe_rate(result)
     if result.beyond:
         yield rate_beyond(result)
     elif result.cache_bytes is not None:
         yield Claim(
-            "Sustained rate beyond the SLC cache ({cache}) not tried: {why}",
+            "Sustained rate beyond the cache ({cache}) not tried: {why}",
             evidence=Evidence(tuple(each.ordinal for each in result.rates)),
             others={"cache": Amount(result.cache_bytes, "bytes"), "why": result.beyond_why},
+            columns={_SLOWED: "{cache}"},
         )
-    if result.hot_fill:
-        yield Claim("SLC cache unknown: the drive was hot when its speed dropped in the fill")
+    elif result.hot_fill:
+        yield Claim(
+            "End of a cache not judged: the drive was hot when its speed dropped in the fill",
+            columns={_SLOWED: "not judged: the drive was hot"},
+        )
+    elif result.beyond_why:
+        yield Claim(
+            "No end of a cache found: {why}",
+            others={"why": result.beyond_why},
+            columns={_SLOWED: "no end of a cache found"},
+        )
 
 
 def safe_rate(result: PacedBurstResult) -> Claim:
@@ -65,12 +78,12 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         "cache": Amount(result.cache_bytes, "bytes"),
         "written": Amount(held.written_bytes, "bytes"),
     }
-    where = " ({written} written within a span of {span})"
+    where = " ({written} written over a span of {span})"
     if result.cache_bytes is not None:
         where += "; the fill slowed after {cache}"
     if result.lowest_failed_mb_s is None:
         return Claim(
-            f"Writing is safe up to at least {{figure}}{where}; no rate failed",
+            f"Writing alone is safe up to at least {{figure}}{where}; no rate failed",
             figure=safe,
             evidence=tried,
             others=within,
@@ -78,7 +91,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         )
     failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)
     return Claim(
-        f"Writing is safe up to {{figure}}{where}; at {{failed}} {{why}}",
+        f"Writing alone is safe up to {{figure}}{where}; at {{failed}} {{why}}",
         figure=safe,
         bound=Bound("under", Amount(failed.rate, "MB/s")),
         evidence=tried,
@@ -111,16 +124,16 @@ def rate_beyond(result: PacedBurstResult) -> Claim:
         return Claim(f"No rate down to {{lowest}} was sustained {where}", evidence=tried, others=others)
     up_to = "at least " if all(each.held for each in result.beyond) else ""
     return Claim(
-        f"Writing is safe up to {up_to}{{figure}} {where}",
+        f"Writing alone is safe up to {up_to}{{figure}} {where}",
         figure=Amount(result.safe_beyond_mb_s, "MB/s"),
         evidence=tried,
         others=others,
-        columns={"Safe beyond the cache": f"{up_to}{{figure}}", "The cache": "{cache}"},
+        columns={"Safe beyond the cache": f"{up_to}{{figure}}", _SLOWED: "{cache}"},
     )
 
 
 def loads(result: PacedBurstResult) -> Table:
-    """Return a table of throughput inside bursts and of latencies, by load and direction."""
+    """Return a table of throughput inside bursts, by load and direction."""
     head = (
         "Load",
         "Direction",
@@ -129,10 +142,6 @@ def loads(result: PacedBurstResult) -> Table:
         "MB/s of service time",
         "Busy",
         "Service times summed",
-        "p50",
-        "p99",
-        "p99.9",
-        "p99 by time",
     )
     rows = tuple(
         (
@@ -143,14 +152,27 @@ def loads(result: PacedBurstResult) -> Table:
             cells.throughput(side.service_mb_s),
             cells.seconds(side.busy_s),
             cells.seconds(side.latencies_s),
+        )
+        for load in result.loads
+        for side in load.sides
+    )
+    return Table("Throughput inside bursts", head, rows)
+
+
+def percentiles(result: PacedBurstResult) -> Table:
+    """Return a table of service latency by load and direction, by count and weighted by time."""
+    rows = tuple(
+        (
+            words(load.name),
+            words(side.direction),
             *(cells.latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
             cells.latency(side.by_time.get("p99")),
         )
         for load in result.loads
         for side in load.sides
     )
-    caption = "Throughput inside bursts, and service latency by count and weighted by time"
-    return Table(caption, head, rows)
+    head = ("Load", "Direction", "p50", "p99", "p99.9", "p99 by time")
+    return Table("Service latency by count, and weighted by time", head, rows)
 
 
 def load_time(result: PacedBurstResult) -> Table:
@@ -190,4 +212,10 @@ def tables(result: PacedBurstResult) -> tuple[Table, ...]:
         result.beyond,
         result.safe_beyond_mb_s,
     )
-    return (loads(result), load_time(result), rates(result), *((beyond,) if result.beyond else ()))
+    return (
+        loads(result),
+        percentiles(result),
+        load_time(result),
+        rates(result),
+        *((beyond,) if result.beyond else ()),
+    )

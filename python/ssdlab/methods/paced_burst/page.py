@@ -1,7 +1,8 @@
-"""Report page of paced bursts: timeline, throughput inside bursts, load time, latency, and safe rate."""
+"""Report page of paced bursts: throughput inside bursts, load time, latency, safe rate, and timeline."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,6 @@ from ssdlab.plugin import (
     Buttons,
     Choice,
     Dot,
-    Exhibit,
     Figure,
     Line,
     Measure,
@@ -54,17 +54,16 @@ if TYPE_CHECKING:
 _NAMES = ("paced", "saturated")
 _ALL = "all drives"
 _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
-_LOAD_TIMES = ("paced_load_s", "paced_load_service_s")
 
 
 def section(runs: Sequence[Shown]) -> Section:
     kept = with_result(runs, PacedBurstResult)
     figures = (
-        _timeline(kept),
         _throughput(kept),
         _load_time(kept),
-        curves(kept, together(kept, paced.loads)),
+        curves(kept, together(kept, paced.percentiles)),
         _rates(kept),
+        _timeline(kept),
         efficiency.figure("paced-burst", _worked(kept)),
     )
     return Section(
@@ -73,14 +72,6 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, paced.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(
-            Exhibit(
-                "The loads in figures",
-                "Busy: the time with an I/O in flight. Service times are also summed, as in the review: "
-                "those of concurrent I/Os overlap.",
-                (together(kept, paced.loads),),
-            ),
-        ),
     )
 
 
@@ -104,7 +95,8 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
     return Figure(
         id="paced-burst-timeline",
         title="Timeline",
-        lead="MB/s over time: reads solid, writes dashed.",
+        lead="Mean MB/s of each interval, pauses included: reads solid, writes dashed. Paced, a drive that "
+        "keeps up shows the pace of the load, not its own speed.",
         described=" ".join(leads(kept, paced.findings)),
         chart=SeriesChart(
             (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s"), pauses=True),),
@@ -112,11 +104,11 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
             variants=len(_NAMES),
             window_s=(0.0, max(len(result.reads_s) * result.read_every_s for _, result in kept)),
         ),
-        tables=(together(kept, paced.loads),),
+        tables=(),
         measured=_how(first),
         buttons=(
             *((Buttons("view", "Drive", (_ALL, *drives)),) if len(drives) > 1 else ()),
-            Buttons("variant", "Load", _NAMES),
+            Buttons("variant", "Load", _NAMES, pressed=_NAMES.index("saturated")),
         ),
         zoom=True,
         wide=True,
@@ -137,14 +129,18 @@ def _abreast(name: str, choices: Sequence[Choice]) -> Choice:
 
 def _how(result: PacedBurstResult) -> tuple[str, ...]:
     place = f"the first {capacity_text(result.span_bytes)}"
-    side_depth = result.side_depth or result.depth
     return (
         f"Writes of {block_text(result.block_bytes)} at random in {place}: "
         f"{capacity_text(result.burst_bytes)} every {span_text(result.every_s)}.",
         f"Reads of {capacity_text(result.read_bytes)} elsewhere, 64 KiB sequential, one every "
-        f"{span_text(result.read_every_s)}; at most {2 * side_depth} I/Os in flight, {side_depth} of each.",
+        f"{span_text(result.read_every_s)}; at most {_in_flight(result)}.",
         "Saturated: the same without pauses.",
     )
+
+
+def _in_flight(result: PacedBurstResult) -> str:
+    side_depth = result.side_depth or result.depth
+    return f"{2 * side_depth} I/Os in flight, {side_depth} of each direction"
 
 
 def _throughput(kept: Sequence[Paced]) -> Figure:
@@ -154,12 +150,16 @@ def _throughput(kept: Sequence[Paced]) -> Figure:
     return Figure(
         id="paced-burst-throughput",
         title="Throughput inside bursts",
-        lead="Bytes over the time with an I/O in flight, idle time excluded. Higher is better. The "
-        "review divides by service time: the table has both.",
+        lead="Bytes over the time with an I/O in flight, idle time excluded. Higher is better. Reads and "
+        f"writes share the drive: {_in_flight(kept[0][1])}.",
         described=" ".join(leads(kept, paced.findings)),
         chart=BarsChart(views),
         tables=(together(kept, paced.loads),),
-        measured=_how(kept[0][1]),
+        measured=(
+            *_how(kept[0][1]),
+            "Busy: the time with an I/O in flight. The review divides by the sum of service times, in which "
+            "concurrent I/Os count several times; the table has both.",
+        ),
         buttons=(Buttons("view", "Load", _NAMES),),
     )
 
@@ -184,32 +184,26 @@ def _figure_of(shown: Shown, load: BurstLoad, direction: Direction) -> Metric | 
 def _load_time(kept: Sequence[Paced]) -> Figure:
     first = kept[0][1]
     title = f"{counted(len(first.reads_s), 'read')} of {capacity_text(first.read_bytes)}"
-    found = {
-        "with a read in flight": [(shown, result.load_s) for shown, result in kept],
-        "service times summed": [(shown, result.load_latencies_s) for shown, result in kept],
-    }
-    views = tuple(
-        BarsView(name, Axis(name, "ns"), "lower", _ranked(title, figure, times))
-        for (name, times), figure in zip(found.items(), _LOAD_TIMES, strict=True)
-    )
+    axis = Axis("with a read in flight", "ns")
     return Figure(
         id="paced-burst-load",
         title="Load time",
-        lead="Of all reads during the paced writes. Lower is better. The review sums service times: each "
-        "I/O in flight counts, where a user waits once.",
+        lead="Of all reads during the paced writes. Lower is better. The review sums service times, in "
+        "which concurrent I/Os count several times; the table has both.",
         described=" ".join(leads(kept, paced.findings)),
-        chart=BarsChart(views),
+        chart=BarsChart((BarsView(axis.title, axis, "lower", _ranked(title, kept)),)),
         tables=(together(kept, paced.load_time),),
         measured=_how(first),
-        buttons=(Buttons("view", "Load time", tuple(found)),),
     )
 
 
-def _ranked(title: str, name: str, times: Sequence[tuple[Shown, float]]) -> tuple[BarGroup, ...]:
+def _ranked(title: str, kept: Sequence[Paced]) -> tuple[BarGroup, ...]:
     return rates.groups(
         (
-            rates.Drawn(shown, title, Bar(shown.index, seconds * NS_PER_S, ""), _named(shown, name))
-            for shown, seconds in times
+            rates.Drawn(
+                shown, title, Bar(shown.index, result.load_s * NS_PER_S, ""), _named(shown, "paced_load_s")
+            )
+            for shown, result in kept
         ),
         "lower",
     )
@@ -222,17 +216,20 @@ def _named(shown: Shown, name: str) -> Metric | None:
 def _rates(kept: Sequence[Paced]) -> Figure:
     lines, rules = [], []
     for shown, result in kept:
+        first_failed = result.lowest_failed_mb_s or math.inf
         dots = tuple(
-            Dot(float(each.rate), each.p99_ns, chosen=(each.rate == result.safe_mb_s) or None)
+            Dot(
+                float(each.rate),
+                each.p99_ns,
+                chosen=(each.rate == result.safe_mb_s) or None,
+                failed=not each.held or None,
+            )
             for each in result.rates
-            if each.p99_ns is not None
+            if each.p99_ns is not None and each.rate <= first_failed
         )
         lines.append(Line(shown.index, "", True, dots))
-        if result.rates and result.rates[0].p99_ns is not None:
-            bound_ns = result.factor * result.rates[0].p99_ns
-            rules.append(
-                Rule(shown.index, bound_ns, f"{result.factor:g} x unloaded" if len(kept) == 1 else "")
-            )
+        if len(kept) == 1 and dots:
+            rules.append(Rule(shown.index, result.factor * dots[0].y, f"{result.factor:g} x unloaded"))
     view = XyView(
         "p99",
         Axis("sustained rate of writes, MB/s, log", "mb_s", "log"),
@@ -243,13 +240,17 @@ def _rates(kept: Sequence[Paced]) -> Figure:
     return Figure(
         id="paced-burst-rates",
         title="Latency over the sustained rate",
-        lead="Further right and lower is better. Ring: the safe rate. Dotted: the bound.",
+        lead="Further right and lower is better. Ring: the safe rate. Cross: the next rate tried, which "
+        "failed by its p99 or fell behind." + (" Dotted: the bound." if rules else ""),
         described=" ".join(lead(shown, [paced.safe_rate(result)]) for shown, result in kept),
         chart=XyChart((view,)),
         tables=(together(kept, paced.rates),),
         measured=(
-            "Writes alone, in bursts that come closer together at higher rates; a rest before each rate.",
-            f"Safe: p99 within {kept[0][1].factor:g} times that of the lowest rate, all writes done in time.",
+            f"Writes alone, {kept[0][1].depth} in flight, in bursts that come closer together at higher "
+            "rates; a rest before each rate.",
+            f"Safe: p99 within {kept[0][1].factor:g} times that of the drive's lowest rate, and all writes "
+            "done in time.",
+            "The table has every rate tried, and why it failed.",
         ),
     )
 

@@ -254,8 +254,8 @@ class PacedBurstResult(ResultBase):
             ),
         )
         of_power = power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w)
-        safe = f"safe sustained write rate{_within(self.span_bytes)}"
-        beyond = f"safe sustained write rate beyond the cache{_within(self.beyond_span_bytes)}"
+        safe = f"safe rate of writes alone{_over(self.span_bytes)}"
+        beyond = f"safe rate of writes alone beyond the cache{_over(self.beyond_span_bytes)}"
         return (
             *(each.resting(steps=(paced.ordinal,)) for each in of_load),
             self._safe(Metric.more("paced_safe_mb_s", safe, self.safe_mb_s, "MB/s"), self.rates).qualified(
@@ -287,9 +287,9 @@ class PacedBurstResult(ResultBase):
         return found.qualified(why)
 
 
-def _within(span_bytes: int | None) -> str:
+def _over(span_bytes: int | None) -> str:
     """Return the end of a rate's label, which names the span of the writes."""
-    return "" if span_bytes is None else f" within {capacity_text(span_bytes)}"
+    return "" if span_bytes is None else f", over a span of {capacity_text(span_bytes)}"
 
 
 def unjudged(tried: Sequence[PacedRate]) -> PacedRate | None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ssdlab.report.charts import RunStyle
     from ssdlab.report.runs import Shown
     from ssdlab.results.claim import Claim
+    from ssdlab.results.metric import Metric
 
     Column = npt.NDArray[np.float64]
 
@@ -103,7 +104,9 @@ def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]
     """Yield the findings of the runs; texts of several methods that differ only in numbers are merged."""
     same: dict[tuple[RunStyle, tuple[str, ...]], list[tuple[Shown, str]]] = {}
     for shown in runs:
-        sentences = [sentence(claim) for claim in drive_findings(shown.run.steps, beside=many)]
+        sentences = [
+            sentence(claim) for claim in drive_findings(shown.run.steps, _figures_of(shown), beside=many)
+        ]
         if not many:
             yield from sentences
         elif sentences:
@@ -141,10 +144,22 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
             "The drive is polled once a second, except in idle steps.",
             f"Above {_MAX_ROWS} rows, neighbours are merged: mean of IOPS and watts, highest p99 and °C.",
         ),
-        buttons=(Buttons("view", "Run", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        buttons=_buttons(views),
         zoom=True,
         wide=True,
     )
+
+
+def _buttons(views: Sequence[TimelineView]) -> tuple[Buttons, ...]:
+    """Return the buttons that choose the run, with the first run that has events pressed."""
+    if len(views) < 2:
+        return ()
+    pressed = next((at for at, view in enumerate(views) if view.spells), 0)
+    return (Buttons("view", "Run", tuple(view.label for view in views), pressed=pressed),)
+
+
+def _figures_of(shown: Shown) -> Sequence[Metric]:
+    return () if shown.run.result is None else shown.run.result.scalars
 
 
 def _names(shown: Sequence[Shown]) -> list[str]:
@@ -309,8 +324,6 @@ def _amount(claim: Claim | None) -> cells.Cell:
 def _counted(name: str, value: float | None) -> cells.Cell:
     if value is None:
         return cells.words(cells.NOTHING)
-    return (
-        cells.Cell(capacity_text(int(value)), str(int(value)))
-        if name.endswith("bytes")
-        else cells.plain(value)
-    )
+    if name.endswith("bytes"):
+        return cells.Cell(capacity_text(int(value)), str(int(value)))
+    return cells.count(int(value)) if float(value).is_integer() else cells.plain(value)
