@@ -380,7 +380,7 @@ fn build(entries: u32, polled: bool) -> Result<IoUring, EngineError> {
     Ok(ring)
 }
 
-/// A ring that carries only no-ops, to measure what a ring costs.
+/// A ring of no-ops only, to measure what a ring costs.
 pub(crate) struct Nothings {
     uring: IoUring,
     batch: u32,
