@@ -16,7 +16,7 @@ from ssdlab.cli import main
 from ssdlab.cli.suites import in_library
 from ssdlab.cli.watch import _changes, _suite_lines
 from ssdlab.lab.suites import find_suite
-from ssdlab.lab.suites.suite import absent_drives
+from ssdlab.lab.suites.suite import absent_drives, titled
 from ssdlab.library.choosing import Choice, list_runs
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder, read_manifest
@@ -333,6 +333,18 @@ def test_a_real_drive_is_not_known_by_its_declared_name() -> None:
     review = {"drives": [{"name": "DC500R", "profile": "sata-tlc-enterprise"}]}
     assert absent_drives(review, ["/dev/sda"]) == ("DC500R, not run as its profile",)
     assert absent_drives(review, ["/dev/sda", "sim:sata-tlc-enterprise,scale=4"]) == ()
+
+
+def test_a_drive_is_known_by_an_alias_of_its_profile() -> None:
+    suite = find_suite("review-dc500")
+    assert suite is not None
+    profiles = [each.get("profile") for each in suite.page["drives"]]
+    assert "samsung-883-dct-960gb" in profiles
+    (named, full) = (
+        absent_drives(suite.page, [text]) for text in ("sim:883dct", "sim:samsung-883-dct-960gb")
+    )
+    assert named == full and len(full) < len(profiles)
+    assert titled(suite, ["sim:883dct,scale=64"]).title == suite.title
 
 
 UNPREPARED = (

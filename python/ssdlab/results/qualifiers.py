@@ -44,7 +44,7 @@ CATALOGUE: dict[str, Kind] = {
     "state-moved": Kind(
         "state moved",
         "The drive's state changed during the measurement, so its points are not comparable.",
-        "precondition for longer, or, on a simulated drive, with --precondition analytic",
+        "precondition for longer: without --quick, or, on a simulated drive, with --precondition analytic",
     ),
     "state-unproven": Kind(
         "state unproven",

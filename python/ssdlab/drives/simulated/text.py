@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from ssdlab.drives.simulated.profiles import is_path, profile_text
+from ssdlab.drives.simulated.profiles import is_path, profile_id, profile_text
 from ssdlab.host.documents import parse_toml, user_path
 from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
-from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.errors import LabError, UsageError, unknown
 from ssdlab.model.units import fixed_share_text, parse_percent
 
 PROFILE_NAME = "name of the profile"
@@ -64,6 +64,14 @@ class SimulatedText:
     firmware: str | None = None
     seed: int = 1
     state: str | None = None
+
+    @property
+    def profile_names(self) -> frozenset[str]:
+        """The profile as the text names it, and its own name if the text has an alias or a file."""
+        try:
+            return frozenset((self.profile, profile_id(self.profile)))
+        except LabError:  # a file that is gone
+            return frozenset((self.profile,))
 
     @classmethod
     def parse(cls, text: str) -> Self:

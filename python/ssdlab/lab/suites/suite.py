@@ -247,6 +247,6 @@ def _profiles(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         if text.startswith(SIMULATED_PREFIX):
             try:
-                yield SimulatedText.parse(text).profile
+                yield from SimulatedText.parse(text).profile_names
             except LabError:  # written by another version of ssdlab
                 continue

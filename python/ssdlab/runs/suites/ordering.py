@@ -183,7 +183,7 @@ class SuiteOrder:
         from ssdlab.drives.simulated.text import SimulatedText
 
         text = self.like.drive
-        profile = {SimulatedText.parse(text).profile} if text.startswith(SIMULATED_PREFIX) else set()
+        profile = SimulatedText.parse(text).profile_names if text.startswith(SIMULATED_PREFIX) else ()
         return self.called | {text, *profile}
 
     @property
