@@ -12,7 +12,7 @@ from ssdlab.lab.suites import find_suite
 from ssdlab.methods.pts import page as pts
 from ssdlab.methods.pts.result import PtsResult
 from ssdlab.report import source
-from ssdlab.report.charts import BarsChart, BarsView
+from ssdlab.report.charts import BarsChart, BarsView, XyChart
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
@@ -53,6 +53,23 @@ def views_of(section: Section, name: str) -> tuple[BarsView, ...]:
 def test_what_the_drives_do_comes_first_and_no_header_of_a_standard_stands_on_it(section: Section) -> None:
     assert [each.id for each in section.figures][:2] == ["latency-qd32-mean", "latency-qd32-max"]
     assert not any(each.sheets for each in section.figures)
+
+
+def test_the_chart_of_all_rounds_encloses_the_window_and_the_reported_rounds(
+    section: Section, placed: tuple[Shown, ...]
+) -> None:
+    chart = next(each.chart for each in section.figures if each.id == "latency-qd32-convergence")
+    assert isinstance(chart, XyChart)
+    for one in placed:
+        (rounds,) = result_of(one).groups
+        wanted = {rounds.first - 0.5, rounds.last + 0.5}
+        if rounds.reported[0] > rounds.last:
+            wanted.add(rounds.reported[1] + 0.5)
+        views = [each for each in chart.views if {line.run for line in each.lines} == {one.index}]
+        assert views
+        for view in views:
+            assert {each.x for each in view.uprights} == wanted
+            assert view.x.range is not None and view.x.range[1] >= max(wanted)
 
 
 @pytest.mark.parametrize("name", ["mean", "max"])

@@ -45,6 +45,11 @@ RULE = (
     f"Steady: range at most {fixed_share_text(MAX_RANGE)} of the mean, slope over the window at most "
     f"±{fixed_share_text(MAX_RISE)} of it (section 2.1.24)."
 )
+LASTING = (
+    f"The window is the first that keeps both limits and lasts: no later round is more than "
+    f"{fixed_share_text(MAX_RANGE)} from its mean. If there is none, it is the last five rounds."
+)
+"""Which window a test of rounds takes; a drive that was even and then slowed was still fresh."""
 LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it as guides."
 MAX_TICKS = 15
 """With more rounds than this, only every fifth gets a tick: more labels would overlap."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
-from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, first_steady, judge_window
 from ssdlab.plugin import (
     Amount,
     Bound,
@@ -178,22 +178,66 @@ def findings(result: PtsResult) -> Iterator[Claim]:
             else f"steady state {group.verdict} in {rounds_since_cut(group)}"
         ) + failed_text(Window.each_of(group), group)
         values = ", ".join(
-            f"{each.name} {mean_text(each.mean, each.unit)}"
+            f"{each.name} {mean_text(mean, each.unit)}"
             for each in group.tracked
-            if each.mean is not None
+            if each.mean is not None and (mean := group.of_window(each.values)) is not None
         )
         window = Window.of_rounds(group)
         steps = tuple(ordinal for cell in group.cells for ordinal in cell.ordinals)
         shown = Evidence(steps, (group.first - 1, group.last - 1))
-        says = "{name}{verdict} ({values})"
         others = {"name": name, "verdict": verdict, "values": values}
         heading = group.group or "Steady state"
-        columns = {heading: "{verdict}", f"{heading}, means": "{values}"}
+        if group.reports_window:
+            says = "{name}{verdict} ({values})"
+            columns = {heading: "{verdict}", f"{heading}, means": "{values}"}
+        else:
+            says = "{name}{verdict} (mean of {reported}: {values})"
+            others["reported"] = numbered_text("round", *group.reported)
+            of = f"{group.group}, reported" if group.group else "Reported"
+            columns = {heading: "{verdict}", f"{of} rounds": "{reported}", f"{of} means": "{values}"}
         yield replace(window_claim(says, window, shown, others), columns=columns)
         if (moving := moving_cells(group)) is not None:
             yield moving
+        if (passed := passed_over(group)) is not None:
+            yield passed
         if group.cuts:
             yield cut_claim(group)
+
+
+def passed_over(group: PtsRounds) -> Claim | None:
+    """Return a claim on the first window that kept both limits but did not last; None without such a window.
+
+    A window counts only if no later round is further from its mean than two values in it may be.
+    """
+    begins = group.cuts[-1] - 1 if group.cuts else 0
+    found = first_steady([each.values[begins:] for each in group.tracked])
+    if found is None or begins + found + 1 >= group.first:
+        return None
+    first = begins + found
+    after = first + WINDOW
+    later = [
+        ((value - mean) / mean, at, each)
+        for each in group.tracked
+        for mean in (judge_window(each.values[first:after]).mean,)
+        for at, value in enumerate(each.values[after:], start=after)
+    ]
+    off, at, variable = max(later, key=lambda each: abs(each[0]))
+    if abs(off) <= MAX_RANGE:  # by the rule of an earlier version
+        return None
+    return Claim(
+        "{name}{earlier} kept both limits, but did not last: {variable} of round {round} was {figure} "
+        "{side} their mean",
+        figure=Amount(100 * abs(off), "%"),
+        bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+        evidence=Evidence(rows=(first, at)),
+        others={
+            "name": f"{group.group}: " if group.group else "",
+            "earlier": numbered_text("round", first + 1, after),
+            "variable": variable.name,
+            "round": str(at + 1),
+            "side": "above" if off > 0 else "below",
+        },
+    )
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:

@@ -27,6 +27,7 @@ from ssdlab.plugin import (
     Line,
     Section,
     Table,
+    Upright,
     XyChart,
     XyView,
     block_text,
@@ -41,7 +42,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from .charts import LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
+from .charts import LASTING, LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
 from .findings import (
     ART,
     IOPS,
@@ -57,7 +58,7 @@ from .findings import (
     nines_table,
 )
 from .header import section_of
-from .result import PtsHistogram, PtsResult
+from .result import PtsHistogram, PtsResult, PtsRounds
 from .series import tail_of
 
 if TYPE_CHECKING:
@@ -140,9 +141,12 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
     views = tuple(
         XyView(
             ", ".join(filter(None, (label, shown.style.short if len(kept) > 1 else ""))),
-            Axis("round", "count", ticks=round_ticks(1, highest)),
+            Axis("round", "count", ticks=round_ticks(1, highest), range=(0.5, highest + 0.5)),
             Axis(f"{of.title}, log", of.quantity, "log"),
             _series(shown, result, group, read_pct, field),
+            uprights=tuple(
+                upright for each in result.groups if each.group == group for upright in _edges(each)
+            ),
         )
         for label, read_pct, field, of in asked
         for shown, result in kept
@@ -151,7 +155,13 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
         id=f"{name}-convergence",
         title=f"{title}: convergence",
         lead="Each line is a block size, round after round"
-        + (" of writes." if test != "throughput" else ".")
+        + (" of writes. " if test != "throughput" else ". ")
+        + "Upright lines enclose the steady-state window"
+        + (
+            "."
+            if all(each.reports_window for _, result in kept for each in result.groups)
+            else ", then the reported rounds."
+        )
         + "".join(f" {text}" for text in _cuts(kept, group)),
         described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
@@ -185,6 +195,17 @@ def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: s
         if cell.read_pct == read_pct and not cell.missing
         for begins, after in pairwise([1, *each.cuts, each.rounds + 1])
     )
+
+
+def _edges(rounds: PtsRounds) -> Iterator[Upright]:
+    """Yield the edges of the window and of the reported rounds, each between two rounds."""
+    begins, ends = rounds.reported
+    apart = begins > rounds.last
+    also = "" if apart or rounds.reports_window else f"; reported: {begins} to {ends}"
+    yield Upright(rounds.first - 0.5, f"window{also}")
+    yield Upright(rounds.last + 0.5, "reported" if begins == rounds.last + 1 else "")
+    if apart:
+        yield Upright(ends + 0.5, "")
 
 
 def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
@@ -238,7 +259,7 @@ def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure
         described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
         tables=(window_table(judged),),
-        measured=(RULE,),
+        measured=(RULE, LASTING),
         buttons=(Buttons("view", "Variable", tuple(window_view.label for window_view in views)),)
         if len(views) > 1
         else (),

@@ -166,11 +166,16 @@ class PtsRounds(Judgement):
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
+    @property
+    def reports_window(self) -> bool:
+        """Whether the reported rounds are those of the window, as in the specification."""
+        return self.reported == (self.first, self.last)
+
     def reported_of(self, values: tuple[T, ...]) -> tuple[T, ...]:
         return values[self.reported[0] - 1 : self.reported[1]]
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the reported rounds, which in the specification are those of the window."""
+        """Return the mean over the reported rounds."""
         found = self.reported_of(values)
         return fmean(found) if found else None
 
