@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import log
 from statistics import fmean
 
 import pytest
@@ -95,6 +96,16 @@ def test_each_mix_is_a_view_of_all_drives_at_every_size(
         assert [bar.value for bar in group.bars if not bar.unranked] == sorted(
             bar.value for bar in group.bars if not bar.unranked
         )
+
+
+def test_the_bars_open_on_the_mix_in_which_the_drives_differ_most(section: Section) -> None:
+    for name in ("latency-qd32-mean", "latency-qd32-max"):
+        figure = next(each for each in section.figures if each.id == name)
+        apart = [
+            fmean(log(max(own) / min(own)) for own in ([b.value for b in g.bars] for g in view.groups))
+            for view in views_of(section, name)
+        ]
+        assert apart[figure.buttons[0].pressed] == pytest.approx(max(apart))
 
 
 def test_means_are_those_of_littles_law(placed: tuple[Shown, ...]) -> None:

@@ -383,6 +383,14 @@ class Measure:
     better: Literal["higher", "lower"]
     of: Callable[[PtsRounds, PtsCell], float | None]
     cell: Callable[[float | None], cells.Cell]
+    over: str = "mean"
+    """What it is of the reported rounds."""
+    bound: Callable[[PtsCell], bool] = lambda cell: False
+    """Whether the figure of a cell is only a lower bound."""
+
+    def cell_of(self, group: PtsRounds, cell: PtsCell) -> cells.Cell:
+        found = self.cell(self.of(group, cell))
+        return over_cell(found) if self.bound(cell) else found
 
 
 IOPS = Measure("IOPS", "IOPS", "iops", "higher", lambda g, c: g.of_window(c.iops), cells.iops)
@@ -391,15 +399,23 @@ ART = Measure(
     "average response time", "ART", "ns", "lower", lambda g, c: g.of_window(c.mean_ns), cells.latency
 )
 NINES = Measure(
-    "99.999 % of the I/Os of the reported rounds together",
+    "99.999 % response time",
     "99.999 %",
     "ns",
     "lower",
-    lambda g, c: g.max_of_window(c.five_nines_ns) if c.pooled is None else c.pooled.value_ns,
+    lambda g, c: _nines_of(g, c),
     cells.latency,
+    over="all I/Os",
+    bound=lambda c: c.pooled is not None and not c.pooled.told,
 )
 MRT = Measure(
-    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), cells.latency
+    "maximum response time",
+    "MRT",
+    "ns",
+    "lower",
+    lambda g, c: g.max_of_window(c.max_ns),
+    cells.latency,
+    over="greatest",
 )
 MEASURES: dict[str, tuple[Measure, ...]] = {
     "iops": (IOPS,),
@@ -407,7 +423,20 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "latency": (ART, MRT, IOPS),
 }
 """Measures that each test reports for its cells."""
+OVER = "Over: a lower bound, of too few I/Os."
 NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
+
+
+def _nines_of(group: PtsRounds, cell: PtsCell) -> float | None:
+    """Return the 99.999 % response time of a cell, or its lower bound if the I/Os are too few."""
+    if cell.pooled is None:
+        return group.max_of_window(cell.five_nines_ns)
+    return cell.pooled.value_ns if cell.pooled.told else cell.pooled.low_ns
+
+
+def over_cell(bound: cells.Cell) -> cells.Cell:
+    """Return a cell with a lower bound in place of a value, which an export leaves empty."""
+    return bound if bound.text == cells.NOTHING else cells.Cell(f"over {bound.text}", "")
 
 
 def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
@@ -422,7 +451,7 @@ def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table
             reason = cells.Cell(f"not measured: {missing}", numeric=False, span=len(mixes))
             rows.append((cells.block(size), reason))
             continue
-        values = (measure.cell(measure.of(*found[mix])) if mix in found else cells.words("") for mix in mixes)
+        values = (measure.cell_of(*found[mix]) if mix in found else cells.words("") for mix in mixes)
         rows.append((cells.block(size), *values))
     head = ("Block", *(mix_text(mix) for mix in mixes))
     return Table(f"{measure.title}, by R/W mix", head, tuple(rows))
@@ -434,7 +463,7 @@ def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
         return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
     too_few = cells.Cell("too few I/Os", "")
     return (
-        cells.latency(found.value_ns),
+        cells.latency(found.value_ns) if found.told else over_cell(cells.latency(found.low_ns)),
         cells.count(found.ios),
         too_few if found.low_ns is None else cells.latency(found.low_ns),
         too_few if found.high_ns is None else cells.latency(found.high_ns),

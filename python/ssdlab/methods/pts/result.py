@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from pydantic import Field
 
+from ssdlab.analysis.percentiles import sayable
+from ssdlab.analysis.records import FIVE_NINES
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.plugin import (
     Doubted,
@@ -94,6 +96,14 @@ class FiveNines(Stored):
         "95 %; None: the I/Os are too few to say"
     )
     high_ns: float | None = Field(description="likewise below which")
+
+    @property
+    def told(self) -> bool:
+        """Whether an I/O lies beyond the value.
+
+        With fewer than 100,000 I/Os the value is their maximum; a page then only says "over `low_ns`".
+        """
+        return sayable(FIVE_NINES, self.ios, beyond=1)
 
 
 def cell_label(read_pct: int, block_bytes: int) -> str:
@@ -294,6 +304,15 @@ class PtsRecords(Stored):
         low, high = self.five_nines_low_ns[at], self.five_nines_high_ns[at]
         return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
+    @property
+    def told_five_nines_ns(self) -> tuple[float | None, ...]:
+        """The 99.999 % of each record; None: unknown, or just the maximum of its I/Os."""
+        found = (self.five_nines(at) for at in range(len(self.five_nines_ns)))
+        return tuple(
+            value if each is None or each.told else None
+            for value, each in zip(self.five_nines_ns, found, strict=True)
+        )
+
     def ends_s(self) -> tuple[float, ...]:
         """Return the end of each record, in seconds from the start of the load."""
         return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
@@ -325,6 +344,15 @@ class PtsHistogram(Stored):
     low_ns: tuple[int, ...] = Field(description="lower edge of each bucket")
     high_ns: tuple[int, ...] = Field(description="its upper edge, which does not belong to it")
     count: tuple[int, ...]
+
+    @property
+    def told_ns(self) -> dict[str, float | None]:
+        """The percentiles that at least one I/O lies beyond; None: it is just the maximum, or unknown."""
+        total = sum(self.count)
+        return {
+            name: value if sayable(name, total, beyond=1) else None
+            for name, value in self.percentiles_ns.items()
+        }
 
 
 class PtsSamples(Judgement):
