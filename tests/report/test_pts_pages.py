@@ -16,7 +16,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.methods.pts import page as pts
 from ssdlab.methods.pts.charts import Judged, window_view
 from ssdlab.methods.pts.findings import IOPS, mix_text, tables
-from ssdlab.methods.pts.page import heat_map, most_apart
+from ssdlab.methods.pts.page import heat_map, furthest_apart
 from ssdlab.methods.pts.result import FiveNines, PtsHistogram, PtsResult, TrackedVariable
 from ssdlab.model.units import block_text
 from ssdlab.report import page, paper, source
@@ -121,21 +121,21 @@ def test_five_nines_of_few_ios_are_shown_as_a_lower_bound(folder: Path, section:
 
 @pytest.mark.parametrize(("ios", "told"), [(99_999, False), (100_000, True)])
 def test_five_nines_need_an_io_beyond(ios: int, told: bool) -> None:
-    assert FiveNines(value_ns=2.0, ios=ios, low_ns=1.0, high_ns=None).told is told
+    assert FiveNines(value_ns=2.0, ios=ios, low_ns=1.0, high_ns=None).is_exceeded is told
     count = (ios - 1, 1)
     levels = PtsHistogram(
         seconds=1, iops=1, mb_s=1, mean_ns=1, percentiles_ns={"99.9": 1.0, "99.999": 2.0}, max_ns=2,
         low_ns=(1, 2), high_ns=(2, 3), count=count,
     )  # fmt: skip
-    assert levels.told_ns == {"99.9": 1.0, "99.999": 2.0 if told else None}
+    assert levels.shown_ns == {"99.9": 1.0, "99.999": 2.0 if told else None}
 
 
 def test_a_chart_of_several_drives_opens_where_they_differ_most() -> None:
     """Of ratios at each place: 1 and 1; 2 and 8, whose geometric mean is 4; 5 and 1, whose mean is 2.2."""
     views = [[[10.0, 10.0], [7.0, 7.0]], [[1.0, 2.0], [1.0, 8.0]], [[1.0, 5.0], [3.0, 3.0]]]
-    assert most_apart(views) == 1
-    assert most_apart([[[1.0]], [[2.0]]]) == 0, "one drive"
-    assert most_apart([[[]], [[1.0, 2.0]]]) == 1, "nothing measured in the first"
+    assert furthest_apart(views) == 1
+    assert furthest_apart([[[1.0]], [[2.0]]]) == 0, "one drive"
+    assert furthest_apart([[[]], [[1.0, 2.0]]]) == 1, "nothing measured in the first"
 
 
 def test_the_window_tells_allowed_and_measured_excursions(folder: Path) -> None:

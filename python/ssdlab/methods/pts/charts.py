@@ -68,7 +68,7 @@ NINES_NOTE = (
     "The five nines are order statistics, drawn for records of at least 100,000 I/Os; of fewer they would be "
     "the maximum."
 )
-RESPONSES = (("mean_ns", "ART"), ("told_five_nines_ns", "5 9s"), ("max_ns", "MRT"))
+RESPONSES = (("mean_ns", "ART"), ("shown_five_nines_ns", "5 9s"), ("max_ns", "MRT"))
 """Attributes of `PtsRecords` that hold response times, each with the specification's name."""
 
 
@@ -176,7 +176,7 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
 
 
 def _describe_histogram(shown: Shown, each: PtsHistogram) -> str:
-    known = {"ART": each.mean_ns, **{f"{name} %": ns for name, ns in each.told_ns.items()}}
+    known = {"ART": each.mean_ns, **{f"{name} %": ns for name, ns in each.shown_ns.items()}}
     shown_text = [f"{name} {latency_text(ns)}" for name, ns in {**known, "MRT": each.max_ns}.items() if ns]
     return f"{shown.label}: {', '.join(shown_text)}"
 
@@ -206,7 +206,7 @@ def _histogram_levels(each: PtsHistogram) -> tuple[Dot, ...]:
         for at, ns in zip(reached[drawn], middle[drawn], strict=True)
     ]
     dots += [
-        Dot(float(name) / 100, ns, label=f"{name} %") for name, ns in each.told_ns.items() if ns is not None
+        Dot(float(name) / 100, ns, label=f"{name} %") for name, ns in each.shown_ns.items() if ns is not None
     ]
     return tuple(sorted(dots, key=lambda dot: (dot.x, dot.y)))
 
@@ -237,7 +237,7 @@ def _histogram_table(kept: Sequence[Counted]) -> Table:
 
 
 def _level_cell(each: PtsHistogram, name: str) -> cells.Cell:
-    value, (low, _) = each.told_ns.get(name), each.bounds_ns.get(name, (None, None))
+    value, (low, _) = each.shown_ns.get(name), each.bounds_ns.get(name, (None, None))
     return cells.latency(value) if value is not None else pts.over_cell(cells.latency(low))
 
 

@@ -406,7 +406,7 @@ NINES = Measure(
     lambda g, c: _nines_of(g, c),
     cells.latency,
     over="all I/Os",
-    bound=lambda c: c.pooled is not None and not c.pooled.told,
+    bound=lambda c: c.pooled is not None and not c.pooled.is_exceeded,
 )
 MRT = Measure(
     "maximum response time",
@@ -431,7 +431,7 @@ def _nines_of(group: PtsRounds, cell: PtsCell) -> float | None:
     """Return the 99.999 % response time of a cell, or its lower bound if the I/Os are too few."""
     if cell.pooled is None:
         return group.max_of_window(cell.five_nines_ns)
-    return cell.pooled.value_ns if cell.pooled.told else cell.pooled.low_ns
+    return cell.pooled.value_ns if cell.pooled.is_exceeded else cell.pooled.low_ns
 
 
 def over_cell(bound: cells.Cell) -> cells.Cell:
@@ -463,7 +463,7 @@ def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
         return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
     too_few = cells.Cell("too few I/Os", "")
     return (
-        cells.latency(found.value_ns) if found.told else over_cell(cells.latency(found.low_ns)),
+        cells.latency(found.value_ns) if found.is_exceeded else over_cell(cells.latency(found.low_ns)),
         cells.count(found.ios),
         too_few if found.low_ns is None else cells.latency(found.low_ns),
         too_few if found.high_ns is None else cells.latency(found.high_ns),

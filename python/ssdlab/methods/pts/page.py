@@ -424,7 +424,7 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
                 "view",
                 "Mix",
                 tuple(view.label for view in views),
-                most_apart([_over_sizes(kept, measure, mix) for mix in lines]),
+                furthest_apart([_over_sizes(kept, measure, mix) for mix in lines]),
             ),
         )
         if len(views) > 1
@@ -500,7 +500,7 @@ def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure
                 "view",
                 "R/W mix",
                 tuple(view.label for view in views),
-                most_apart([_over_sizes(kept, measure, mix) for mix in _mixes(kept)]),
+                furthest_apart([_over_sizes(kept, measure, mix) for mix in _mixes(kept)]),
             ),
         ),
     )
@@ -509,7 +509,7 @@ def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure
 APART = "It opens on the mix in which the drives differ most."
 
 
-def most_apart(views: Sequence[Sequence[Sequence[float]]]) -> int:
+def furthest_apart(views: Sequence[Sequence[Sequence[float]]]) -> int:
     """Return the index of the view in which the drives differ most; the first if there is one drive.
 
     A view has the figures of all drives at each place. Two drives differ by the logarithm of their ratio, of

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 from pydantic import Field
 
 from ssdlab.analysis.percentiles import sayable
-from ssdlab.analysis.records import FIVE_NINES
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.plugin import (
     Doubted,
@@ -98,12 +97,12 @@ class FiveNines(Stored):
     high_ns: float | None = Field(description="likewise below which")
 
     @property
-    def told(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Whether an I/O lies beyond the value.
 
         With fewer than 100,000 I/Os the value is their maximum; a page then only says "over `low_ns`".
         """
-        return sayable(FIVE_NINES, self.ios, beyond=1)
+        return sayable("99.999", self.ios, beyond=1)
 
 
 def cell_label(read_pct: int, block_bytes: int) -> str:
@@ -305,11 +304,11 @@ class PtsRecords(Stored):
         return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
     @property
-    def told_five_nines_ns(self) -> tuple[float | None, ...]:
+    def shown_five_nines_ns(self) -> tuple[float | None, ...]:
         """The 99.999 % of each record; None: unknown, or just the maximum of its I/Os."""
         found = (self.five_nines(at) for at in range(len(self.five_nines_ns)))
         return tuple(
-            value if each is None or each.told else None
+            value if each is None or each.is_exceeded else None
             for value, each in zip(self.five_nines_ns, found, strict=True)
         )
 
@@ -346,7 +345,7 @@ class PtsHistogram(Stored):
     count: tuple[int, ...]
 
     @property
-    def told_ns(self) -> dict[str, float | None]:
+    def shown_ns(self) -> dict[str, float | None]:
         """The percentiles that at least one I/O lies beyond; None: it is just the maximum, or unknown."""
         total = sum(self.count)
         return {
