@@ -16,7 +16,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.methods.pts import page as pts
 from ssdlab.methods.pts.charts import Judged, window_view
 from ssdlab.methods.pts.findings import IOPS, mix_text, tables
-from ssdlab.methods.pts.page import heat_map, furthest_apart
+from ssdlab.methods.pts.page import furthest_apart, heat_map
 from ssdlab.methods.pts.result import FiveNines, PtsHistogram, PtsResult, TrackedVariable
 from ssdlab.model.units import block_text
 from ssdlab.report import page, paper, source
