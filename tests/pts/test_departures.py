@@ -154,6 +154,19 @@ def test_what_the_operator_sets(tmp_path: Path, settings: dict[str, str], expect
     assert codes(run(drive_of(), tmp_path, **settings)) == expected
 
 
+def test_a_time_that_shrank_with_the_drive_says_so() -> None:
+    params = find_method("pts-throughput").params.build({"seconds": "1.875", "overwrites": "1"})
+    for scale, told in ((32.0, True), (16.0, False), (1.0, False)):
+        found = {each.code: each for each in specification._of_parameters(params, scale)}  # type: ignore[arg-type]
+        assert ("1/32 of its size" in found["parameter-seconds"].what) is told
+    (other,) = (
+        each
+        for each in specification._of_parameters(params, 2.0)
+        if each.code == "parameter-overwrites"  # type: ignore[arg-type]
+    )
+    assert "of its size" not in other.what, "only times shrink"
+
+
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(21_600, []), (86_400, []), (43_200, ["parameter-most_seconds"])]
 )

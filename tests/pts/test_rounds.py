@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from methods.on_simulated import findings_of, run
 from pts.scripted import GIB, Scripted, round_of
 from ssdlab.lab.outcome import read_result
-from ssdlab.methods.pts.findings import Window, findings, tables
+from ssdlab.methods.pts.findings import Window, findings, passed_over, tables
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
 from ssdlab.methods.pts.result import PtsResult
 from ssdlab.methods.pts.throughput import PtsThroughputParams
@@ -211,3 +212,38 @@ def test_on_a_simulated_drive_latency_of_one_io_is_the_inverse_of_its_rate(tmp_p
                 assert rate * mean == pytest.approx(1e9, rel=0.02)
     else:
         assert [group.group for group in result.groups] == ["1 MiB", "128 KiB"]
+
+
+def practised(value: Callable[[str], float]) -> PtsResult:
+    """Return the result of a scripted drive under the review's practice."""
+    params = PtsIopsParams.build({"practice": "review-uring"})
+    scripted = Scripted(value)
+    procedure(scripted.lab(), params)
+    return conclude(scripted.data(), params)
+
+
+def test_a_window_that_a_later_round_leaves_is_passed_over_and_named() -> None:
+    """Even at 1000, then from round 8 on at 750: 25 % below, where 20 % are allowed."""
+    result = practised(lambda label: 1000.0 if round_of(label) < 8 else 750.0)
+    (group,) = result.groups
+    assert (group.first, group.last, group.reported, group.steady) == (8, 12, (13, 16), True)
+    claim = passed_over(group)
+    assert claim is not None and claim.figure is not None and claim.figure.value == pytest.approx(25)
+    assert claim.others["earlier"] == "rounds 1 to 5" and claim.others["round"] == "8"
+    assert claim.others["side"] == "below" and claim.holds is False
+    assert claim in list(findings(result))
+
+
+def test_a_window_that_lasts_has_none_before_it() -> None:
+    (group,) = practised(lambda label: 1000.0 if round_of(label) < 8 else 850.0).groups
+    assert (group.first, group.last) == (1, 5) and passed_over(group) is None
+
+
+def test_findings_give_the_means_of_the_reported_rounds() -> None:
+    """The mean of the window, rounds 1 to 5, is 1003; that of rounds 6 to 9, which are reported, 1007.5."""
+    result = practised(lambda label: 1000.0 + round_of(label))
+    claim = list(findings(result))[1]
+    assert result.groups[0].tracked[0].mean == 1003
+    assert claim.others["reported"] == "rounds 6 to 9"
+    assert str(claim.others["values"]).startswith("0/100 4 KiB 1.01k IOPS")
+    assert {figure.value for figure in result.scalars} == {1007.5}

@@ -189,3 +189,15 @@ def test_a_cell_that_was_not_measured_is_handed_over_as_such() -> None:
     (handed,) = plain(chart)["views"]
     assert handed["values"] == [[1e3, None]]
     assert "1.00k" in texts(Painter([run_style()]).svg(chart, BARE))
+
+
+def test_a_row_of_a_map_has_its_own_scale_and_a_lower_bound_says_so() -> None:
+    values, ranges = ((1e3, 4e3), (10.0, 40.0)), ((1e3, 4e3), (10.0, 40.0))
+    view = HeatView(
+        "", 0, "", "ns", values, (10.0, 4e3), "lower", None, ranges, ((False, True), (False, False))
+    )
+    chart = HeatChart(("4 KiB", "8 KiB"), ("100/0", "0/100"), "mix", (view,))
+    svg = Painter([run_style()]).svg(chart, BARE)
+    assert [text for text in texts(svg) if text.startswith("over ")] == ["over 4.00 µs"]
+    fills = re.findall(r'fill="(rgb\([^"]*\))"', svg)
+    assert len(fills) == 4 and fills[:2] == fills[2:] and fills[0] != fills[1]

@@ -15,9 +15,10 @@ from report.reading import Page
 from ssdlab.lab.found import find_method
 from ssdlab.methods.pts import page as pts
 from ssdlab.methods.pts.charts import Judged, window_view
-from ssdlab.methods.pts.findings import IOPS
-from ssdlab.methods.pts.page import heat_map
-from ssdlab.methods.pts.result import PtsResult, TrackedVariable
+from ssdlab.methods.pts.findings import IOPS, mix_text, tables
+from ssdlab.methods.pts.page import furthest_apart, heat_map
+from ssdlab.methods.pts.result import FiveNines, PtsHistogram, PtsResult, TrackedVariable
+from ssdlab.model.units import block_text
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
@@ -92,9 +93,49 @@ def test_the_map_has_a_value_in_every_cell_that_was_measured(section: Section) -
     for view in chart.views:
         known = [value for row in view.values for value in row if value is not None]
         assert len(known) == 9, "five nines are never blank, however short the cells"
-        if known:
-            assert view.range == (min(known), max(known))
-            assert view.better == ("higher" if view.label == "IOPS" else "lower")
+        assert view.range == (min(known), max(known))
+        assert view.better == ("higher" if view.label == "IOPS" else "lower")
+        assert view.row_ranges == tuple((min(row), max(row)) for row in view.values if None not in row)  # type: ignore[type-var]
+
+
+def test_five_nines_of_few_ios_are_shown_as_a_lower_bound(folder: Path, section: Section) -> None:
+    """Each cell lasts 0.02 s: its order statistic is the maximum, which is no 99.999 %."""
+    result = source.read_run(folder).result
+    assert isinstance(result, PtsResult)
+    pooled = {
+        (mix_text(cell.read_pct), block_text(cell.block_bytes)): cell.pooled
+        for cell in result.groups[0].cells
+    }
+    chart = next(figure.chart for figure in section.figures if isinstance(figure.chart, HeatChart))
+    for view in chart.views:
+        bounds = view.bounds or ((False,) * 3,) * 3
+        assert all(each == (view.label == "99.999 %") for row in bounds for each in row)
+    (view,) = (each for each in chart.views if each.label == "99.999 %")
+    for row, values in zip(chart.rows, view.values, strict=True):
+        for column, value in zip(chart.columns, values, strict=True):
+            found = pooled[column, row]
+            assert found is not None and found.ios < 100_000 and value == found.low_ns
+    (table,) = (each for each in tables(result) if "order statistic" in each.caption)
+    assert all(row[2].text.startswith("over ") and row[2].value == "" for row in table.rows)
+
+
+@pytest.mark.parametrize(("ios", "told"), [(99_999, False), (100_000, True)])
+def test_five_nines_need_an_io_beyond(ios: int, told: bool) -> None:
+    assert FiveNines(value_ns=2.0, ios=ios, low_ns=1.0, high_ns=None).is_exceeded is told
+    count = (ios - 1, 1)
+    levels = PtsHistogram(
+        seconds=1, iops=1, mb_s=1, mean_ns=1, percentiles_ns={"99.9": 1.0, "99.999": 2.0}, max_ns=2,
+        low_ns=(1, 2), high_ns=(2, 3), count=count,
+    )  # fmt: skip
+    assert levels.shown_ns == {"99.9": 1.0, "99.999": 2.0 if told else None}
+
+
+def test_a_chart_of_several_drives_opens_where_they_differ_most() -> None:
+    """Of ratios at each place: 1 and 1; 2 and 8, whose geometric mean is 4; 5 and 1, whose mean is 2.2."""
+    views = [[[10.0, 10.0], [7.0, 7.0]], [[1.0, 2.0], [1.0, 8.0]], [[1.0, 5.0], [3.0, 3.0]]]
+    assert furthest_apart(views) == 1
+    assert furthest_apart([[[1.0]], [[2.0]]]) == 0, "one drive"
+    assert furthest_apart([[[]], [[1.0, 2.0]]]) == 1, "nothing measured in the first"
 
 
 def test_the_window_tells_allowed_and_measured_excursions(folder: Path) -> None:

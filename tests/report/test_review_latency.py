@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import log
 from statistics import fmean
 
 import pytest
@@ -12,7 +13,7 @@ from ssdlab.lab.suites import find_suite
 from ssdlab.methods.pts import page as pts
 from ssdlab.methods.pts.result import PtsResult
 from ssdlab.report import source
-from ssdlab.report.charts import BarsChart, BarsView
+from ssdlab.report.charts import BarsChart, BarsView, XyChart
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
@@ -55,6 +56,23 @@ def test_what_the_drives_do_comes_first_and_no_header_of_a_standard_stands_on_it
     assert not any(each.sheets for each in section.figures)
 
 
+def test_the_chart_of_all_rounds_encloses_the_window_and_the_reported_rounds(
+    section: Section, placed: tuple[Shown, ...]
+) -> None:
+    chart = next(each.chart for each in section.figures if each.id == "latency-qd32-convergence")
+    assert isinstance(chart, XyChart)
+    for one in placed:
+        (rounds,) = result_of(one).groups
+        wanted = {rounds.first - 0.5, rounds.last + 0.5}
+        if rounds.reported[0] > rounds.last:
+            wanted.add(rounds.reported[1] + 0.5)
+        views = [each for each in chart.views if {line.run for line in each.lines} == {one.index}]
+        assert views
+        for view in views:
+            assert {each.x for each in view.uprights} == wanted
+            assert view.x.range is not None and view.x.range[1] >= max(wanted)
+
+
 @pytest.mark.parametrize("name", ["mean", "max"])
 def test_each_mix_is_a_view_of_all_drives_at_every_size(
     section: Section, placed: tuple[Shown, ...], name: str
@@ -78,6 +96,16 @@ def test_each_mix_is_a_view_of_all_drives_at_every_size(
         assert [bar.value for bar in group.bars if not bar.unranked] == sorted(
             bar.value for bar in group.bars if not bar.unranked
         )
+
+
+def test_the_bars_open_on_the_mix_in_which_the_drives_differ_most(section: Section) -> None:
+    for name in ("latency-qd32-mean", "latency-qd32-max"):
+        figure = next(each for each in section.figures if each.id == name)
+        apart = [
+            fmean(log(max(own) / min(own)) for own in ([b.value for b in g.bars] for g in view.groups))
+            for view in views_of(section, name)
+        ]
+        assert apart[figure.buttons[0].pressed] == pytest.approx(max(apart))
 
 
 def test_means_are_those_of_littles_law(placed: tuple[Shown, ...]) -> None:

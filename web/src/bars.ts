@@ -113,15 +113,10 @@ function marked(view: BarsView, canvas: Pick<Canvas, "runs">): (run: RunStyle) =
   return (run) => (all.size > 1 && run.interface !== undefined ? `   ${run.interface}` : "");
 }
 
-/** Full names where they fit beside the bars, else short ones, else names above their bars, where there is room for most. */
-function labelled(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): (bar: Bar) => string {
-  const { width } = canvas;
+/** Short names, as on cards and at lines: beside the bars, or above them where that leaves too little room. */
+function labelled(view: BarsView, canvas: Pick<Canvas, "runs">): (bar: Bar) => string {
   const mark = marked(view, canvas);
-  const full = (run: RunStyle) => run.label + mark(run);
-  const short = (run: RunStyle) => run.short + mark(run);
-  const room = placed(view, canvas) === "beside" ? width * BESIDE : width - 16;
-  const naming = widest(view, canvas, full) <= room ? full : short;
-  return (bar) => naming(runStyle(canvas, bar.run));
+  return (bar) => runStyle(canvas, bar.run).short + mark(runStyle(canvas, bar.run));
 }
 
 function placed(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): Place {

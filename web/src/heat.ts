@@ -15,6 +15,7 @@ const LIGHT = 0.55;
 interface Datum {
   value: [number, number];
   shown: number | undefined;
+  text: string;
   told: string;
 }
 
@@ -51,14 +52,14 @@ function cells(chart: HeatChart, view: HeatView, canvas: Canvas): Option {
       if (one === undefined) return undefined;
       const [x, y] = api.coord(one.value);
       const [w, h] = api.size([1, 1]);
-      const share = one.shown === undefined ? undefined : shareOf(view, one.shown);
+      const share = one.shown === undefined ? undefined : shareOf(view, one.value[1], one.shown);
       return {
         type: "rect",
         shape: { x: x - w / 2 + 1, y: y - h / 2 + 1, width: w - 2, height: h - 2 },
         style: { fill: share === undefined ? theme.grid : colourAt(share) },
         textContent: {
           style: {
-            text: one.shown === undefined ? "—" : number(one.shown, view.quantity),
+            text: one.text,
             fill: share === undefined ? theme.muted : share > LIGHT ? "#10181c" : "#ffffff",
             font: `${width < NARROW ? 10 : 13}px ${theme.font}`,
           },
@@ -70,14 +71,20 @@ function cells(chart: HeatChart, view: HeatView, canvas: Canvas): Option {
 }
 
 function datum(chart: HeatChart, view: HeatView, canvas: Canvas, x: number, y: number, shown: number | undefined): Datum {
-  const value = shown === undefined ? (view.absent ?? "not measured") : `${view.title}: ${number(shown, view.quantity)}`;
+  const text = shown === undefined ? "—" : cellWords(view, x, y, shown);
+  const value = shown === undefined ? (view.absent ?? "not measured") : `${view.title}: ${text}`;
   const lines = [runStyle(canvas, view.run).label, `${chart.columns[x] ?? ""}, ${chart.rows[y] ?? ""}`, value];
-  return { value: [x, y], shown, told: lines.map(escaped).join("<br>") };
+  return { value: [x, y], shown, text, told: lines.map(escaped).join("<br>") };
 }
 
-/** Place of a value between the ends of the scale, by its logarithm; the better end is the light one. */
-function shareOf(view: HeatView, value: number): number {
-  const [low, high] = view.range.map(Math.log) as [number, number];
+/** A value as its cell shows it, a lower bound as such. */
+function cellWords(view: HeatView, x: number, y: number, value: number): string {
+  return `${view.bounds?.[y]?.[x] ? "over " : ""}${number(value, view.quantity)}`;
+}
+
+/** Place of a value between the ends of its row's scale, by its logarithm; the better end is the light one. */
+function shareOf(view: HeatView, row: number, value: number): number {
+  const [low, high] = (view.row_ranges?.[row] ?? view.range).map(Math.log) as [number, number];
   const share = high > low ? (Math.log(value) - low) / (high - low) : 1;
   return Math.min(1, Math.max(0, view.better === "higher" ? share : 1 - share));
 }

@@ -253,6 +253,10 @@ export interface HeatView {
   better: "higher" | "lower";
   /** Why cells have no value. */
   absent?: string;
+  /** Ends of a colour scale for each row; None: that of `range` for all. */
+  row_ranges?: [number, number][];
+  /** Which values, by row and column, are lower bounds: shown with `over`. None: none is. */
+  bounds?: boolean[][];
 }
 
 /** Cells in rows and columns, each with its value; the colour depends on the logarithm of the value. */

@@ -334,6 +334,10 @@ class HeatView:
     better: Literal["higher", "lower"]
     absent: str | None = None
     """Why cells have no value."""
+    row_ranges: tuple[tuple[float, float], ...] | None = None
+    """Ends of a colour scale for each row; None: that of `range` for all."""
+    bounds: tuple[tuple[bool, ...], ...] | None = None
+    """Which values, by row and column, are lower bounds: shown with `over`. None: none is."""
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,11 @@ RULE = (
     f"Steady: range at most {fixed_share_text(MAX_RANGE)} of the mean, slope over the window at most "
     f"±{fixed_share_text(MAX_RISE)} of it (section 2.1.24)."
 )
+LASTING = (
+    f"The window is the first that keeps both limits and lasts: no later round is more than "
+    f"{fixed_share_text(MAX_RANGE)} from its mean. If there is none, it is the last five rounds."
+)
+"""Which window a test of rounds takes; a drive that was even and then slowed was still fresh."""
 LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it as guides."
 MAX_TICKS = 15
 """With more rounds than this, only every fifth gets a tick: more labels would overlap."""
@@ -59,8 +64,12 @@ BEYOND = 10
 _NINES = tuple(
     (float(text) / 100, f"{text} %") for text in ("0", "90", "99", "99.9", "99.99", "99.999", "99.9999")
 )
-RESPONSES = (("mean_ns", "ART"), ("five_nines_ns", "5 9s"), ("max_ns", "MRT"))
-"""Fields of `PtsRecords` that hold response times, each with the specification's name."""
+NINES_NOTE = (
+    "The five nines are order statistics, drawn for records of at least 100,000 I/Os; of fewer they would be "
+    "the maximum."
+)
+RESPONSES = (("mean_ns", "ART"), ("shown_five_nines_ns", "5 9s"), ("max_ns", "MRT"))
+"""Attributes of `PtsRecords` that hold response times, each with the specification's name."""
 
 
 @dataclass(frozen=True)
@@ -160,13 +169,14 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
             f"{BINS} bins of equal width on the log axis.",
             "Percentiles are order statistics of 64 buckets an octave, accurate to 0.8 %; the bounds of the "
             "five nines enclose the true value with 95 % confidence. The maximum is exact.",
+            "Over: with no I/O beyond a percentile, the time that it exceeds with 95 % confidence.",
         ),
         buttons=(Buttons("view", "Shown as", tuple(view.label for view in views)),),
     )
 
 
 def _describe_histogram(shown: Shown, each: PtsHistogram) -> str:
-    known = {"ART": each.mean_ns, **{f"{name} %": ns for name, ns in each.percentiles_ns.items()}}
+    known = {"ART": each.mean_ns, **{f"{name} %": ns for name, ns in each.shown_ns.items()}}
     shown_text = [f"{name} {latency_text(ns)}" for name, ns in {**known, "MRT": each.max_ns}.items() if ns]
     return f"{shown.label}: {', '.join(shown_text)}"
 
@@ -196,9 +206,7 @@ def _histogram_levels(each: PtsHistogram) -> tuple[Dot, ...]:
         for at, ns in zip(reached[drawn], middle[drawn], strict=True)
     ]
     dots += [
-        Dot(float(name) / 100, ns, label=f"{name} %")
-        for name, ns in each.percentiles_ns.items()
-        if ns is not None
+        Dot(float(name) / 100, ns, label=f"{name} %") for name, ns in each.shown_ns.items() if ns is not None
     ]
     return tuple(sorted(dots, key=lambda dot: (dot.x, dot.y)))
 
@@ -219,13 +227,18 @@ def _histogram_table(kept: Sequence[Counted]) -> Table:
             cells.iops(each.iops),
             cells.throughput(each.mb_s),
             cells.latency(each.mean_ns),
-            *(cells.latency(each.percentiles_ns.get(name)) for name in names),
+            *(_level_cell(each, name) for name in names),
             *(cells.latency(bound) for bound in each.bounds_ns.get("99.999", (None, None))),
             cells.latency(each.max_ns),
         )
         for shown, each in kept
     )
     return Table("Response times", head, rows)
+
+
+def _level_cell(each: PtsHistogram, name: str) -> cells.Cell:
+    value, (low, _) = each.shown_ns.get(name), each.bounds_ns.get(name, (None, None))
+    return cells.latency(value) if value is not None else pts.over_cell(cells.latency(low))
 
 
 @dataclass(frozen=True)

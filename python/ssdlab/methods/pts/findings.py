@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
-from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, first_steady, judge_window
 from ssdlab.plugin import (
     Amount,
     Bound,
@@ -178,22 +178,66 @@ def findings(result: PtsResult) -> Iterator[Claim]:
             else f"steady state {group.verdict} in {rounds_since_cut(group)}"
         ) + failed_text(Window.each_of(group), group)
         values = ", ".join(
-            f"{each.name} {mean_text(each.mean, each.unit)}"
+            f"{each.name} {mean_text(mean, each.unit)}"
             for each in group.tracked
-            if each.mean is not None
+            if each.mean is not None and (mean := group.of_window(each.values)) is not None
         )
         window = Window.of_rounds(group)
         steps = tuple(ordinal for cell in group.cells for ordinal in cell.ordinals)
         shown = Evidence(steps, (group.first - 1, group.last - 1))
-        says = "{name}{verdict} ({values})"
         others = {"name": name, "verdict": verdict, "values": values}
         heading = group.group or "Steady state"
-        columns = {heading: "{verdict}", f"{heading}, means": "{values}"}
+        if group.reports_window:
+            says = "{name}{verdict} ({values})"
+            columns = {heading: "{verdict}", f"{heading}, means": "{values}"}
+        else:
+            says = "{name}{verdict} (mean of {reported}: {values})"
+            others["reported"] = numbered_text("round", *group.reported)
+            of = f"{group.group}, reported" if group.group else "Reported"
+            columns = {heading: "{verdict}", f"{of} rounds": "{reported}", f"{of} means": "{values}"}
         yield replace(window_claim(says, window, shown, others), columns=columns)
         if (moving := moving_cells(group)) is not None:
             yield moving
+        if (passed := passed_over(group)) is not None:
+            yield passed
         if group.cuts:
             yield cut_claim(group)
+
+
+def passed_over(group: PtsRounds) -> Claim | None:
+    """Return a claim on the first window that kept both limits but did not last; None without such a window.
+
+    A window counts only if no later round is further from its mean than two values in it may be.
+    """
+    begins = group.cuts[-1] - 1 if group.cuts else 0
+    found = first_steady([each.values[begins:] for each in group.tracked])
+    if found is None or begins + found + 1 >= group.first:
+        return None
+    first = begins + found
+    after = first + WINDOW
+    later = [
+        ((value - mean) / mean, at, each)
+        for each in group.tracked
+        for mean in (judge_window(each.values[first:after]).mean,)
+        for at, value in enumerate(each.values[after:], start=after)
+    ]
+    off, at, variable = max(later, key=lambda each: abs(each[0]))
+    if abs(off) <= MAX_RANGE:  # by the rule of an earlier version
+        return None
+    return Claim(
+        "{name}{earlier} kept both limits, but did not last: {variable} of round {round} was {figure} "
+        "{side} their mean",
+        figure=Amount(100 * abs(off), "%"),
+        bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+        evidence=Evidence(rows=(first, at)),
+        others={
+            "name": f"{group.group}: " if group.group else "",
+            "earlier": numbered_text("round", first + 1, after),
+            "variable": variable.name,
+            "round": str(at + 1),
+            "side": "above" if off > 0 else "below",
+        },
+    )
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:
@@ -339,6 +383,14 @@ class Measure:
     better: Literal["higher", "lower"]
     of: Callable[[PtsRounds, PtsCell], float | None]
     cell: Callable[[float | None], cells.Cell]
+    over: str = "mean"
+    """What it is of the reported rounds."""
+    bound: Callable[[PtsCell], bool] = lambda cell: False
+    """Whether the figure of a cell is only a lower bound."""
+
+    def cell_of(self, group: PtsRounds, cell: PtsCell) -> cells.Cell:
+        found = self.cell(self.of(group, cell))
+        return over_cell(found) if self.bound(cell) else found
 
 
 IOPS = Measure("IOPS", "IOPS", "iops", "higher", lambda g, c: g.of_window(c.iops), cells.iops)
@@ -347,15 +399,23 @@ ART = Measure(
     "average response time", "ART", "ns", "lower", lambda g, c: g.of_window(c.mean_ns), cells.latency
 )
 NINES = Measure(
-    "99.999 % of the I/Os of the reported rounds together",
+    "99.999 % response time",
     "99.999 %",
     "ns",
     "lower",
-    lambda g, c: g.max_of_window(c.five_nines_ns) if c.pooled is None else c.pooled.value_ns,
+    lambda g, c: _nines_of(g, c),
     cells.latency,
+    over="all I/Os",
+    bound=lambda c: c.pooled is not None and not c.pooled.is_exceeded,
 )
 MRT = Measure(
-    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), cells.latency
+    "maximum response time",
+    "MRT",
+    "ns",
+    "lower",
+    lambda g, c: g.max_of_window(c.max_ns),
+    cells.latency,
+    over="greatest",
 )
 MEASURES: dict[str, tuple[Measure, ...]] = {
     "iops": (IOPS,),
@@ -363,7 +423,20 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "latency": (ART, MRT, IOPS),
 }
 """Measures that each test reports for its cells."""
+OVER = "Over: a lower bound, of too few I/Os."
 NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
+
+
+def _nines_of(group: PtsRounds, cell: PtsCell) -> float | None:
+    """Return the 99.999 % response time of a cell, or its lower bound if the I/Os are too few."""
+    if cell.pooled is None:
+        return group.max_of_window(cell.five_nines_ns)
+    return cell.pooled.value_ns if cell.pooled.is_exceeded else cell.pooled.low_ns
+
+
+def over_cell(bound: cells.Cell) -> cells.Cell:
+    """Return a cell with a lower bound in place of a value, which an export leaves empty."""
+    return bound if bound.text == cells.NOTHING else cells.Cell(f"over {bound.text}", "")
 
 
 def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
@@ -378,7 +451,7 @@ def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table
             reason = cells.Cell(f"not measured: {missing}", numeric=False, span=len(mixes))
             rows.append((cells.block(size), reason))
             continue
-        values = (measure.cell(measure.of(*found[mix])) if mix in found else cells.words("") for mix in mixes)
+        values = (measure.cell_of(*found[mix]) if mix in found else cells.words("") for mix in mixes)
         rows.append((cells.block(size), *values))
     head = ("Block", *(mix_text(mix) for mix in mixes))
     return Table(f"{measure.title}, by R/W mix", head, tuple(rows))
@@ -390,7 +463,7 @@ def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
         return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
     too_few = cells.Cell("too few I/Os", "")
     return (
-        cells.latency(found.value_ns),
+        cells.latency(found.value_ns) if found.is_exceeded else over_cell(cells.latency(found.low_ns)),
         cells.count(found.ios),
         too_few if found.low_ns is None else cells.latency(found.low_ns),
         too_few if found.high_ns is None else cells.latency(found.high_ns),

@@ -13,7 +13,8 @@ Procedure
 
     Each cell reports its mean over these five rounds, the window. Under the rule of PTS-E 1.1 only 4 KiB
     0/100 is tracked. A named practice follows a published review: always 25 rounds, the mean of the
-    four rounds after the window, 32 I/Os in flight.
+    four rounds after the window, 32 I/Os in flight. A window then counts only if it lasts: no later round
+    of a tracked variable is more than 20 % from its mean.
 
 Source
     SNIA SSS PTS 2.0.2, section 7; PTS-E 1.1 for the rule of one variable; TheSSDReview's reviews of

@@ -12,7 +12,10 @@ Procedure
        I/O each. Outer loop: R/W 100/0, 65/35 and 0/100. Inner loop: blocks of 8, 4 and 0.5 KiB. They end
        when the mean latency of 4 KiB 0/100 is steady over five rounds, or after 25.
 
-    The result gives the means over the five rounds, and the greatest maximum in them.
+    The result gives each cell's mean over the reported rounds, and the greatest maximum in them. These are
+    the five rounds, the window. Under the review's practice (`fixed_rounds`, `reported=four-after`) all 25
+    rounds are done, and reported are the four after the window. A window then counts only if it lasts: no
+    later round of 4 KiB 0/100 is more than 20 % from its mean.
 
 Source
     TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency and do not give its

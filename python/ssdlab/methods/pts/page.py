@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
-from math import inf
+from itertools import chain, pairwise
+from math import inf, log
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.records import merged
@@ -27,6 +28,7 @@ from ssdlab.plugin import (
     Line,
     Section,
     Table,
+    Upright,
     XyChart,
     XyView,
     block_text,
@@ -41,7 +43,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from .charts import LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
+from .charts import LASTING, LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
 from .findings import (
     ART,
     IOPS,
@@ -49,6 +51,7 @@ from .findings import (
     MRT,
     NAMES,
     NINES,
+    OVER,
     Measure,
     cuts_text,
     findings,
@@ -57,7 +60,7 @@ from .findings import (
     nines_table,
 )
 from .header import section_of
-from .result import PtsHistogram, PtsResult
+from .result import PtsHistogram, PtsResult, PtsRounds
 from .series import tail_of
 
 if TYPE_CHECKING:
@@ -119,9 +122,10 @@ def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
         )
         yield from (("", each) for each in (pair if kept[0][1].standard else reversed(pair)))
     elif test == "latency":
-        # A review's practice already shows mean and maximum as bars.
-        measures = [ART, NINES, MRT, IOPS] if kept[0][1].standard else [NINES, IOPS]
-        cells = heat_map(f"{name}-cells", "Latency by block and mix", kept, measures, how)
+        # A review's practice already shows mean and maximum as bars; IOPS repeat the mean.
+        measures = [ART, NINES, MRT, IOPS] if kept[0][1].standard else [NINES]
+        title = "Latency by block and mix" if len(measures) > 1 else "99.999 % latency by block and mix"
+        cells = heat_map(f"{name}-cells", title, kept, measures, how)
         nines = (named(shown, nines_table(result)) for shown, result in kept)
         yield "", replace(cells, tables=(*cells.tables, *nines))
         yield from _histogram(name, kept)
@@ -140,9 +144,12 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
     views = tuple(
         XyView(
             ", ".join(filter(None, (label, shown.style.short if len(kept) > 1 else ""))),
-            Axis("round", "count", ticks=round_ticks(1, highest)),
+            Axis("round", "count", ticks=round_ticks(1, highest), range=(0.5, highest + 0.5)),
             Axis(f"{of.title}, log", of.quantity, "log"),
             _series(shown, result, group, read_pct, field),
+            uprights=tuple(
+                upright for each in result.groups if each.group == group for upright in _edges(each)
+            ),
         )
         for label, read_pct, field, of in asked
         for shown, result in kept
@@ -151,7 +158,13 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
         id=f"{name}-convergence",
         title=f"{title}: convergence",
         lead="Each line is a block size, round after round"
-        + (" of writes." if test != "throughput" else ".")
+        + (" of writes. " if test != "throughput" else ". ")
+        + "Upright lines enclose the steady-state window"
+        + (
+            "."
+            if all(each.reports_window for _, result in kept for each in result.groups)
+            else ", then the rounds of the reported mean."
+        )
         + "".join(f" {text}" for text in _cuts(kept, group)),
         described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
@@ -185,6 +198,17 @@ def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: s
         if cell.read_pct == read_pct and not cell.missing
         for begins, after in pairwise([1, *each.cuts, each.rounds + 1])
     )
+
+
+def _edges(rounds: PtsRounds) -> Iterator[Upright]:
+    """Yield the edges of the window and of the reported rounds, each between two rounds."""
+    begins, ends = rounds.reported
+    apart = begins > rounds.last
+    also = "" if apart or rounds.reports_window else f"; mean: {begins} to {ends}"
+    yield Upright(rounds.first - 0.5, f"window{also}")
+    yield Upright(rounds.last + 0.5, "mean" if begins == rounds.last + 1 else "")
+    if apart:
+        yield Upright(ends + 0.5, "")
 
 
 def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
@@ -238,7 +262,7 @@ def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure
         described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
         tables=(window_table(judged),),
-        measured=(RULE,),
+        measured=(RULE, LASTING),
         buttons=(Buttons("view", "Variable", tuple(window_view.label for window_view in views)),)
         if len(views) > 1
         else (),
@@ -296,14 +320,15 @@ def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[M
     mixes = _mixes(kept)
     sizes = _sizes(kept)
     views = tuple(
-        _heat_view(one, measure, kept, mixes, sizes, several=len(kept) > 1)
+        _heat_view(one, measure, kept, mixes, sizes, _view_name(measure, one, kept, measures))
         for measure in measures
         for one in kept
     )
     return Figure(
         id=name,
         title=title,
-        lead="Mean over the reported rounds; of maxima, the greatest in them. The better, the lighter.",
+        lead=f"{_of_rounds(measures)} Lighter is better in each row."
+        + (f" {OVER}" if any(view.bounds for view in views) else ""),
         described=f"{title}: {len(sizes)} block sizes by {len(mixes)} mixes; the numbers are in the table.",
         chart=HeatChart(
             tuple(block_text(size) for size in sizes),
@@ -318,29 +343,54 @@ def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[M
     )
 
 
+def _of_rounds(measures: Sequence[Measure]) -> str:
+    """Return a sentence on what each measure is of the reported rounds; most are means."""
+    if len(measures) == 1:
+        return f"{measures[0].over[0].upper()}{measures[0].over[1:]} of the reported rounds."
+    others = (f"; {each.short}: {each.over}" for each in measures if each.over != IOPS.over)
+    return f"Means of the reported rounds{''.join(others)}."
+
+
 def _heat_view(
     one: Tested,
     measure: Measure,
     kept: Sequence[Tested],
     mixes: Sequence[int],
     sizes: Sequence[int],
-    *,
-    several: bool,
+    label: str,
 ) -> HeatView:
     shown, result = one
-    every = [v for other in kept for v in _values(other[1], measure).values() if v]
     found = _values(result, measure)
+    every = [
+        [v for other in kept for (_, of), v in _values(other[1], measure).items() if of == size and v]
+        for size in sizes
+    ]
+    ranges = tuple((min(row, default=1.0), max(row, default=1.0)) for row in every)
+    low = {
+        (cell.read_pct, cell.block_bytes)
+        for group in result.groups
+        for cell in group.cells
+        if measure.bound(cell)
+    }
     missing = [cell.missing for group in result.groups for cell in group.cells if cell.missing]
     return HeatView(
-        label=f"{measure.short}, {shown.style.short}" if several else measure.short,
+        label=label,
         run=shown.index,
         title=measure.title,
         quantity=measure.quantity,
         values=tuple(tuple(found.get((mix, size)) for mix in mixes) for size in sizes),
-        range=(min(every, default=1.0), max(every, default=1.0)),
+        range=(min(chain(*every), default=1.0), max(chain(*every), default=1.0)),
         better=measure.better,
         absent=f"not measured: {missing[0]}" if missing else None,
+        row_ranges=ranges,
+        bounds=tuple(tuple((mix, size) in low for mix in mixes) for size in sizes) if low else None,
     )
+
+
+def _view_name(measure: Measure, one: Tested, kept: Sequence[Tested], measures: Sequence[Measure]) -> str:
+    """Return what distinguishes a view: its measure, its run, or both."""
+    run = one[0].style.short if len(kept) > 1 else ""
+    return ", ".join(filter(None, (measure.short if len(measures) > 1 or not run else "", run)))
 
 
 def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
@@ -362,14 +412,23 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
     return Figure(
         id=name,
         title=title,
-        lead="Each line is a drive, each button a mix of reads and writes."
+        lead=f"Each line is a drive, each button a mix of reads and writes. {APART}"
         if len(kept) > 1
         else "Each line is a share of reads; mixes with more writes than reads are dashed.",
         described=f"{title}: {measure.title} over {len(sizes)} block sizes.",
         chart=XyChart(tuple(views)),
         tables=tuple(named(shown, grid(result, measure)) for shown, result in kept),
         measured=(how,),
-        buttons=(Buttons("view", "Mix", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        buttons=(
+            Buttons(
+                "view",
+                "Mix",
+                tuple(view.label for view in views),
+                furthest_apart([_over_sizes(kept, measure, mix) for mix in lines]),
+            ),
+        )
+        if len(views) > 1
+        else (),
         wide=True,
     )
 
@@ -421,13 +480,58 @@ def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure
     return Figure(
         id=name,
         title=title,
-        lead=f"{'Mean' if measure is ART else 'The longest I/O'} of the reported rounds; lower is better.",
+        lead=" ".join(
+            filter(
+                None,
+                (
+                    f"{'Mean' if measure is ART else 'The longest I/O'} of the reported rounds; "
+                    "lower is better.",
+                    _by_the_rate(kept[0][1]) if measure is ART else "",
+                    APART if len(kept) > 1 else "",
+                ),
+            )
+        ),
         described=f"{title} over {len(_sizes(kept))} block sizes; the numbers are in the table.",
         chart=BarsChart(views),
         tables=(table,),
         measured=(how,),
-        buttons=(Buttons("view", "R/W mix", tuple(view.label for view in views)),),
+        buttons=(
+            Buttons(
+                "view",
+                "R/W mix",
+                tuple(view.label for view in views),
+                furthest_apart([_over_sizes(kept, measure, mix) for mix in _mixes(kept)]),
+            ),
+        ),
     )
+
+
+APART = "It opens on the mix in which the drives differ most."
+
+
+def furthest_apart(views: Sequence[Sequence[Sequence[float]]]) -> int:
+    """Return the index of the view in which the drives differ most; the first if there is one drive.
+
+    A view has the figures of all drives at each place. Two drives differ by the logarithm of their ratio, of
+    which the mean over the places counts.
+    """
+    apart = [
+        fmean(log(max(drives) / min(drives)) for drives in view if drives) if any(view) else 0.0
+        for view in views
+    ]
+    return apart.index(max(apart))
+
+
+def _over_sizes(kept: Sequence[Tested], measure: Measure, mix: int) -> list[list[float]]:
+    """Return the figures of all drives at each block size of a mix."""
+    every = [_values(result, measure) for _, result in kept]
+    return [[v for values in every if (v := values.get((mix, size)))] for size in _sizes(kept)]
+
+
+def _by_the_rate(result: PtsResult) -> str:
+    """Return what a mean is worth with several I/Os in flight; empty with one."""
+    held = result.threads * result.depth
+    return f"With {held} I/Os in flight it is {held} divided by the IOPS (Little's law)." if held > 1 else ""
 
 
 def _bars(kept: Sequence[Tested], measure: Measure, mix: int, size: int) -> Iterator[Bar]:

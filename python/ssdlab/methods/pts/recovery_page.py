@@ -29,6 +29,7 @@ from ssdlab.plugin import (
 
 from .charts import (
     LEAD,
+    NINES_NOTE,
     RULE,
     Clock,
     Judged,
@@ -196,6 +197,7 @@ def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
         tables=(),
         measured=(
             how(kept[0][1], f"a record of each burst of {span_text(kept[0][1].burst_s)}, rests between"),
+            NINES_NOTE,
         ),
         buttons=(Buttons("view", "Wait state", tuple(window_view.label for window_view in views)),),
         wide=True,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from pydantic import Field
 
+from ssdlab.analysis.percentiles import sayable
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.plugin import (
     Doubted,
@@ -95,6 +96,14 @@ class FiveNines(Stored):
     )
     high_ns: float | None = Field(description="likewise below which")
 
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether an I/O lies beyond the value.
+
+        With fewer than 100,000 I/Os the value is their maximum; a page then only says "over `low_ns`".
+        """
+        return sayable("99.999", self.ios, beyond=1)
+
 
 def cell_label(read_pct: int, block_bytes: int) -> str:
     """Return the specification's name of a cell, from its R/W mix and block: ``65/35 8 KiB``."""
@@ -166,11 +175,16 @@ class PtsRounds(Judgement):
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
+    @property
+    def reports_window(self) -> bool:
+        """Whether the reported rounds are those of the window, as in the specification."""
+        return self.reported == (self.first, self.last)
+
     def reported_of(self, values: tuple[T, ...]) -> tuple[T, ...]:
         return values[self.reported[0] - 1 : self.reported[1]]
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the reported rounds, which in the specification are those of the window."""
+        """Return the mean over the reported rounds."""
         found = self.reported_of(values)
         return fmean(found) if found else None
 
@@ -289,6 +303,15 @@ class PtsRecords(Stored):
         low, high = self.five_nines_low_ns[at], self.five_nines_high_ns[at]
         return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
+    @property
+    def shown_five_nines_ns(self) -> tuple[float | None, ...]:
+        """The 99.999 % of each record; None: unknown, or just the maximum of its I/Os."""
+        found = (self.five_nines(at) for at in range(len(self.five_nines_ns)))
+        return tuple(
+            value if each is None or each.is_exceeded else None
+            for value, each in zip(self.five_nines_ns, found, strict=True)
+        )
+
     def ends_s(self) -> tuple[float, ...]:
         """Return the end of each record, in seconds from the start of the load."""
         return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
@@ -320,6 +343,15 @@ class PtsHistogram(Stored):
     low_ns: tuple[int, ...] = Field(description="lower edge of each bucket")
     high_ns: tuple[int, ...] = Field(description="its upper edge, which does not belong to it")
     count: tuple[int, ...]
+
+    @property
+    def shown_ns(self) -> dict[str, float | None]:
+        """The percentiles that at least one I/O lies beyond; None: it is just the maximum, or unknown."""
+        total = sum(self.count)
+        return {
+            name: value if sayable(name, total, beyond=1) else None
+            for name, value in self.percentiles_ns.items()
+        }
 
 
 class PtsSamples(Judgement):

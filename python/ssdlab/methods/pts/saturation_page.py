@@ -9,6 +9,7 @@ from ssdlab.plugin import Axis, Buttons, Figure, Line, Section, XyChart, XyView,
 
 from .charts import (
     LEAD,
+    NINES_NOTE,
     RULE,
     Clock,
     Judged,
@@ -125,7 +126,8 @@ def _response_times(kept: Sequence[Saturated], finding_text: str, measured: tupl
         tables=(),
         measured=(
             *measured,
-            "Five nines are order statistics, however few the I/Os; count and bounds are in the table.",
+            NINES_NOTE,
+            "Count and bounds of the five nines are in the table.",
         ),
         buttons=(Buttons("view", "Over", tuple(window_view.label for window_view in views)),),
         wide=True,

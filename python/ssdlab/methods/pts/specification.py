@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from math import isclose
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import model_validator
@@ -302,7 +303,7 @@ def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:
         *_of_range(facts, p),
         *_of_cells(facts, result),
         *_of_load(facts, p),
-        *_of_parameters(p),
+        *_of_parameters(p, _scale(facts)),
         *_of_interruptions(facts),
     )
     warned = [
@@ -403,17 +404,25 @@ def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
         )
 
 
-def _of_parameters(p: PtsParams) -> Iterator[Departure]:
+def _scale(facts: RunFacts) -> float:
+    """Return how many times smaller a simulated drive is than its model; 1 for any other drive."""
+    drives = (step.summary.drive for step in facts.data.steps if step.summary is not None)
+    return next((each.scale for each in drives if each is not None and each.scale), 1.0)
+
+
+def _of_parameters(p: PtsParams, scale: float = 1.0) -> Iterator[Departure]:
     for info in type(p).table():
         value = getattr(p, info.name)
         plain = list(value) if isinstance(value, tuple) else value
         asked = p.followed.get(info.name, info.default)
         if plain != asked and info.name not in p.choices and plain not in p.allowed.get(info.name, ()):
+            scaled = info.unit == "s" and scale > 1 and isclose(float(str(value)) * scale, float(str(asked)))
             yield Departure(
                 code=f"parameter-{info.name}",
                 what=f"{info.name.replace('_', ' ')}: {_format_value(plain, info)}, "
-                f"not {_format_value(asked, info)}",
-                why=info.reason,
+                f"not {_format_value(asked, info)}"
+                + (f", as the drive has 1/{scale:g} of its size" if scaled else ""),
+                why=f"{info.reason}; so it writes the same share of the drive" if scaled else info.reason,
             )
 
 

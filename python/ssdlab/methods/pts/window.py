@@ -219,7 +219,7 @@ def was_purged(data: RunData) -> bool:
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state, as printed in the header of a page."""
     failed = failed_text(Window.each_of(rounds), rounds)
-    if rounds.reported != (rounds.first, rounds.last):
+    if not rounds.reports_window:
         verdict = (
             f"steady in {ends_text(str(rounds.first), str(rounds.last))}"
             if rounds.steady
