@@ -199,7 +199,7 @@ def test_the_top_names_who_leads(compared: Path, written: Path) -> None:
     (told,) = re.findall(r'<p class="verdict">(.*?)</p>', html)
     iops = [scalars(run)[IOPS]["value"] for run in runs if IOPS in scalars(run)]
     apart = max(iops) / min(iops) - 1
-    assert ("tied in Peak random read" if apart < LEVEL else "leads in") in told
+    assert ("are tied (" if apart < LEVEL else "leads in") in told
 
 
 def test_claims_are_true_false_or_not_measured(written: Path) -> None:

@@ -10,6 +10,7 @@ from ssdlab.host.documents import Document
 from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.report.chart_links import ChartLink, chart_links
 from ssdlab.report.edition import PLAIN, Edition
+from ssdlab.report.runs import review_of
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
 from ssdlab.report.sections.banners import Notice, Point, with_more
 from ssdlab.report.sections.claims import Judged, judged
@@ -139,7 +140,7 @@ def outline(
     titles = {section.id: own[0].run.manifest.method.title for section, own in found}
     links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
     whole = Outline(
-        top=top(runs, ranks, declared, medians, links),
+        top=top(runs, ranks, declared, medians, links, _reviewed(runs, review)),
         claims=judged(claims, runs, links),
         chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,
@@ -148,6 +149,12 @@ def outline(
         else _leading(_of(chapters), behind, [name for each in declared_chapters for name in each["charts"]]),
     )
     return _measured_once(whole)
+
+
+def _reviewed(runs: Sequence[Shown], review: Document) -> Shown | None:
+    """Return a run of the drive under review, which is the first; None if the review names no drives."""
+    of_review = (shown for shown in runs if review_of(shown.run))
+    return next(of_review, None) if review.get("drives") else None
 
 
 def _of(chapters: Sequence[Chapter]) -> list[Section]:

@@ -153,13 +153,16 @@ def _lead(standing: Standing, best: Sequence[Place]) -> str:
     if len(best) > 1:
         why = standing.why_level(best[0])
         return ": ".join(filter(None, (standing.how_level(best[0]), why)))
-    ahead, behind = (place.value for place in standing.ranked[:2])
-    if not behind:
+    if not standing.ranked[1:] or not standing.ranked[1].value:
         return NOTHING
-    if standing.better == "lower":
-        return f"{share_text(1 - ahead / behind)} less"
-    ratio = ahead / behind
-    return f"{significant(ratio)} times as much" if ratio >= 2 else f"{share_text(ratio - 1)} more"
+    return margin(standing.ranked[0].value / standing.ranked[1].value)
+
+
+def margin(ratio: float) -> str:
+    """Return a ratio of two figures in words: `2.22 times as much`, `44.8 % more` or `20.1 % less`."""
+    if ratio >= 2:
+        return f"{significant(ratio)} times as much"
+    return f"{share_text(ratio - 1)} more" if ratio > 1 else f"{share_text(1 - ratio)} less"
 
 
 def _others(standing: Standing) -> str:
