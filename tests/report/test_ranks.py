@@ -17,6 +17,7 @@ from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
+from ssdlab.report.edition import PLAIN
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion
 from ssdlab.report.sections.claims import judged
@@ -280,10 +281,9 @@ def test_two_drives_of_one_model_have_two_labels_whatever_their_methods(make_run
 def with_interface(run: Run, transport: str, drive: str | None = None) -> Run:
     """Return a run on a drive of this interface, as one of a review."""
     own = run.manifest.drive
-    drive = own.model_copy(
-        update={"identity": {**own.identity, "transport": transport}, "id": drive or own.id}
-    )
-    return replace(run, manifest=run.manifest.model_copy(update={"drive": drive}), review="r")
+    changes = {"identity": {**own.identity, "transport": transport}, "id": drive or own.id}
+    manifest = run.manifest.model_copy(update={"drive": own.model_copy(update=changes)})
+    return replace(run, manifest=manifest, review="r")
 
 
 def of_review(make_run: Make, *drives: tuple[str, float]) -> tuple[Shown, ...]:
@@ -304,6 +304,35 @@ def test_the_reviewed_drive_is_told_first_and_against_drives_of_its_interface(ma
     assert led.startswith("Among SATA drives, N1 leads") and "33.3 % more than the next" in led
     (first,) = verdict(of_review(make_run, ("nvme", 400e3), ("sata", 50e3), ("sata", 60e3)))[:1]
     assert "6.67 times as much as N2" in first
+
+
+def test_the_conclusion_gives_margins_within_an_interface(make_run: Make) -> None:
+    """That a NVMe drive is ahead of SATA drives is no finding, and hid what lies between those."""
+    runs = of_review(make_run, ("sata", 50e3), ("sata", 60e3), ("nvme", 400e3), ("sata", 50.1e3))
+    row = concluded(conclusion.section(runs))["peak random read"]
+    assert (row["Interface"], row["Best"]) == ("SATA", "N1, 60.0k IOPS")
+    assert row["Lead over next"] == "19.8 % more"
+    assert row["Last"] == "N3 and N0, 50.0k to 50.1k IOPS"
+    assert row["Best of all drives"] == "N2, 400k IOPS"
+    alone = concluded(conclusion.section(of_review(make_run, ("sata", 50e3), ("nvme", 400e3))))
+    assert alone["peak random read"]["Best"] == "N1, 400k IOPS"
+
+
+def test_cards_compare_drives_and_tell_the_unit_or_its_direction(make_run: Make) -> None:
+    """A card of one drive stood beside those of all; one in µs and ms said nowhere that less is better."""
+    slow, fast = (swept(make_run, at, iops=each) for at, each in enumerate((1e3, 100e3)))
+    assert isinstance(fast.result, PeakResult)
+    only = Metric.more("only", "only", 1.0, "IOPS")
+    one = replace(fast, result=fast.result.model_copy(update={"scalars": (*fast.result.scalars, only)}))
+    runs = shown([slow, one])
+    charts = top(runs, standings(runs), []).charts
+    assert "only" not in [name for chart in charts for name in chart.names]
+    assert chart_of(runs, "only").foot == "1 drive without this figure"
+    name = "peak_random_read_mean_ns"
+    assert chart_of(runs, name).unit == "" and chart_of(runs, name).better == "lower"
+    html = page.render([slow, one], edition=replace(PLAIN, review={"tiles": [name]}))
+    (label,) = re.findall(r'<p class="label">(.*?)</p>', html)
+    assert "<span>lower is better</span>" in label
 
 
 def test_ties_say_who_and_by_how_much(make_run: Make) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.lab.kinds import RepeatedFigure
-    from ssdlab.report.runs import Shown
+    from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
     from ssdlab.results.metric import Metric
 
@@ -110,7 +110,14 @@ def top(
     held, links = withheld(runs), links or {}
     names = _chosen(runs, declared, {*standings, *held})
     charts = [
-        _chart(name, standings.get(name), held.get(name, ()), medians, links.get(name, ChartLink("")))
+        _chart(
+            name,
+            standings.get(name),
+            held.get(name, ()),
+            medians,
+            links.get(name, ChartLink("")),
+            without=len(entries(runs)) - len(_drives_with(name, runs)),
+        )
         for name in names
     ]
     return Top(
@@ -133,7 +140,18 @@ def _chosen(runs: Sequence[Shown], declared: Sequence[str], known: set[str]) -> 
     wanted = [name for name in top_figures() if name in known]
     leading = [next((name for name in wanted if name in own), own[0]) for own in groups if own]
     found = [*(name for name in wanted if name in leading), *leading]
-    return [name for name in dict.fromkeys(found) if name in known][:CHARTS]
+    names = [name for name in dict.fromkeys(found) if name in known]
+    shared = [name for name in names if len(_drives_with(name, runs)) > 1]
+    return (shared or names)[:CHARTS]
+
+
+def _drives_with(name: str, runs: Sequence[Shown]) -> list[Entry]:
+    """Return the drives with this figure; a figure of one drive compares nothing."""
+    return [
+        each
+        for each in entries(runs)
+        if any(scalar.name == name for shown in each.runs for scalar in shown.run.result.scalars)
+    ]
 
 
 def _chart(
@@ -142,6 +160,7 @@ def _chart(
     held: Sequence[tuple[Shown, Metric]],
     medians: Sequence[Median],
     link: ChartLink,
+    without: int = 0,
 ) -> TopChart:
     places = () if standing is None else (*standing.places, *standing.further)
     higher = standing is None or standing.better == "higher"
@@ -190,6 +209,7 @@ def _chart(
                 (
                     "" if standing is None else _foot(standing),
                     _of_all(shared, every=not any(place.unfit for place in places)),
+                    f"{counted(without, 'drive')} without this figure" if without else "",
                 ),
             )
         ),
