@@ -72,7 +72,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Drive", lambda m: m.drive.name),
     ("Kind", lambda m: m.drive.words),
     ("Path", lambda m: m.drive.text),
-    ("Identity", lambda m: m.drive.id),
+    ("Identity", lambda m: m.drive.id if m.drive.id != m.drive.text else None),
     ("Capacity", lambda m: _capacity(m.drive.capacity_bytes)),
     ("Logical block", lambda m: block_text(size) if (size := m.drive.logical_block_bytes) else None),
     ("Firmware", lambda m: fact(m.drive.identity, "firmware")),

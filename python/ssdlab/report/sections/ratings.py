@@ -51,6 +51,7 @@ def of_models(runs: Sequence[Shown]) -> tuple[Exhibit, ...]:
             "Simulated drives and their ratings",
             "How far the models are from the ratings; no drive passes or fails.",
             tuple(replace(table, caption="Models and ratings") for table in each.tables),
+            closed=True,
         )
         for each in whole.exhibits
     )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SENTENCES = 3
 _OF_REVIEWED = 2
-"""Maximum number of figures in which the place of the reviewed drive is told."""
+"""Maximum number of figures in which the place of the reviewed drive is stated."""
 
 
 def sentences(
@@ -80,15 +80,19 @@ def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
 def _of_reviewed(ordered: Sequence[Standing], reviewed: Shown) -> str:
     """Return the place of the reviewed drive in the figures in which the drives differ most."""
     several = len({place.shown.style.interface for each in ordered for place in each.places}) > 1
-    told = []
+    found = []
     for each in ordered:
         standing = _compared_with(reviewed, each)
         place = _place_of(reviewed.style, standing)
         if place is not None and standing.ranked[1:] and not unranked_beyond(standing, place):
-            where = _place_text(standing, place, several=several)
-            text = f"{figure_words(place.figure)} in {_words(standing)}, {where}"
-            told.append((each.example, -_width(standing), text))
-    texts = [text for *_, text in sorted(told)[:_OF_REVIEWED]]
+            text = f"{figure_words(place.figure)} in {_words(standing)}"
+            found.append(
+                (each.example, -_width(standing), text, _place_text(standing, place, several=several))
+            )
+    of_place: dict[str, list[str]] = {}
+    for *_, text, where in sorted(found)[:_OF_REVIEWED]:
+        of_place.setdefault(where, []).append(text)
+    texts = [f"{and_listed(own)}, {where}" for where, own in of_place.items()]
     return f"{reviewed.style.short}: {'; '.join(texts)}." if texts else ""
 
 
@@ -142,7 +146,7 @@ def _ahead(place: Place, other: Place) -> str:
 
 def _of_variants(ordered: Sequence[Standing], runs: Sequence[Shown], reviewed: Shown) -> str:
     """Return for each variant of the reviewed drive the figure in which it differs most from the drive."""
-    drive, told = drive_of(reviewed.drive), []
+    drive, found = drive_of(reviewed.drive), []
     for entry in entries(runs):
         if entry.style == reviewed.style or drive_of(entry.runs[0].drive) != drive:
             continue
@@ -154,11 +158,11 @@ def _of_variants(ordered: Sequence[Standing], runs: Sequence[Shown], reviewed: S
         ]
         if apart:
             each, own, plain = max(apart, key=lambda one: abs(log(abs(one[1].value / one[2].value))))
-            told.append(
+            found.append(
                 f"{entry.style.short}: {figure_words(own.figure)} instead of {figure_words(plain.figure)} "
                 f"in {_words(each)}, {margin(own.value / plain.value)}"
             )
-    return f"{'; '.join(told[:NAMED])}." if told else ""
+    return f"{'; '.join(found[:NAMED])}." if found else ""
 
 
 def _of_all_drives(
