@@ -53,7 +53,7 @@ SHOWN = {
     "claim": Planted("report/claims.py", '"at least": value >=', '"at least": value <', "claims["),
     "axis": Planted("methods/sweeps/page.py", '"count", "log", ticks', '"count", "linear", ticks', CHART),
     "lead": Planted("methods/sweeps/page.py", "Ring: reported depth. ", "Ring: that depth. ", ".texts"),
-    "top": Planted("report/sections/top.py", "leads in", "is best in", ".texts"),
+    "top": Planted("report/sections/verdict.py", "leads in", "is best in", ".texts"),
     "sections": Planted("lab/kinds.py", "*(QD1, PEAK,", "*(PEAK, QD1,", ".page."),
     "usage": Planted(
         ERRORS, 'kind = "usage"\n    exit_status = 2', 'kind = "usage"\n    exit_status = 4', ".status"

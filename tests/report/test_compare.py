@@ -194,7 +194,7 @@ def test_a_review_over_several_drives_is_named_by_itself(make_run: Callable[...,
         ((4, 4), 2, ["simulated at 1/4 of their size", "quick run: indicative only"]),
         ((1, 64), 1, ["simulated at 1/64 and full size", "quick runs: 1 of 2"]),
         ((4, 64), 0, ["simulated at 1/4 and 1/64 of their size"]),
-        ((1, 1), 0, ["simulated drive"]),
+        ((1, 1), 0, ["simulated drives"]),
     ],
 )
 @pytest.mark.long

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from report.browser import Browser
-from report.reading import untied
+from report.reading import Page, untied
 from ssdlab.analysis.places import LEVEL
 from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
@@ -164,6 +164,22 @@ def test_a_figure_beside_another_is_a_tile_where_the_review_asks_for_it(
     assert html.count('data-figure="peak_random_read_p99_ns" data-run=') == len(DRIVES)
 
 
+def test_headings_name_the_method_as_pictures_do_and_no_two_are_equal(written: Path) -> None:
+    """A chart cut out of the page was one of six called 'Efficiency and power'."""
+    html = written.read_text()
+    headings = re.findall(r"<figcaption>\s*<h3>(.*?) <a", html)
+    assert len(headings) == len(set(headings)) > 1
+    heads = Page.of(html).data["heads"]
+    assert {unescape(each) for each in headings} == {each["title"] for each in heads.values()}
+
+
+def test_what_few_readers_need_is_closed_on_a_page_of_several_drives(written: Path) -> None:
+    html = written.read_text()
+    closed = re.findall(r"<details[^>]*><summary>(.*?)</summary>", html)
+    assert "Parts of the review" in closed
+    assert "Where these numbers come from, and how they were measured" in closed
+
+
 def test_what_was_found_stands_beside_each_drive_once(compared: Path, written: Path) -> None:
     html = written.read_text()
     tables = re.findall(r'<div class="common">(.*?)</table>', html, re.S)
@@ -190,8 +206,8 @@ def test_steps_of_one_kind_stand_once_and_those_that_differ_by_their_seeds_alone
 def test_what_is_inferred_stands_with_how_it_was_measured(written: Path) -> None:
     html = written.read_text()
     section = html[html.index('<section id="peak-sequential-read"') :].partition("</section>")[0]
-    assert "depths of peak-sequential-read" in section.partition("How it was measured")[2]
-    assert html.count("depths of peak-sequential-read") == 1
+    assert "parameters of peak-sequential-read: depths" in section.partition("How it was measured")[2]
+    assert html.count("parameters of peak-sequential-read: depths") == 1
 
 
 def test_the_top_names_who_leads(compared: Path, written: Path) -> None:
@@ -199,7 +215,7 @@ def test_the_top_names_who_leads(compared: Path, written: Path) -> None:
     (told,) = re.findall(r'<p class="verdict">(.*?)</p>', html)
     iops = [scalars(run)[IOPS]["value"] for run in runs if IOPS in scalars(run)]
     apart = max(iops) / min(iops) - 1
-    assert ("tied in Peak random read" if apart < LEVEL else "leads in") in told
+    assert ("are tied (" if apart < LEVEL else "leads in") in told
 
 
 def test_claims_are_true_false_or_not_measured(written: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,12 @@ from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
+from ssdlab.report.edition import PLAIN
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion
 from ssdlab.report.sections.claims import judged
-from ssdlab.report.sections.top import TopChart, sentences, top
+from ssdlab.report.sections.top import TopChart, top
+from ssdlab.report.sections.verdict import sentences
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states
@@ -134,7 +137,9 @@ def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> Non
     own = standing.of(1)
     assert own is not None and standing.why_not([own]) == "host-limited"
     assert own.rated is None, "what the host did is held against no rating"
-    assert told(runs, IOPS) == ["N0 leads in peak random read."]
+    assert told(runs, IOPS) == [
+        "N0 leads in peak random read with 150k IOPS (3.00 times as much as the next)."
+    ]
     assert [(bar.unranked, bar.note) for bar in chart_of(runs).bars][1] == (True, "host-limited")
 
 
@@ -230,7 +235,8 @@ def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
     """Four shared the second place; one was named for 0.05 IOPS, and another as the only other drive."""
     speeds = (200_000.0, 100_003.0, 100_002.0, 100_001.0)
     runs = shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)])
-    assert told(runs, IOPS) == ["N0 leads in peak random read."]
+    (text,) = told(runs, IOPS)
+    assert text.startswith("N0 leads") and not re.search("N[123]", text)
     assert chart_of(runs).foot == "N1, N2 and N3 tied (within 1 %)"
     assert len(chart_of(runs).bars) == 4
 
@@ -272,13 +278,93 @@ def test_two_drives_of_one_model_have_two_labels_whatever_their_methods(make_run
     assert alone.label == again.label, "of one drive its methods are one column"
 
 
+def with_interface(run: Run, transport: str, drive: str | None = None) -> Run:
+    """Return a run on a drive of this interface, as one of a review."""
+    own = run.manifest.drive
+    changes = {"identity": {**own.identity, "transport": transport}, "id": drive or own.id}
+    manifest = run.manifest.model_copy(update={"drive": own.model_copy(update=changes)})
+    return replace(run, manifest=manifest, review="r")
+
+
+def of_review(make_run: Make, *drives: tuple[str, float]) -> tuple[Shown, ...]:
+    return shown([with_interface(swept(make_run, at, iops=iops), of) for at, (of, iops) in enumerate(drives)])
+
+
+def verdict(runs: tuple[Shown, ...]) -> tuple[str, ...]:
+    return sentences([IOPS], standings(runs), runs, runs[0])
+
+
+def test_the_reviewed_drive_is_told_first_and_against_drives_of_its_interface(make_run: Make) -> None:
+    """A review of a SATA drive named the NVMe drive that led, and the reviewed drive nowhere."""
+    drives = (("sata", 50e3), ("sata", 80e3), ("sata", 50.1e3), ("sata", 60e3), ("nvme", 400e3))
+    first, led = verdict(of_review(make_run, *drives))
+    assert first.startswith(
+        "N0: 50.0k IOPS in peak random read, place 3 of 4 SATA drives behind N1, tied with N2"
+    )
+    assert led.startswith("Among SATA drives, N1 leads") and "33.3 % more than the next" in led
+    (first,) = verdict(of_review(make_run, ("nvme", 400e3), ("sata", 50e3), ("sata", 60e3)))[:1]
+    assert "6.67 times as much as N2" in first
+
+
+def test_the_conclusion_gives_margins_within_an_interface(make_run: Make) -> None:
+    """That a NVMe drive is ahead of SATA drives is no finding, and hid what lies between those."""
+    runs = of_review(make_run, ("sata", 50e3), ("sata", 60e3), ("nvme", 400e3), ("sata", 50.1e3))
+    row = concluded(conclusion.section(runs))["peak random read"]
+    assert (row["Interface"], row["Best"]) == ("SATA", "N1, 60.0k IOPS")
+    assert row["Lead over next"] == "19.8 % more"
+    assert row["Last"] == "N3 and N0, 50.0k to 50.1k IOPS"
+    assert row["Best of all drives"] == "N2, 400k IOPS"
+    alone = concluded(conclusion.section(of_review(make_run, ("sata", 50e3), ("nvme", 400e3))))
+    assert alone["peak random read"]["Best"] == "N1, 400k IOPS"
+
+
+def test_cards_compare_drives_and_tell_the_unit_or_its_direction(make_run: Make) -> None:
+    """A card of one drive stood beside those of all; one in µs and ms said nowhere that less is better."""
+    slow, fast = (swept(make_run, at, iops=each) for at, each in enumerate((1e3, 100e3)))
+    assert isinstance(fast.result, PeakResult)
+    only = Metric.more("only", "only", 1.0, "IOPS")
+    one = replace(fast, result=fast.result.model_copy(update={"scalars": (*fast.result.scalars, only)}))
+    runs = shown([slow, one])
+    charts = top(runs, standings(runs), []).charts
+    assert "only" not in [name for chart in charts for name in chart.names]
+    assert chart_of(runs, "only").foot == "1 drive without this figure"
+    name = "peak_random_read_mean_ns"
+    assert chart_of(runs, name).unit == "" and chart_of(runs, name).better == "lower"
+    html = page.render([slow, one], edition=replace(PLAIN, review={"tiles": [name]}))
+    (label,) = re.findall(r'<p class="label">(.*?)</p>', html)
+    assert "<span>lower is better</span>" in label
+
+
+def test_ties_say_who_and_by_how_much(make_run: Make) -> None:
+    """Of two pairs 13 % apart it was said that the drives are tied."""
+    runs = of_review(
+        make_run, *((("sata", each)) for each in (43.9e3, 43.9e3, 49.6e3, 49.6e3)), ("nvme", 64e3)
+    )
+    first, tied = verdict(runs)
+    assert "place 3 of 4 SATA drives behind N2 and N3" in first and "tied with N1" in first
+    assert tied.startswith("N2 and N3 are tied (equal) in peak random read")
+    runs = of_review(make_run, *((("sata", each)) for each in (50e3, 50.1e3, 50.2e3)), ("nvme", 64e3))
+    assert verdict(runs)[1].startswith("All SATA drives are tied (within 1 %) in")
+
+
+def test_a_variant_of_the_reviewed_drive_is_told_against_it(make_run: Make) -> None:
+    runs = [
+        with_interface(swept(make_run, at, iops=each), "nvme") for at, each in enumerate((90e3, 40e3, 95e3))
+    ]
+    limited = with_interface(runs[1], "nvme", runs[0].manifest.drive.id)
+    first, variant, *_ = verdict(shown([runs[0], limited, runs[2]]))
+    assert "behind N2" in first
+    assert variant == "N1: 40.0k IOPS instead of 90.0k IOPS in peak random read, 55.6 % less."
+
+
 def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: Make) -> None:
     replay, sweep = (of_method(swept(make_run, 0), title, title) for title in ("replay", "sweep"))
     made_up = replay.result.scalars[0].qualified([Qualifier(code="example")])
     replay = replace(replay, result=replay.result.model_copy(update={"scalars": (made_up,)}))
     other = of_method(swept(make_run, 1, iops=50_000.0), "sweep", "sweep")
     runs = shown([replay, sweep, other])
-    assert told(runs, "replay", "sweep") == ["N0 leads in sweep."]
+    (text,) = told(runs, "replay", "sweep")
+    assert text.startswith("N0 leads in sweep with 100k IOPS")
     (bar,) = chart_of(runs, "replay").bars
     assert bar.note == "made-up load"
 

@@ -182,10 +182,20 @@ def test_a_value_stands_at_the_end_of_its_bar_where_its_link_is_further_on() -> 
 @pytest.mark.parametrize("wide", [320, 362, 1200])
 def test_a_link_is_named_and_the_title_of_the_axis_whole(wide: int) -> None:
     svg = of_links(480.0, (wide, 400))
-    found = boxes(svg, "SATA link, 560 MB/s") | boxes(svg, "MB/s (decimal)")
-    assert set(found) == {"SATA link, 560 MB/s", "MB/s (decimal)   ( | rated )"}
+    found = boxes(svg, "SATA link, 560 MB/s") | boxes(svg, "GB/s (decimal)")
+    assert set(found) == {"SATA link, 560 MB/s", "GB/s (decimal)   ( | rated )"}
     # A pixel, since a letter of a box is wider than most are.
     assert all(left >= -1 and right <= wide + 1 for ((left, _, right, _),) in found.values())
+
+
+def test_links_are_named_in_short_where_their_throughputs_do_not_fit() -> None:
+    """Of seven drives with three kinds of links the words were cut off at the edge of a phone."""
+    links = (("NVMe", 2600.0), ("NVMe", 1900.0), ("PCIe (AHCI)", 1570.0), ("PCIe (AHCI)", 785.0))
+    runs = [RunStyle(f"D{at}", f"D{at}", 0, "circle", False, *each) for at, each in enumerate(links)]
+    group = BarGroup("read", tuple(Bar(at, link - 50.0, "") for at, (_, link) in enumerate(links)))
+    chart = BarsChart((BarsView("", Axis("MB/s (decimal)", "mb_s"), "higher", (group,)),))
+    assert boxes(drawn(chart, runs, (1200, 400)), "their NVMe links")
+    assert boxes(drawn(chart, runs, (362, 400)), "dashed: the link of each drive")
 
 
 @pytest.mark.parametrize("rated", [500.0, 540.0, 590.0, 620.0])

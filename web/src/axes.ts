@@ -81,7 +81,7 @@ export function axisOption(axis: Axis, drawn: Drawn): Record<string, unknown> {
   const { theme, side } = drawn;
   const option: Record<string, unknown> = {
     type: "value",
-    name: titled(axis),
+    name: titled(axis, drawn.values),
     nameTextStyle: { color: theme.muted, fontSize: 12, align: side === "y" ? "left" : "center" },
     nameLocation: side === "y" ? "end" : "middle",
     nameGap: side === "y" ? 14 : 30,
@@ -93,8 +93,9 @@ export function axisOption(axis: Axis, drawn: Drawn): Record<string, unknown> {
   return { ...option, ...ticks(axis, drawn) };
 }
 
-/** The title of an axis; ticks of seconds are bare numbers, so that it has their unit. */
-function titled({ title, quantity }: Axis): string {
+/** The title of an axis, in the unit of its last ticks; ticks of seconds are bare numbers, so that it has theirs. */
+function titled({ title, quantity }: Axis, values: number[]): string {
+  if (quantity === "mb_s" && extent(values)[1] >= 1000) return title.replace(/^MB\/s/, "GB/s");
   return quantity !== "s" || /\bs(econds)?\b/.test(title) ? title : `${title}, s`;
 }
 

@@ -69,9 +69,10 @@ export function limits(found: LinkLimit[], words: string, rise: (api: Api) => nu
       const style = { stroke: theme.muted, lineWidth: 1.5, lineDash: [5, 3] };
       const lines = stretches(limit, rise(api), half, api).map(([y1, y2]) => ({ type: "line", shape: { x1: x, y1, x2: x, y2 }, style }));
       if (hit.dataIndex > 0) return { type: "group", children: lines };
-      const wide = textWidth(words, SIZE, theme.font);
+      const told = textWidth(words, SIZE, theme.font) <= canvas.width - 12 ? words : "dashed: the link of each drive";
+      const wide = textWidth(told, SIZE, theme.font);
       const left = placed(found.map(({ mb_s }) => api.coord([mb_s, 0])[0]), wide, hit.coordSys, canvas.width);
-      const text = { ...plate(theme), text: words, x: left, y: hit.coordSys.y - 9, verticalAlign: "middle", fill: theme.muted, font: `${SIZE}px ${theme.font}` };
+      const text = { ...plate(theme), text: told, x: left, y: hit.coordSys.y - 9, verticalAlign: "middle", fill: theme.muted, font: `${SIZE}px ${theme.font}` };
       return { type: "group", children: [...lines, { type: "text", style: text }] };
     },
   };

@@ -189,7 +189,7 @@ def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
     fewer = {tuple(sorted(each)) for each in views if each and each != drawn}
     of = {each: [one for one in runs if one.index in each] for each in sorted(fewer)}
     return Head(
-        _title(section, figure),
+        title_of(section, figure),
         _facts(runs),
         _footer(runs),
         (
@@ -200,8 +200,8 @@ def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
     )
 
 
-def _title(section: Section, figure: Figure) -> str:
-    """Return the names of method and figure, without repeating the words that both have."""
+def title_of(section: Section, figure: Figure) -> str:
+    """Return the title of a chart, on the page and in its picture: method and figure, each word once."""
     above, title = section.title, figure.title
     if above.lower() in title.lower():
         return title

@@ -53,7 +53,7 @@ def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
     chapters = tuple(
         replace(chapter, sections=tuple(map(sections, chapter.sections))) for chapter in order.chapters
     )
-    return replace(order, chapters=chapters)
+    return replace(order, chapters=chapters, several=False)
 
 
 def _open(section: Section) -> Section:

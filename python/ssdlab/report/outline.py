@@ -10,6 +10,7 @@ from ssdlab.host.documents import Document
 from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.report.chart_links import ChartLink, chart_links
 from ssdlab.report.edition import PLAIN, Edition
+from ssdlab.report.runs import entries, review_of
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
 from ssdlab.report.sections.banners import Notice, Point, with_more
 from ssdlab.report.sections.claims import Judged, judged
@@ -68,6 +69,8 @@ class Outline:
     measured: tuple[Measured, ...] = ()
     leading: frozenset[str] = frozenset()
     """Ids of the charts that are open; the other charts of a section are closed."""
+    several: bool = False
+    """Whether drives are compared: the end of the page is then closed, as its tables are wide."""
     texts: Mapping[str, Markup] = field(default_factory=dict)
     """The editor's texts, by the title of a chapter, or the id of a section or chart."""
 
@@ -77,8 +80,13 @@ class Outline:
 
     @property
     def folded(self) -> bool:
-        """Whether some charts are closed; the table of where the figures come from is then closed too."""
+        """Whether some charts are closed."""
         return any(each.id not in self.leading for section in self.sections for each in section.figures)
+
+    @property
+    def end_closed(self) -> bool:
+        """Whether the end of the page, where the figures come from and how they were measured, is closed."""
+        return self.folded or self.several
 
     def parts_of(self, section: Section) -> tuple[list[Figure], list[Figure]]:
         """Return the open charts and the closed charts of a section."""
@@ -93,7 +101,7 @@ class Outline:
         for chapter in self.chapters:
             lead = (Entry(section.id, section.title) for section in chapter.sections)
             found += [Entry(chapter.id, chapter.title)] if chapter.title else list(lead)
-        if self.folded:  # one closed part of the page holds both
+        if self.end_closed:  # one closed part of the page holds both
             return (*found, Entry("origin", "Where these numbers come from, and how they were measured"))
         return (
             *found,
@@ -139,15 +147,22 @@ def outline(
     titles = {section.id: own[0].run.manifest.method.title for section, own in found}
     links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
     whole = Outline(
-        top=top(runs, ranks, declared, medians, links),
+        top=top(runs, ranks, declared, medians, links, _reviewed(runs, review)),
         claims=judged(claims, runs, links),
         chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,
+        several=len(entries(runs)) > 1 and not full,
         leading=frozenset(each.id for section in (*_of(chapters), *behind) for each in section.figures)
         if full
         else _leading(_of(chapters), behind, [name for each in declared_chapters for name in each["charts"]]),
     )
     return _measured_once(whole)
+
+
+def _reviewed(runs: Sequence[Shown], review: Document) -> Shown | None:
+    """Return a run of the drive under review, which is the first; None if the review names no drives."""
+    of_review = (shown for shown in runs if review_of(shown.run))
+    return next(of_review, None) if review.get("drives") else None
 
 
 def _of(chapters: Sequence[Chapter]) -> list[Section]:

@@ -127,6 +127,7 @@ def assembled(
         shared=shared,
         panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
+        titles={name: each.title for name, each in heads.items()},
         open_rows=OPEN_ROWS,
         paper_rows=MAX_ROWS,
         few_panels=FEW_RUNS,

@@ -22,7 +22,7 @@ from ssdlab.results.metric import labelled, labels, largest, spread_of, varies_b
 from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ssdlab.lab.rated_shares import OtherRating, RatedShare
     from ssdlab.report.runs import Shown
@@ -189,6 +189,30 @@ def withheld(runs: Sequence[Shown]) -> dict[str, tuple[tuple[Shown, Metric], ...
     return {name: tuple(own) for name, own in found.items()}
 
 
+def among(standing: Standing, keep: Callable[[Shown], bool]) -> Standing:
+    """Return the standing of some of the drives, ranked among themselves."""
+    own = [place for place in standing.places if keep(place.shown)]
+    unranked = (place for place in own if place.rank is None)
+    return replace(
+        standing,
+        places=(*_ranked([place for place in own if place.rank is not None]), *unranked),
+        further=tuple(place for place in standing.further if keep(place.shown)),
+        withheld=tuple(each for each in standing.withheld if keep(each[0])),
+    )
+
+
+def of_interface(standing: Standing, interface: str) -> Standing:
+    """Return the standing of the drives of one interface; of all drives if the interface is empty."""
+    return among(standing, lambda shown: shown.style.interface == interface) if interface else standing
+
+
+def _ranked(places: Sequence[Place]) -> tuple[Place, ...]:
+    """Return places, given best first, with their ranks."""
+    varies = [None if (each := one.figure.varies) is None else each.amount for one in places]
+    ranks = places_of([one.value for one in places], varies)
+    return tuple(replace(one, rank=rank) for one, rank in zip(places, ranks, strict=True))
+
+
 def _placeless(standing: Standing, found: Sequence[tuple[Shown, Metric]]) -> tuple[tuple[Shown, Metric], ...]:
     """Return the withheld figures of drives that have no other run with a place."""
     placed = {_entry(place.shown) for place in standing.places}
@@ -212,12 +236,8 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
     sign = -1.0 if first.figure.better == "higher" else 1.0
     weighed.sort(key=lambda one: (True, 0.0) if unlike or one.unfit else (False, sign * one.value))
     ranked = [one for one in weighed if not (unlike or one.unfit)]
-    values = [one.value for one in ranked]
-    varies = [None if (each := one.figure.varies) is None else each.amount for one in ranked]
-    ranks = places_of(values, varies)
-    places = tuple(replace(one, rank=rank) for one, rank in zip(ranked, ranks, strict=True))
     title = first.shown.run.manifest.method.title
-    whole = (*places, *weighed[len(ranked) :])
+    whole = (*_ranked(ranked), *weighed[len(ranked) :])
     further = tuple(each for runs in of_entry.values() for each in _further(runs))
     return Standing(name, first.figure.label, title, first.figure.better, whole, unlike, example, further)
 
@@ -316,3 +336,26 @@ def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
         reasons.setdefault(labels(figure.unfit("ranking")), {})[shown.style.short] = None
     found = "; ".join(f"{and_listed(list(names))}, {why}" for why, names in reasons.items())
     return f"no value for {found}" if found else ""
+
+
+def no_order(standing: Standing) -> str:
+    """Return why no drive leads in a figure; empty if one leads or several are tied."""
+    if standing.unranked:
+        return standing.unranked
+    level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
+    beyond = unranked_beyond(standing, level[-1]) if level else ()
+    return f"{names_of(beyond)} ahead, but without a rank ({standing.why_not(beyond)})" if beyond else ""
+
+
+def names_of(places: Iterable[Place]) -> str:
+    return and_listed(list(dict.fromkeys(place.shown.style.short for place in places)))
+
+
+def who(level: Sequence[Place], standing: Standing) -> str:
+    """Return the names of tied drives, or their interface if they are all its drives and others exist."""
+    interfaces = [place.shown.style.interface for place in standing.places]
+    own = {place.shown.style.interface for place in level}
+    (interface,) = own if len(own) == 1 else ("",)
+    if interface and interfaces.count(interface) == len(level) < len(interfaces):
+        return f"{interface} drives"
+    return "all" if len(level) == len(interfaces) > 2 else names_of(level)

@@ -105,7 +105,7 @@ def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each
     return words[0] + "".join(f"{number}{word}" for number, word in zip(texts, words[1:], strict=True))
 
 
-_CAPTION = "What was found"
+_CAPTION = "findings"
 _MARKS = "labels"
 """Key under which a claim has the labels of its figures."""
 
@@ -141,7 +141,8 @@ def tabled(section: Section, placed: Sequence[Shown]) -> Section:
             left.setdefault(own[0], []).append(text)
     alone = [Finding(run, placed[run].label, " ".join(left[run])) for run in runs if run in left]
     others = [each for each in section.lead if each not in found]
-    table = (_of_columns(columns, runs, placed),) if columns else ()
+    caption = f"{section.title}: {_CAPTION}"
+    table = (replace(_of_columns(columns, runs, placed), caption=caption),) if columns else ()
     return replace(section, lead=(*others, *once, *alone), common=table)
 
 

@@ -100,6 +100,8 @@ class Exhibit:
     title: str
     lead: str
     tables: tuple[Table, ...]
+    closed: bool = False
+    """Whether its tables are closed at first, as few readers need them."""
 
 
 class Finding(str):

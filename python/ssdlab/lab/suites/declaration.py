@@ -240,7 +240,7 @@ def inferred_of(part: PartText | Part) -> str:
     """Return a note on the parameters of a part that the published text does not give; empty: none."""
     if not part.inferred:
         return ""
-    return f"Inferred, not in the published text: {and_listed(part.inferred)} of {part.method}."
+    return f"The published text does not give these parameters of {part.method}: {and_listed(part.inferred)}."
 
 
 def _once(what: str, names: Iterable[str]) -> None:

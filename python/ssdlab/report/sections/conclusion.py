@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
+from ssdlab.lab.folders import top_figures
 from ssdlab.lab.rated_shares import has_rating
 from ssdlab.model.units import and_listed, counted, ends_text, fixed_share_text, share_text, significant
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.standings import EXAMPLE, no_value, not_ranked, standings, unranked_beyond, withheld
+from ssdlab.report.standings import (
+    EXAMPLE,
+    among,
+    no_value,
+    not_ranked,
+    of_interface,
+    standings,
+    unranked_beyond,
+    withheld,
+)
 from ssdlab.report.view import Exhibit, Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import NOTHING, Table, words
@@ -30,7 +40,10 @@ _SAYS_NOTHING = ("IOPS", "throughput")
 """Labels that say no more than the unit."""
 _CHOSEN = ("I/Os", "")
 """Units of figures that a run chose or counted; no drive is best in them."""
-CIRCULAR = "Simulated drives are not compared with their ratings, as their profiles are made from them."
+CIRCULAR = (
+    "Charts mark the ratings of simulated drives, but nothing is concluded from them: profiles are made from "
+    "ratings."
+)
 
 
 def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | None:
@@ -45,9 +58,9 @@ def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | No
     """
     real = [shown for shown in runs if not shown.run.manifest.drive.capabilities.made_to_order]
     rated = ratings.section(real)
-    simulated = ratings.section([shown for shown in runs if shown not in real]) is not None
-    lead = (*_verdicts(runs), *_of_ratings(real), *((CIRCULAR,) if simulated else ()))
-    exhibits = (*_compared(runs, declared), *(rated.exhibits if rated is not None else ()))
+    model = ratings.of_models([shown for shown in runs if shown not in real])
+    lead = (*_verdicts(runs), *_of_ratings(real), *((CIRCULAR,) if model else ()))
+    exhibits = (*_compared(runs, declared), *(rated.exhibits if rated is not None else ()), *model)
     if not lead and not exhibits:
         return None
     title = "Conclusion: against the ratings" if rated is not None else "Conclusion"
@@ -93,7 +106,7 @@ def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibi
     if len(entries(runs)) < 2:
         return
     ranks, names = standings(runs), _concluded_on(runs, declared)
-    rows = [_row(ranks[name]) for name in names if name in ranks and ranks[name].ranked[1:]]
+    rows = [row for name in names if name in ranks and ranks[name].ranked[1:] for row in _rows(ranks[name])]
     if rows:
         lead = f"A lead counts if it exceeds both {fixed_share_text(LEVEL)} and the variation of the figures."
         yield Exhibit("Best drives and their margins", "", (Table(lead, _HEAD, tuple(rows)).filled,))
@@ -104,13 +117,17 @@ def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibi
 
 
 def _concluded_on(runs: Sequence[Shown], declared: Sequence[str]) -> list[str]:
-    """Return the figures to conclude on: for each set of steps the declared figures, or else the first."""
+    """Return the figures to conclude on.
+
+    For each set of steps these are the declared figures, or else the method's own, or else the first.
+    """
     found: dict[str, None] = {}
     for shown in runs:
         for own in of_same_steps(shown.run.result.scalars):
             wanted = [each.name for each in own if each.name in declared]
+            leading = [each.name for each in own if each.name in top_figures()]
             praised = [each.name for each in own if _praised(each)]
-            found |= dict.fromkeys(wanted or praised[:1])
+            found |= dict.fromkeys(wanted or leading or praised[:1])
     return list(found)
 
 
@@ -119,10 +136,28 @@ def _praised(figure: Metric) -> bool:
     return figure.unit not in ("W", *_CHOSEN) and not figure.unit.endswith("/W")
 
 
-_HEAD = ("Figure", "Best", "Lead over next", "Last", "Not ranked")
+_HEAD = ("Figure", "Interface", "Best", "Lead over next", "Last", "Best of all drives", "Not ranked")
 
 
-def _row(standing: Standing) -> tuple[cells.Cell, ...]:
+def _rows(standing: Standing) -> Iterator[tuple[cells.Cell, ...]]:
+    """Yield a row for each interface with several ranked drives; a single row without such interfaces.
+
+    That a drive of one interface is ahead of those of another says less than the margins within each.
+    """
+    interfaces = list(dict.fromkeys(place.shown.style.interface or "" for place in standing.places))
+    within = {each: own for each in interfaces if each and (own := of_interface(standing, each)).ranked[1:]}
+    if len(interfaces) < 2 or not within:
+        yield _row(standing, "", "", _others(standing))
+        return
+    first = standing.ranked[0]
+    of_all = f"{first.shown.style.short}, {first.text}"
+    rest = _others(among(standing, lambda shown: shown.style.interface not in within))
+    for at, (interface, own) in enumerate(within.items()):
+        beyond = "" if first.shown.style.interface == interface else of_all
+        yield _row(own, interface, beyond, "; ".join(filter(None, (_others(own), "" if at else rest))))
+
+
+def _row(standing: Standing, interface: str, of_all: str, others: str) -> tuple[cells.Cell, ...]:
     first, last = standing.ranked[0], standing.ranked[-1]
     best, behind = standing.sharing(first), standing.sharing(last)
     name = title_of(standing.method, first.figure)
@@ -131,10 +166,12 @@ def _row(standing: Standing) -> tuple[cells.Cell, ...]:
             words,
             (
                 f"{name}, {EXAMPLE}" if standing.example else name,
+                interface or NOTHING,
                 _ends(standing, best, worse=False),
                 _lead(standing, best),
                 NOTHING if behind == best else _ends(standing, behind, worse=True),
-                _others(standing) or NOTHING,
+                of_all or NOTHING,
+                others or NOTHING,
             ),
         )
     )
@@ -143,8 +180,9 @@ def _row(standing: Standing) -> tuple[cells.Cell, ...]:
 def _ends(standing: Standing, places: Sequence[Place], *, worse: bool) -> str:
     """Return the best or last drives with their figure, and note if an unranked drive is beyond them."""
     of_ranked = " among those ranked" if unranked_beyond(standing, places[-1], worse=worse) else ""
-    found = list(dict.fromkeys(place.text for place in places))
-    text = found[0] if len(found) == 1 else ends_text(found[0], found[-1])
+    low, high = (end(places, key=lambda place: place.value).text for end in (min, max))
+    _, _, unit = high.partition(" ")
+    text = ends_text(low.removesuffix(f" {unit}") if low != high and unit else low, high)
     return f"{and_listed([each.shown.style.short for each in places])}{of_ranked}, {text}"
 
 
@@ -153,13 +191,16 @@ def _lead(standing: Standing, best: Sequence[Place]) -> str:
     if len(best) > 1:
         why = standing.why_level(best[0])
         return ": ".join(filter(None, (standing.how_level(best[0]), why)))
-    ahead, behind = (place.value for place in standing.ranked[:2])
-    if not behind:
+    if not standing.ranked[1:] or not standing.ranked[1].value:
         return NOTHING
-    if standing.better == "lower":
-        return f"{share_text(1 - ahead / behind)} less"
-    ratio = ahead / behind
-    return f"{significant(ratio)} times as much" if ratio >= 2 else f"{share_text(ratio - 1)} more"
+    return margin(standing.ranked[0].value / standing.ranked[1].value)
+
+
+def margin(ratio: float) -> str:
+    """Return a ratio of two figures in words: `2.22 times as much`, `44.8 % more` or `20.1 % less`."""
+    if ratio >= 2:
+        return f"{significant(ratio)} times as much"
+    return f"{share_text(ratio - 1)} more" if ratio > 1 else f"{share_text(1 - ratio)} less"
 
 
 def _others(standing: Standing) -> str:

@@ -72,7 +72,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Drive", lambda m: m.drive.name),
     ("Kind", lambda m: m.drive.words),
     ("Path", lambda m: m.drive.text),
-    ("Identity", lambda m: m.drive.id),
+    ("Identity", lambda m: m.drive.id if m.drive.id != m.drive.text else None),
     ("Capacity", lambda m: _capacity(m.drive.capacity_bytes)),
     ("Logical block", lambda m: block_text(size) if (size := m.drive.logical_block_bytes) else None),
     ("Firmware", lambda m: fact(m.drive.identity, "firmware")),
@@ -134,14 +134,17 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
     manifests = [shown.run.manifest for shown in runs]
     drives = len({shown.drive.id for shown in runs})
     scales = sorted({scale for manifest in manifests if (scale := size_of(manifest)[0]) > 1})
-    kinds = dict.fromkeys(manifest.drive.words for manifest in manifests if size_of(manifest)[0] == 1)
+    kinds: dict[str, set[str]] = {}
+    for shown in runs:
+        if size_of(shown.run.manifest)[0] == 1:
+            kinds.setdefault(shown.run.manifest.drive.words, set()).add(drive_of(shown.drive))
     if scales:
         sizes = and_listed([f"1/{scale}" for scale in scales])
         whole = any(_in_full_size(manifest) for manifest in manifests)
         rest = "and full size" if whole else f"of {'its' if drives == 1 else 'their'} size"
         yield f"simulated at {sizes} {rest}", False
     if kinds and not scales:
-        yield ", ".join(kinds).lower(), False
+        yield ", ".join(each if len(own) == 1 else f"{each}s" for each, own in kinds.items()).lower(), False
     yield from ((f"{word} run{some}{more}", True) for word, some, more in _short_of(manifests))
     if any(map(is_shortened, manifests)):
         yield "shorter than the method requires", True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
@@ -37,6 +38,22 @@ def section(runs: Sequence[Shown]) -> Section | None:
                 (_table(rows),),
             ),
         ),
+    )
+
+
+def of_models(runs: Sequence[Shown]) -> tuple[Exhibit, ...]:
+    """Return how simulated drives differ from the ratings that their profiles are made from."""
+    whole = section(runs)
+    if whole is None:
+        return ()
+    return tuple(
+        Exhibit(
+            "Simulated drives and their ratings",
+            "How far the models are from the ratings; no drive passes or fails.",
+            tuple(replace(table, caption="Models and ratings") for table in each.tables),
+            closed=True,
+        )
+        for each in whole.exhibits
     )
 
 

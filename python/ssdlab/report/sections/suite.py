@@ -44,7 +44,7 @@ def section(suites: Sequence[SuiteRun]) -> Section | None:
 
 
 def _alone(suite: SuiteRun) -> Exhibit:
-    return Exhibit("Parts", _done(suite.result.outcomes), (_parts(suite.result.outcomes),))
+    return Exhibit("Parts", _done(suite.result.outcomes), (_parts(suite.result.outcomes),), closed=True)
 
 
 def _together(suites: Sequence[SuiteRun]) -> Exhibit:
@@ -63,7 +63,7 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
     rows += [(words(name), words(""), *(words(tell(each)) for each in suites)) for name, tell in further]
     heads = ("Part", "Planned state", *(called(suite.manifest.drive).name for suite in suites))
     lead = "The steps aim for the planned state; each part says whether it was reached."
-    return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))
+    return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),), closed=True)
 
 
 def _run_of(outcome: ChildOutcome | None) -> Cell:

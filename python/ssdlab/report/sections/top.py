@@ -1,41 +1,33 @@
-"""The top of a page: three sentences, small bar charts of the first figures, and a table of all figures."""
+"""The top of a page: the verdict, small bar charts of the first figures, and a table of all figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.folders import top_figures
 from ssdlab.lab.presented.points import figure_words
-from ssdlab.model.units import and_listed, counted, ends_text, share_text
+from ssdlab.model.units import counted, ends_text, share_text
 from ssdlab.report.chart_links import ChartLink
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.sections.conclusion import (
-    NAMED,
-    against,
-    of_same_steps,
-    title_of,
-    verdict_text,
-    verdicts,
-)
-from ssdlab.report.standings import EXAMPLE, figure_text, unranked_beyond, withheld
+from ssdlab.report.sections.conclusion import of_same_steps, title_of
+from ssdlab.report.sections.verdict import sentences
+from ssdlab.report.standings import figure_text, no_order, who, withheld
 from ssdlab.results import cells
 from ssdlab.results.metric import labelled, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.lab.kinds import RepeatedFigure
-    from ssdlab.report.runs import Shown
+    from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
     from ssdlab.results.metric import Metric
 
 CHARTS = 6
 _COUNTED = "I/Os"
 _P99 = "p99"
-_SENTENCES = 3
 
 
 @dataclass(frozen=True)
@@ -96,6 +88,7 @@ def top(
     declared: Sequence[str],
     medians: Sequence[Median] = (),
     links: Mapping[str, ChartLink] | None = None,
+    reviewed: Shown | None = None,
 ) -> Top:
     """Return the top of a page.
 
@@ -111,15 +104,24 @@ def top(
         Medians over the runs of a drive in a suite, which are not ranked.
     links
         Link to the chart of each figure.
+    reviewed
+        A run of the drive under review; None: no drive is.
     """
     held, links = withheld(runs), links or {}
     names = _chosen(runs, declared, {*standings, *held})
     charts = [
-        _chart(name, standings.get(name), held.get(name, ()), medians, links.get(name, ChartLink("")))
+        _chart(
+            name,
+            standings.get(name),
+            held.get(name, ()),
+            medians,
+            links.get(name, ChartLink("")),
+            without=len(entries(runs)) - len(_drives_with(name, runs)),
+        )
         for name in names
     ]
     return Top(
-        sentences(names, standings, runs),
+        sentences(names, standings, runs, reviewed),
         tuple(sorted(charts, key=lambda chart: not chart.names)),
         tuple(name for name in declared if name not in standings),
         every(runs),
@@ -138,7 +140,18 @@ def _chosen(runs: Sequence[Shown], declared: Sequence[str], known: set[str]) -> 
     wanted = [name for name in top_figures() if name in known]
     leading = [next((name for name in wanted if name in own), own[0]) for own in groups if own]
     found = [*(name for name in wanted if name in leading), *leading]
-    return [name for name in dict.fromkeys(found) if name in known][:CHARTS]
+    names = [name for name in dict.fromkeys(found) if name in known]
+    shared = [name for name in names if len(_drives_with(name, runs)) > 1]
+    return (shared or names)[:CHARTS]
+
+
+def _drives_with(name: str, runs: Sequence[Shown]) -> list[Entry]:
+    """Return the drives with this figure; a figure of one drive compares nothing."""
+    return [
+        each
+        for each in entries(runs)
+        if any(scalar.name == name for shown in each.runs for scalar in shown.run.result.scalars)
+    ]
 
 
 def _chart(
@@ -147,6 +160,7 @@ def _chart(
     held: Sequence[tuple[Shown, Metric]],
     medians: Sequence[Median],
     link: ChartLink,
+    without: int = 0,
 ) -> TopChart:
     places = () if standing is None else (*standing.places, *standing.further)
     higher = standing is None or standing.better == "higher"
@@ -195,6 +209,7 @@ def _chart(
                 (
                     "" if standing is None else _foot(standing),
                     _of_all(shared, every=not any(place.unfit for place in places)),
+                    f"{counted(without, 'drive')} without this figure" if without else "",
                 ),
             )
         ),
@@ -298,31 +313,9 @@ def _foot(standing: Standing) -> str:
         level = [place for place in standing.ranked if place.rank == rank]
         if len(level) > 1:
             why = standing.why_level(level[0])
-            found.append(labelled(f"{_who(level, standing)} {standing.how_level(level[0])}", why))
-    return _sentence("; ".join(found))
-
-
-def _who(level: Sequence[Place], standing: Standing) -> str:
-    """Return the names of tied drives, or their interface if they are all its drives and others exist."""
-    interfaces = [place.shown.style.interface for place in standing.places]
-    own = {place.shown.style.interface for place in level}
-    (interface,) = own if len(own) == 1 else ("",)
-    if interface and interfaces.count(interface) == len(level) < len(interfaces):
-        return f"{interface} drives"
-    return "all" if len(level) == len(interfaces) > 2 else _names(level)
-
-
-def no_order(standing: Standing) -> str:
-    """Return why no drive leads in a figure; empty if one leads or several are tied."""
-    if standing.unranked:
-        return standing.unranked
-    level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
-    beyond = unranked_beyond(standing, level[-1]) if level else ()
-    return f"{_names(beyond)} ahead, but without a rank ({standing.why_not(beyond)})" if beyond else ""
-
-
-def _names(places: Iterable[Place]) -> str:
-    return and_listed(list(dict.fromkeys(place.shown.style.short for place in places)))
+            found.append(labelled(f"{who(level, standing)} {standing.how_level(level[0])}", why))
+    text = "; ".join(found)
+    return text[:1].upper() + text[1:]
 
 
 def every(runs: Sequence[Shown]) -> cells.Table:
@@ -348,124 +341,3 @@ def every(runs: Sequence[Shown]) -> cells.Table:
             for (title, name), own in rows.items()
         ),
     )
-
-
-def sentences(
-    names: Sequence[str], standings: Mapping[str, Standing], runs: Sequence[Shown]
-) -> tuple[str, ...]:
-    """Return up to three sentences: which drives lead, how drives of one interface compare, what is unranked.
-
-    Parameters
-    ----------
-    names
-        Names of the top figures. Figures of a made-up example come last.
-    standings
-        Standings of the page's figures, by name.
-    runs
-        Runs of the page.
-    """
-    found = [standings[name] for name in names if name in standings]
-    found.sort(key=lambda standing: standing.example)
-    passed = _passed({each.method for each in found}, runs)
-    if len(entries(runs)) == 1:
-        return tuple(filter(None, (passed, *_of_one(found, runs))))[:_SENTENCES]
-    ordered = [each for each in found if len(each.ranked) > 1 and not no_order(each)]
-    lead = [each for each in (passed, _led(ordered)) if each]
-    end = _without_order(found, names, runs)
-    among = _of_classes(ordered) if len(lead) + bool(end) < _SENTENCES else ""
-    return tuple(filter(None, (*lead, among, end)))
-
-
-def _words(standing: Standing) -> str:
-    return _in_words(standing.method, standing.places[0].figure, example=standing.example)
-
-
-def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
-    label = "" if title_of(method, figure) == method else figure.label
-    return labelled(method, ", ".join(filter(None, (label, EXAMPLE if example else ""))))
-
-
-def _led(ordered: Sequence[Standing], interface: str = "") -> str:
-    """Return which drives lead in which figures, of all drives or of one interface, and where they tie."""
-    several = len({each.shown.style.interface for standing in ordered for each in standing.ranked}) > 1
-    leads: dict[str, list[str]] = {}
-    level: dict[str, list[str]] = {}
-    for standing in ordered:
-        own = [each for each in standing.ranked if interface in ("", each.shown.style.interface)]
-        if len(own) < 2:
-            continue
-        first = [each for each in own if each.rank == own[0].rank]
-        if len(first) > 1:
-            named = "" if len(first) == len(own) else _names(first)
-            level.setdefault(standing.how_level(first[0]), []).append(labelled(_words(standing), named))
-            continue
-        style = own[0].shown.style
-        name = labelled(style.short, style.interface or "") if several and not interface else style.short
-        leads.setdefault(name, []).append(_words(standing))
-    by_count = sorted(leads.items(), key=lambda one: -len(one[1]))
-    parts = [f"{drive} {'' if at else 'leads '}in {_some(own)}" for at, (drive, own) in enumerate(by_count)]
-    whose = f"{interface} drives" if interface else "the drives"
-    for how, names in level.items():
-        parts.append(f"{'they' if parts else whose} are {how} in {_some(names)}")
-    if not parts:
-        return ""
-    return f"{f'Among {whose}, ' if interface and leads else ''}{'; '.join(parts)}."
-
-
-def _some(named: Sequence[str]) -> str:
-    more = [f"{len(named) - NAMED} more"] if len(named) > NAMED else []
-    return and_listed([*named[:NAMED], *more])
-
-
-def _of_classes(ordered: Sequence[Standing]) -> str:
-    """Return which drives of the most common interface lead among themselves."""
-    drives = {
-        place.shown.style.short: place.shown.style.interface for each in ordered for place in each.ranked
-    }
-    found = [each for each in drives.values() if each]
-    if len(set(found)) < 2:
-        return ""
-    most = max(found, key=found.count)
-    # Skip figures in which one of these drives leads all drives, as another sentence says so.
-    beside = [
-        each
-        for each in ordered
-        if all(place.shown.style.interface != most for place in each.sharing(each.ranked[0]))
-    ]
-    return _led(beside, most)
-
-
-def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
-    reasons: dict[str, list[str]] = {}
-    for standing in found:
-        if len(standing.places) > 1 and (why := no_order(standing)):
-            reasons.setdefault(why, []).append(_words(standing))
-    placed = {standing.name for standing in found}
-    for name, own in withheld(runs).items():
-        if name in names and name not in placed:
-            why = labels(each for _, figure in own for each in figure.unfit("ranking"))
-            shown, figure = own[0]
-            reasons.setdefault(why, []).append(_in_words(shown.run.manifest.method.title, figure))
-    parts = [f"{_some(own)} ({why})" for why, own in reasons.items()]
-    return f"No ranking yet for {and_listed(parts)}." if parts else ""
-
-
-def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
-    own = [(each, each.places[0]) for each in found]
-    if values := [f"{_words(each)} {place.marked}" for each, place in own if not place.unfit]:
-        yield f"{_sentence(and_listed(values[:NAMED]))}."
-    if any(place.rated is not None for _, place in own):
-        yield from (f"{_sentence(each)}." for each in islice(against(entries(runs)[0]), 1))
-    if unfit := [(each, place) for each, place in own if place.unfit]:
-        why = labels(each for _, place in unfit for each in place.figure.unfit("ranking"))
-        yield f"{_sentence(_some([_words(each) for each, _ in unfit]))}: {why}."
-
-
-def _passed(above: set[str], runs: Sequence[Shown]) -> str:
-    """Return which drives passed the methods with a verdict that no other sentence covers."""
-    whole = "; ".join(verdict_text(title, own) for title, own in verdicts(runs).items() if title not in above)
-    return f"{_sentence(whole)}." if whole else ""
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
