@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ssdlab.analysis.steady_state import judge_window
-from ssdlab.lab.presented.steady import one_pass_claim, steady_claim
+from ssdlab.lab.presented.steady import one_pass_claim, state_claims, steady_claim
 from ssdlab.results.claim import sentence
-from ssdlab.results.drive_states import OnePassProof, PlacedProof, SteadyProof
+from ssdlab.results.drive_states import OnePassProof, PlacedProof, SteadyProof, proven
 
 FALLING = (520.0, 510.0, 500.0, 490.0, 480.0)
 
@@ -69,6 +69,10 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
     agreed = by_pass(in_full=True)
     assert "after one random pass: in steady state" in sentence(steady_claim(agreed))
     assert sentence(steady_claim(agreed)).endswith("each 0.250 s.")
+    assert [proven(each) for each in (proof, agreed)] == [(), ()], "SNIA's preconditioning reached the state"
+    placed = PlacedProof(**facts(), spare=0.07)
+    assert proven(placed) != () == proven(placed.model_copy(update={"in_full": True}))
+    assert [sentence(each) for each in state_claims(proof)] == [said]
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))
 

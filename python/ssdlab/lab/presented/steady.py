@@ -71,7 +71,7 @@ def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
     yield steady_claim(steady, of)
     if steady is None or not steady.judged:
         return
-    if isinstance(steady, OnePassProof):
+    if isinstance(steady, OnePassProof) and not steady.overwritten:
         yield one_pass_claim(steady)
     if not steady.fills_enough:
         yield Claim(
