@@ -25,7 +25,9 @@ SERIES = [f"Northwind Enterprise Data Centre Series NX{4100 + 17 * n}" for n in 
             ["dc500r", "dc500m"],
         ),
         (["Elm E8", "Elm E8, at most 10 W"], ["Elm E8", "Elm E8 · at most 10 W"]),
-        (["Elm E8", "Elm E9, at most 10 W", "Elm E9"], ["E8", "E9 · at most 10 W", "E9"]),
+        (["Elm E8", "Elm E9, at most 10 W", "Elm E9"], ["Elm E8", "Elm E9 · at most 10 W", "Elm E9"]),
+        (["Elm 883 DCT 960 GB", "Elm 983 DCT 960 GB"], ["Elm 883", "Elm 983"]),
+        (["Elm 883 960 GB", "Oak 9 960 GB"], ["Elm 883", "Oak 9"]),
         (["X" * 40 + "1", "X" * 40 + "2"], ["…XXXXX1", "…XXXXX2"]),
         (
             ["Kingston DC500M 3.84 TB B", "Kingston DC500M 3.84 TB B, 25 % spare"],

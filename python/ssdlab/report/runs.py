@@ -34,6 +34,8 @@ LONGEST = 26
 """Letters beyond which short names lose a common beginning: half the width of a phone."""
 _ENDS = 6
 """Minimum letters after an ellipsis; fewer identify nothing."""
+_MIN_WORDS = 2
+"""Words of a name that stay although all names end with them."""
 _PARTS = re.compile(r", | · ")
 _WORDS = re.compile(r"[^\s\-_/]+")
 
@@ -62,12 +64,22 @@ def short_names(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names(drives: Sequence[str]) -> list[str]:
-    """Remove the words that all names share. If all names are equal, return empty names."""
-    words = [_WORDS.findall(drive) for drive in drives]
+    """Remove shared words at the end, and if names stay long, all shared words. Equal names become empty."""
     if len(set(drives)) == 1:
         return [""] * len(drives)
-    common = set.intersection(*({word.lower() for word in each} for each in words))
+    trimmed = _without_shared_end(drives)
+    if max(map(len, trimmed)) <= LONGEST:
+        return trimmed
+    common = set.intersection(*({word.lower() for word in _WORDS.findall(drive)} for drive in drives))
     return [_without(drive, common) or drive for drive in drives]
+
+
+def _without_shared_end(drives: Sequence[str]) -> list[str]:
+    """Return names without the words, such as a capacity, with which all of them end; two words stay."""
+    words = [drive.split() for drive in drives]
+    while min(map(len, words)) > _MIN_WORDS and len({each[-1].lower() for each in words}) == 1:
+        words = [each[:-1] for each in words]
+    return [" ".join(each) for each in words]
 
 
 def _without(name: str, common: set[str]) -> str:
