@@ -48,7 +48,17 @@ from .load import Arrivals
 from .params import StorageParams
 from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
 from .trial import offer, prepare
-from .verdict import VERDICT, VERSION, Passed, act_remarks, load_of, not_judged, rule_text, tries_of, try_of
+from .verdict import (
+    VERDICT,
+    VERSION,
+    Passed,
+    act_remarks,
+    delivered_by,
+    load_of,
+    not_judged,
+    tries_of,
+    try_of,
+)
 
 if TYPE_CHECKING:
     from ssdlab.plugin import Lab
@@ -154,18 +164,18 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
 
 
 def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
-    by, score = rule_text(p), result.score
-    label = f"ACT score, delivered ({by})"
-    yield _score(result, Metric.more("act_score", label, score, "x"), result.lowest_failed)
-    label = f"ACT score by the rule alone ({by})"
+    score = result.score
+    own = Metric.more("act_score", f"score by {delivered_by(p)}", score, "x")
+    yield _score(result, own, result.lowest_failed)
+    label = f"score by {delivered_by(p, ' alone')}"
     alone = Metric.more("act_score_by_rule", label, result.score_by_rule, "x")
     yield _score(result, alone, result.failed_by_rule)
     if result.score_per_w is not None:
-        of = f" ({by})" if p.changed(1) else ""
+        of = f" by {delivered_by(p)}" if p.changed(1) else ""
         steps = _steps(result, score)
         evidence: dict[str, Any] = {
             "steps": steps,
-            "qualifiers": _qualifiers(result, steps, ceiling=result.lowest_failed is None),
+            "qualifiers": (*not_judged(result, steps), *_ceiling(result, steps, result.lowest_failed)),
         }
         per_w, watts = f"ACT score per watt{of}", f"power at the ACT score{of}"
         yield Metric.more("act_score_per_w", per_w, result.score_per_w, "x/W", **evidence)
@@ -174,13 +184,14 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
 
 def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
     """Attach the evidence to a score: the highest load that passed and the lowest that failed."""
-    ceiling, steps = found.value is not None and failed is None, _steps(result, found.value, failed)
+    steps = _steps(result, found.value, failed)
+    ceiling = () if found.value is None else _ceiling(result, steps, failed)
     return found.resting(
         steps=steps,
         chosen_among=tuple(each.ordinal for each in result.tries) if found.value is None else (),
         bound="at least" if ceiling else None,
         varies=of_search(found.value, failed),
-        qualifiers=_qualifiers(result, steps, ceiling=ceiling),
+        qualifiers=(*not_judged(result, steps), *ceiling),
     )
 
 
@@ -188,10 +199,13 @@ def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
     return tuple(each.ordinal for each in result.tries if each.load in loads)
 
 
-def _qualifiers(result: ActSearchResult, steps: tuple[int, ...], *, ceiling: bool) -> tuple[Qualifier, ...]:
-    """Return the qualifiers of the search's figures; `ceiling` means that no load failed."""
-    found = (Qualifier(code="search-ceiling", steps=steps),) if ceiling else ()
-    return (*not_judged(result, steps), *found)
+def _ceiling(result: ActSearchResult, steps: tuple[int, ...], failed: float | None) -> tuple[Qualifier, ...]:
+    """Return the qualifier of a score that no load failed; empty if one did."""
+    if failed is not None:
+        return ()
+    end = result.lowest_failed
+    why = f"from {end}x on the load was not delivered, which ended the search" if end is not None else ""
+    return (Qualifier(code="search-ceiling", steps=steps, why=why),)
 
 
 METHOD = Method(
