@@ -122,7 +122,7 @@ def test_a_search_at_a_changed_load_says_so_and_is_not_merged_with_one_of_acts_o
     assert own.score == changed.score == 4
     assert (
         "with" not in sentence(next(search_findings(own)))
-        and own.scalars[0].label == "ACT score, delivered (6.x rule)"
+        and own.scalars[0].label == "score by the 6.x rule, delivered"
     )
     assert "4x with record-bytes 128 by " in sentence(next(search_findings(changed)))
     assert all("record-bytes 128" in each.label for each in changed.scalars)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from ssdlab.analysis.act import LIMITS
 from ssdlab.lab.found import find_method
+from ssdlab.methods.act import page
 from ssdlab.methods.act.findings import score, search_findings
 from ssdlab.methods.act.result import ActDelivery, ActSearchResult, ActTry
 from ssdlab.methods.act.search import ActSearchParams, search_result
-from ssdlab.results.cells import NOTHING
-from ssdlab.results.claim import sentence
+from ssdlab.results.claim import row, sentence
 from ssdlab.results.metric import Variation
 
 
@@ -57,9 +58,10 @@ def test_both_scores_are_figures_each_with_its_name(
     assert "delivered" in figures["act_score"].label
     assert "rule alone" in figures["act_score_by_rule"].label
     table = dict(zip(score(result).head, score(result).rows[0], strict=True))
-    assert table["By the rule alone"].text == (NOTHING if by_rule is None else f"{by_rule}x")
+    bound = "at least " if all(each.passed for each in tries) else ""
+    assert table["Latency rule alone"].text == ("none" if by_rule is None else f"{bound}{by_rule}x")
     said = sentence(next(search_findings(result)))
-    assert (f"rule alone {by_rule}x" in said) is (delivered != by_rule)
+    assert (f"rule alone {bound}{by_rule}x" in said) is (delivered != by_rule)
 
 
 def test_each_score_rests_on_the_loads_that_it_lies_between() -> None:
@@ -82,6 +84,7 @@ def test_a_score_that_no_load_lies_above_is_one_from_below() -> None:
     )
     assert by_rule.steps == (30,) and by_rule.varies is None
     assert by_rule.unfit("ranking") and by_rule.unfit("ratings")
+    assert "30x" in by_rule.qualifiers[0].why, "it was not the upper limit that ended the search"
 
 
 def test_power_at_a_score_is_of_that_load_alone() -> None:
@@ -102,3 +105,41 @@ def test_a_short_search_is_not_judged() -> None:
         (found,) = figure.qualifiers
         assert (found.code, found.why) == ("not-judged", result.why_unjudged)
         assert set(found.steps) == {20, 30}
+
+
+def test_what_stopped_a_search_is_told_with_its_reason() -> None:
+    cells = row(
+        next(search_findings(searched(tried(30, passed=True, delivered=False), tried(20, passed=True))))
+    )
+    assert cells["Stopped by"] == "30x, large writes"
+    assert cells["Latency rule alone"] == "at least 30x"
+
+
+def test_shares_of_a_load_ended_early_are_of_all_reads_due_in_its_slice() -> None:
+    """The sooner a load fails, the higher its share of what ran: 100 % of 36 s are 1 % of an hour."""
+    early = tried(30, passed=False).model_copy(
+        update={"completed": False, "ran_s": 36.0, "worst": {"1": 1.0}, "done": {"service": 0.5}}
+    )
+    whole = early.model_copy(update={"completed": True})
+    assert early.share_over(1, 3600) == pytest.approx(0.005)
+    assert early.share_over(1, 36) == whole.share_over(1, 3600) == 1.0, "a whole slice is no part of one"
+
+
+def test_a_load_ended_early_is_a_hollow_dot_on_no_line() -> None:
+    early = tried(25, passed=False).model_copy(update={"completed": False, "ran_s": 36.0})
+    result = searched(tried(30, passed=False), tried(20, passed=True), early, tried(10, passed=True))
+    lines = page._dots(result, (3.0, 2.0, 4.0, 1.0))
+    assert [[(dot.x, dot.y, dot.unproven) for dot in line] for line in lines] == [
+        [(10, 1, None), (20, 2, None)],
+        [(25, 4, True)],
+        [(30, 3, None)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failed", "view"),
+    [(tried(30, passed=True, delivered=False), len(LIMITS)), (tried(30, passed=False), 0)],
+)
+def test_the_chart_opens_on_the_criterion_that_decided(failed: ActTry, view: int) -> None:
+    assert page._decided(searched(failed, tried(20, passed=True))) == view
+    assert page._decided(searched(tried(20, passed=True))) is None

@@ -46,5 +46,6 @@ def test_a_window_of_samples_and_a_score_that_were_not_judged_have_none(
     search = search.model_copy(update={"score": search.tries[0].load})
     whole = search.model_copy(update={"seconds": 86_400.0, "slice_s": 3600.0})
     assert not search.judged and whole.judged
-    assert ringed(act._line(shown, search, lambda each: 1.0).points) == 0
-    assert ringed(act._line(shown, whole, lambda each: 1.0).points) == 1
+    for result, rings in ((search, 0), (whole, 1)):
+        (dots,) = act._dots(result, [1.0] * len(result.tries))
+        assert ringed(dots) == rings

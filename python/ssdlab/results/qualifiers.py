@@ -63,8 +63,8 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "search-ceiling": Kind(
         "search ceiling",
-        "No load of the search failed, so the true limit may be higher.",
-        "raise the upper limit of the search",
+        "No load tried failed the figure's own test, so the true limit may be higher.",
+        "raise the upper limit of the search, if the search reached it",
     ),
     "throttled": Kind(
         "throttled",

@@ -48,6 +48,9 @@ def search_highest(first: int, maximum: int, resolution: float, holds: Holds) ->
 def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum: int, upwards: bool) -> None:
     """Approach the limit in `coarse` steps, then close the gap in `fine` steps.
 
+    The drive may change during the search. So if the last try failed, the loads that held are tried again,
+    the highest first, and then lower ones in coarse steps, until one holds.
+
     Parameters
     ----------
     first
@@ -61,14 +64,26 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
     upwards
         Whether the fine steps go up until a load fails, or down until a load passes.
     """
-    if holds(first, True):
-        low, high = _climb(first, coarse, maximum, holds)
+    held: list[int] = []
+
+    def tried(load: int, certain: bool) -> bool:
+        if found := holds(load, certain):
+            held.append(load)
+        return found
+
+    if tried(first, True):
+        low, high = _climb(first, coarse, maximum, tried)
+        last_held = low == high
     else:
-        low, high = _descend(first, coarse, fine, holds)
+        low, high = _descend(first, coarse, fine, tried)
+        last_held = low > 0
     between = range(low + fine, high, fine)
     for load in between if upwards else reversed(between):
-        if holds(load, False) != upwards:
-            return
+        last_held = tried(load, False)
+        if last_held != upwards:
+            break
+    if held and not last_held and not any(holds(load, False) for load in sorted(held, reverse=True)):
+        _descend(min(held), coarse, fine, holds)
 
 
 def _climb(held: int, coarse: int, maximum: int, holds: Holds) -> tuple[int, int]:

@@ -70,7 +70,7 @@ def _of_the_day(p: ActCertifyParams, load: int) -> ActCertifyParams:
 
 METHOD = Method(
     name="act-certify",
-    version=1,
+    version=2,
     title="Aerospike certificate of a drive (ACT)",
     params=ActCertifyParams,
     procedure=procedure,

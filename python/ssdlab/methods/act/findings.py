@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
@@ -10,7 +11,7 @@ from ssdlab.plugin import Amount, Claim, Evidence, Table, cells, of_unit, span_t
 from .result import RULES, UNJUDGED, changed_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from .result import ActDelivery, ActResult, ActSearchResult, ActTry, Rule
 
@@ -125,7 +126,7 @@ def load(result: ActResult) -> Table:
 
 
 def tables(result: ActResult) -> tuple[Table, ...]:
-    searched = (tries(result.tries, result.load, judged=result.judged),) if result.tries else ()
+    searched = (tries(result, result.load),) if result.tries else ()
     return (load(result), *(slices(result, rule) for rule in RULES), *searched)
 
 
@@ -137,7 +138,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         by_rule = result.score_by_rule
         alone = "" if by_rule is None else " was delivered (ssdlab's own test); by the rule alone {alone}"
         says = "No load passed by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
-        named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
+        named: dict[str, Amount | str] = {"rule": rule, "alone": result.by_rule_text}
         if (unjudged := next((each for each in result.tries if each.passed is None), None)) is not None:
             says += "; {unjudged}"
             named["unjudged"] = f"{unjudged.load}x was not judged: {unjudged.why}"
@@ -149,20 +150,15 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         changed, others["changed"] = " with {changed}", changed_text(result.changed)
     bound = "At least " if result.lowest_failed is None else ""
     says = f"{bound}{{figure}}{changed} by {{rule}}, and delivered (ssdlab's own test)"
-    columns = {"Score, delivered": f"{bound.lower()}{{figure}}{changed}"}
+    columns = {"Score, delivered": f"{bound.lower()}{{figure}}{changed}", "Latency rule alone": "{alone}"}
+    others["alone"] = result.by_rule_text
     says += "" if result.judged else _NOT_AN_HOUR
     if result.score_by_rule != result.score:
         says += "; by the rule alone {alone}"
-        others["alone"] = f"{result.score_by_rule}x"
-        columns["By the rule alone"] = "{alone}"
-    if (failed := result.lowest_failed) is not None:
-        says += "; {failed}"
-        others["failed"] = _failed(result, failed)
-        columns["First that failed"] = "{failed}"
-    if result.highest_completed is not None:
-        says += "; the highest completed load was {highest}"
-        others["highest"] = f"{result.highest_completed}x"
-        columns["Highest completed"] = "{highest}"
+    if (ended_by := result.ended_by) is not None:
+        says += "; stopped by {failed}"
+        others["failed"] = _stopped(ended_by)
+        columns["Stopped by"] = "{failed}"
     if result.score_per_w is not None:
         says += "; {per_w}"
         others["per_w"] = Amount(result.score_per_w, "x/W")
@@ -176,52 +172,47 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     )
     held = max((each.load for each in result.tries if each.held), default=0)
     failed_at = [each.load for each in result.tries if not each.held]
-    if failed_at and held > min(failed_at):
+    if failed_at and held >= min(failed_at):
         yield Claim(
-            "{held} passed although {failed} did not: more than the load decides",
+            "{held} held in one try, and {failed} failed in another: what was written before decides too",
             evidence=tried,
             others={"held": f"{held}x", "failed": f"{min(failed_at)}x"},
         )
 
 
-def _failed(result: ActSearchResult, load: float) -> str:
-    """Return why the lowest failed load failed: by ACT's rule, or by ssdlab's delivery test."""
-    tried = next((each for each in reversed(result.tries) if each.load == load), None)
-    if tried is not None and tried.passed is None:
-        return f"{load}x was not judged: {tried.why}"
-    if tried is None or not tried.passed:
-        return f"{load}x {'did not pass' if result.judged else 'did not keep the limits'}"
-    word = "passed" if result.judged else "kept the limits"
-    return f"{load}x {word} too, but was not delivered"
+def _stopped(tried: ActTry) -> str:
+    """Return which load failed and why: by ACT's rule, or by ssdlab's delivery test."""
+    if tried.passed is None:
+        return f"{tried.load}x, not judged: {tried.why}"
+    return f"{tried.load}x, {tried.why if not tried.passed or tried.delivery is None else tried.delivery.why}"
 
 
 def score(result: ActSearchResult) -> Table:
     head = (
         "Score, delivered",
         "Rule",
-        "By the rule alone",
+        "Latency rule alone",
         "Arrivals",
         "Resolution",
-        "Highest completed",
         "x/W",
         "W",
     )
-    highest, by_rule = result.highest_completed, result.score_by_rule
+    bound = "at least " if result.lowest_failed is None else ""
     row = (
-        cells.words("none" if result.score is None else result.score_text),
+        cells.words("none" if result.score is None else f"{bound}{result.score_text}"),
         cells.words(result.rule),
-        cells.words(cells.NOTHING if by_rule is None else f"{by_rule}x"),
+        cells.words(result.by_rule_text),
         cells.words(result.arrivals),
         cells.words(cells.NOTHING if result.resolution is None else f"{result.resolution}x"),
-        cells.words(cells.NOTHING if highest is None else f"{highest}x"),
         cells.plain(result.score_per_w),
         cells.plain(result.score_w),
     )
     return Table("Scores", head, (row,))
 
 
-def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Table:
+def tries(result: ActResult | ActSearchResult, score: float | None) -> Table:
     """Return a table of every load tried; the row of the score's load is marked."""
+    tried, judged = result.tries, result.judged
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
     head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
     rows = tuple(
@@ -230,7 +221,7 @@ def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Tabl
             cells.words(each.drive_state),
             cells.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
             cells.seconds(each.ran_s),
-            *(cells.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
+            *(_worst(each, ms, result.slice_s) for ms in LIMITS),
             cells.share(each.min_done),
             cells.plain(each.mean_w),
             cells.words(verdict_word(True, judged=judged) if each.passed else each.why),
@@ -238,8 +229,17 @@ def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Tabl
         )
         for each in tried
     )
-    marked = next((at for at, each in enumerate(tried) if each.load == score), None)
-    return Table("every load tried, in the order of the search; % of reads", head, rows, marked=marked)
+    marked = max((at for at, each in enumerate(tried) if each.load == score), default=None)
+    caption = (
+        "every load tried, in the order of the search; % of reads, ≥ where a load ended in its first slice"
+    )
+    return Table(caption, head, rows, marked=marked)
+
+
+def _worst(tried: ActTry, ms: int, slice_s: float) -> cells.Cell:
+    share = tried.share_over(ms, slice_s)
+    found = cells.plain(100 * share)
+    return replace(found, text=f"≥ {found.text}") if share and tried.is_bound(slice_s) else found
 
 
 def _delivered(each: ActTry) -> str:
@@ -249,4 +249,4 @@ def _delivered(each: ActTry) -> str:
 
 
 def search_tables(result: ActSearchResult) -> tuple[Table, ...]:
-    return (score(result), tries(result.tries, result.score, judged=result.judged))
+    return (score(result), tries(result, result.score))

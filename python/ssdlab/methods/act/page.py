@@ -5,6 +5,7 @@ A search is shown by its score, the power at that load, and every load tried.
 
 from __future__ import annotations
 
+from statistics import mode
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE
@@ -40,7 +41,7 @@ from . import findings as act
 from .result import RULES, ActResult, ActSearchResult, ActTry, changed_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ssdlab.plugin import Shown
 
@@ -187,7 +188,7 @@ def _beside_score(result: ActSearchResult) -> str:
     """Return the note to a score: its options that are not ACT's own, and the score by ACT's rule alone."""
     notes = [changed_text(result.changed)] if result.changed else []
     if result.score_by_rule != result.score:
-        notes.append(f"by the rule alone {result.score_by_rule}x")
+        notes.append(f"by the rule alone {result.by_rule_text}")
     elif result.score is None:
         notes.append("no load passed")
     return "; ".join(notes)
@@ -202,42 +203,72 @@ def _ringed(kept: Sequence[Searched]) -> str:
 
 def _trail(kept: Sequence[Searched]) -> Figure:
     views = (*(_trail_view(kept, ms) for ms in LIMITS), _done_view(kept))
+    decided = [at for _, result in kept if (at := _decided(result)) is not None] or [0]
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead=f"A load passes if delivered and below all limits. {_ringed(kept)} A load that ended within its "
-        "first slice is drawn from the part that ran.",
+        lead=f"A load passes if delivered and below all limits. {_ringed(kept)} Hollow: ended early; "
+        "its share of slow reads is a lower bound.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
-        tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),
+        tables=each_of(kept, lambda result: act.tries(result, result.score)),
         measured=(
             f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
-            "ACT allows or was certain to.",
+            "ACT allows, or until it was certain to fail.",
+            "A load that ended within its first slice: its slow reads over all reads due in that slice. "
+            "Those still due count as fast, so the share is a lower bound.",
             *dict.fromkeys(f"Between two loads: {result.drive_state}." for _, result in kept),
         ),
-        buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
+        buttons=(Buttons("view", "Limit", tuple(view.label for view in views), mode(decided)),),
         wide=True,
         beside=(DELIVERED,),
     )
 
 
+def _decided(result: ActSearchResult) -> int | None:
+    """Return the view that shows why the lowest load failed; None if none failed."""
+    tried = result.ended_by
+    if tried is None or tried.passed is None:
+        return None
+    failed = (
+        at for at, (ms, limit) in enumerate(LIMITS.items()) if tried.share_over(ms, result.slice_s) >= limit
+    )
+    return next(failed, len(LIMITS))
+
+
 def _trail_view(kept: Sequence[Searched], ms: int) -> XyView:
-    lines = tuple(_line(*one, lambda each: 100 * each.worst[str(ms)]) for one in kept)
+    lines = _lines(kept, lambda result, each: 100 * each.share_over(ms, result.slice_s))
     limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
     title = f"% of reads of {ms} ms or longer"
     return XyView(f"{ms} ms or longer", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
 
 
 def _done_view(kept: Sequence[Searched]) -> XyView:
-    lines = tuple(_line(*one, lambda each: 100 * each.min_done) for one in kept)
+    lines = _lines(kept, lambda result, each: 100 * each.min_done)
     limit = Level(kept[0][0].index, 100 * MIN_DONE, "limit of each slice")
     title = "% done of what was due, slowest stream"
     return XyView("load done", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
 
 
-def _line(shown: Shown, result: ActSearchResult, value: Callable[[ActTry], float]) -> Line:
-    dots = tuple(
-        Dot(float(each.load), value(each), chosen=(result.judged and each.load == result.score) or None)
-        for each in sorted(result.tries, key=lambda one: one.load)
+def _lines(kept: Sequence[Searched], value: Callable[[ActSearchResult, ActTry], float]) -> tuple[Line, ...]:
+    """Return the lines of each search over the loads that ran to their end, and a dot for each other load."""
+    return tuple(
+        Line(shown.index, "", False, dots)
+        for shown, result in kept
+        for dots in _dots(result, tuple(value(result, each) for each in result.tries))
     )
-    return Line(shown.index, "", False, dots)
+
+
+def _dots(result: ActSearchResult, values: Sequence[float]) -> Iterator[tuple[Dot, ...]]:
+    """Yield the dots in the order of their loads; a load that was ended early breaks the line."""
+    whole: list[Dot] = []
+    for each, value in sorted(zip(result.tries, values, strict=True), key=lambda one: one[0].load):
+        ring = (result.judged and each.load == result.score) or None
+        dot = Dot(float(each.load), value, chosen=ring, unproven=None if each.completed else True)
+        if each.completed:
+            whole.append(dot)
+            continue
+        yield from filter(None, (tuple(whole), (dot,)))
+        whole = []
+    if whole:
+        yield tuple(whole)

@@ -9,6 +9,8 @@ from pydantic import Field, JsonValue
 from ssdlab.formats.act import option_text, thousandths
 from ssdlab.plugin import ResultBase, Stored, and_listed, span_text
 
+from .load import SERVICE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -85,6 +87,20 @@ class ActTry(Stored):
     def held(self) -> bool:
         """Whether the load was delivered and passed, as the search requires."""
         return self.passed is True and (self.delivery is None or self.delivery.delivered is not False)
+
+    def share_over(self, ms: int, slice_s: float) -> float:
+        """Return the worst slice's share of reads of `ms` or longer.
+
+        Of a load that ended within its first slice this is a lower bound: all reads still due count as fast.
+        """
+        share = self.worst[str(ms)]
+        if not self.is_bound(slice_s):
+            return share
+        return share * min(1.0, self.done.get(SERVICE, self.min_done)) * self.ran_s / slice_s
+
+    def is_bound(self, slice_s: float) -> bool:
+        """Whether the load ended within its first slice, so that its shares are lower bounds."""
+        return not self.completed and self.ran_s < slice_s
 
     @property
     def min_done(self) -> float:
@@ -249,6 +265,19 @@ class ActSearchResult(ResultBase):
         failed = self.failed_by_rule
         passed = [each.load for each in self.tries if each.passed]
         return max((load for load in passed if failed is None or load < failed), default=None)
+
+    @property
+    def by_rule_text(self) -> str:
+        """The score by the rule alone in words; `at least` if no load failed by it."""
+        if self.score_by_rule is None:
+            return "none"
+        return f"{'at least ' if self.failed_by_rule is None else ''}{self.score_by_rule}x"
+
+    @property
+    def ended_by(self) -> ActTry | None:
+        """The last try of the lowest load that did not hold; None: every load held."""
+        failed = [each for each in self.tries if not each.held and each.load == self.lowest_failed]
+        return failed[-1] if failed else None
 
     @property
     def judged(self) -> bool:

@@ -9,16 +9,22 @@ Procedure
     2. Coarse: start at a load that is too high, and go down by the coarse step until a load holds. If the
        first load holds already, go up instead.
     3. Fine: go by the fine step between the load that held and the lowest load that did not.
+    4. Again, if the last load failed: run the loads that held once more, the highest first, and then lower
+       ones by the coarse step, until one holds.
 
     Each load runs for an hour. It ends early if the drive falls further behind than ACT allows: 100,000
     queued reads, or a large block 10 s late. It also ends early once too many reads were slow for the slice
     to pass, however fast the others are. A load holds if it passes every limit and if every slice completes
-    99.5 % of it. `begin=below` starts from a load that is too low. Between two tries the drive stays as the
-    last try left it, rests, or is prepared again (`between`).
+    99.5 % of it. `begin=below` starts from a load that is too low.
+
+    Before each try the drive rests for two minutes (`between`), so that no backlog of writes is left over. A
+    rest does not undo what was written: a prepared drive may hold a load for an hour that it no longer holds
+    once garbage collection has begun. This is what step 4 is for.
 
 Source
     The search is that of an enterprise review with ACT of 2019 (from 150x down in steps of 5x, then 1x).
-    Load and limits are ACT's: see `act`.
+    Load and limits are ACT's: see `act`. The rest is that of Aerospike's script for such a series
+    (runact.sh). Step 4 is ssdlab's.
 
 What it cannot show
     A certificate, which takes a day at the load: see `act`, with `certify`. A drive that passes a load and
@@ -48,7 +54,17 @@ from .load import Arrivals
 from .params import StorageParams
 from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
 from .trial import offer, prepare
-from .verdict import VERDICT, VERSION, Passed, act_remarks, load_of, not_judged, rule_text, tries_of, try_of
+from .verdict import (
+    VERDICT,
+    VERSION,
+    Passed,
+    act_remarks,
+    delivered_by,
+    load_of,
+    not_judged,
+    tries_of,
+    try_of,
+)
 
 if TYPE_CHECKING:
     from ssdlab.plugin import Lab
@@ -69,9 +85,9 @@ class ActSearchParams(StorageParams):
     most: int = param(300, "highest load tried", unit="x", ge=1, le=10_000)
     begin: Literal["above", "below"] = param("above", "side from which the limit is approached")
     between: Literal["nothing", "rest", "prepare"] = param(
-        "nothing", "before each further try: nothing, a rest, or zeroes and salt again"
+        "rest", "before each try: nothing, a rest, or (before each further one) zeroes and salt again"
     )
-    rest_seconds: Seconds = param(600.0, "length of that rest", unit="s", quick=1.0, ge=0.1)
+    rest_seconds: Seconds = param(120.0, "length of that rest", unit="s", quick=1.0, ge=0.1)
     test_duration_sec: int = param(3600, "length of each try", unit="s", quick=2, ge=1, le=31_536_000)
     slice_sec: int = param(3600, "length of a slice", unit="s", quick=2, ge=1, le=86_400)
 
@@ -93,19 +109,20 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
 
     def holds(load: int, certain: bool) -> bool:
         named = thousandths(load * p.unit_load)
-        if not certain and p.between == "rest":
-            lab.idle(p.rest_seconds, label=f"rest before {named}x", certain=False)
+        again = " again" if load in tried else ""
+        if p.between == "rest" and (tried or p.prepare):
+            lab.idle(p.rest_seconds, label=f"rest before {named}x{again}", certain=certain)
         if not certain and p.between == "prepare":
-            prepare(lab, when=f" before {named}x", certain=False)
-        step = offer(lab, p, load, load_of(named), early=True, certain=certain, overload=True)
+            prepare(lab, when=f" before {named}x{again}", certain=False)
+        step = offer(lab, p, load, load_of(named) + again, early=True, certain=certain, overload=True)
         finding = Finding(
             VERDICT,
             {"of": step.ordinal},
             lambda data: {"passed": try_of(data, step, load, p).held, "load": load},
         )
-        found = lab.find(finding, label=f"verdict, {named}x")
-        # A plan has no results: it assumes the longest search, up to the highest load or down to the lowest.
-        longest = load < p.most if p.most > 2 * p.load else load <= p.fine
+        found = lab.find(finding, label=f"verdict, {named}x{again}")
+        # A plan has no results: it assumes the longest search, up to the highest load and down to the lowest.
+        longest = load < p.most if all(tried.values()) else load <= p.fine
         nonlocal planned
         planned = not found.result.facts
         tried[load] = longest if planned else found.found(Passed).passed
@@ -129,7 +146,8 @@ def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
     lowest_failed = min((each.load for each in tries if not each.held), default=None)
     passed = [each for each in tries if each.held and (lowest_failed is None or each.load < lowest_failed)]
-    best = max(passed, key=lambda each: each.load, default=None)
+    # Of two tries of the load, the later one counts.
+    best = max(reversed(passed), key=lambda each: each.load, default=None)
     score = None if best is None else best.load
     per_w = best.load / best.mean_w if best is not None and best.mean_w else None
     found = ActSearchResult(
@@ -154,18 +172,18 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
 
 
 def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
-    by, score = rule_text(p), result.score
-    label = f"ACT score, delivered ({by})"
-    yield _score(result, Metric.more("act_score", label, score, "x"), result.lowest_failed)
-    label = f"ACT score by the rule alone ({by})"
+    score = result.score
+    own = Metric.more("act_score", f"score by {delivered_by(p)}", score, "x")
+    yield _score(result, own, result.lowest_failed)
+    label = f"score by {delivered_by(p, ' alone')}"
     alone = Metric.more("act_score_by_rule", label, result.score_by_rule, "x")
     yield _score(result, alone, result.failed_by_rule)
     if result.score_per_w is not None:
-        of = f" ({by})" if p.changed(1) else ""
+        of = f" by {delivered_by(p)}" if p.changed(1) else ""
         steps = _steps(result, score)
         evidence: dict[str, Any] = {
             "steps": steps,
-            "qualifiers": _qualifiers(result, steps, ceiling=result.lowest_failed is None),
+            "qualifiers": (*not_judged(result, steps), *_ceiling(result, steps, result.lowest_failed)),
         }
         per_w, watts = f"ACT score per watt{of}", f"power at the ACT score{of}"
         yield Metric.more("act_score_per_w", per_w, result.score_per_w, "x/W", **evidence)
@@ -174,13 +192,14 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
 
 def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
     """Attach the evidence to a score: the highest load that passed and the lowest that failed."""
-    ceiling, steps = found.value is not None and failed is None, _steps(result, found.value, failed)
+    steps = _steps(result, found.value, failed)
+    ceiling = () if found.value is None else _ceiling(result, steps, failed)
     return found.resting(
         steps=steps,
         chosen_among=tuple(each.ordinal for each in result.tries) if found.value is None else (),
         bound="at least" if ceiling else None,
         varies=of_search(found.value, failed),
-        qualifiers=_qualifiers(result, steps, ceiling=ceiling),
+        qualifiers=(*not_judged(result, steps), *ceiling),
     )
 
 
@@ -188,15 +207,18 @@ def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
     return tuple(each.ordinal for each in result.tries if each.load in loads)
 
 
-def _qualifiers(result: ActSearchResult, steps: tuple[int, ...], *, ceiling: bool) -> tuple[Qualifier, ...]:
-    """Return the qualifiers of the search's figures; `ceiling` means that no load failed."""
-    found = (Qualifier(code="search-ceiling", steps=steps),) if ceiling else ()
-    return (*not_judged(result, steps), *found)
+def _ceiling(result: ActSearchResult, steps: tuple[int, ...], failed: float | None) -> tuple[Qualifier, ...]:
+    """Return the qualifier of a score that no load failed; empty if one did."""
+    if failed is not None:
+        return ()
+    end = result.lowest_failed
+    why = f"from {end}x on the load was not delivered, which ended the search" if end is not None else ""
+    return (Qualifier(code="search-ceiling", steps=steps, why=why),)
 
 
 METHOD = Method(
     name="act-search",
-    version=3,
+    version=4,
     title="Highest ACT load",
     params=ActSearchParams,
     procedure=procedure,

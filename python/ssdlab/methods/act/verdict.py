@@ -298,10 +298,11 @@ def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
 
 
 def _scalar(result: ActResult, load: float | None, p: LoadParams) -> Metric:
-    did = "within the limits" if not result.judged else "passed in a trial" if result.trial else "passed"
+    did = "passed in a trial by" if result.trial else "passed by"
+    did = did if result.judged else "within the limits of"
     return Metric.more(
         "act_index_load_passed" if result.program == "act_index" else "act_load_passed",
-        f"ACT load {did}, delivered ({rule_text(p)})",
+        f"ACT load {did} {delivered_by(p)}",
         None if load is None else float(load),
         "x",
         steps=(result.ordinal,),
@@ -323,10 +324,10 @@ def not_judged(result: ActResult | ActSearchResult, steps: tuple[int, ...]) -> t
     return (Qualifier(code="not-judged", steps=steps, why=why),) if why else ()
 
 
-def rule_text(p: LoadParams) -> str:
+def delivered_by(p: LoadParams, words: str = ", delivered") -> str:
     """Return what an ACT figure is based on: its rule, and the options that differ from ACT's own."""
     changed = p.changed()
-    return f"{p.rule} rule{f'; {changed_text(changed)}' if changed else ''}"
+    return f"the {p.rule} rule{words}{f'; {changed_text(changed)}' if changed else ''}"
 
 
 def _instead(p: LoadParams, name: str, value: object) -> str:
