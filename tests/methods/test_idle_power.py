@@ -145,7 +145,7 @@ def test_the_page_has_its_tables_and_charts(tmp_path: Path) -> None:
     folder, _ = rested(NVME, tmp_path, reads="5")
     text = Page.of(render([read_run(folder.path)])).text
     assert "Time line of the run" not in text, "of rests alone nothing could be drawn on it"
-    for heading in ("Power at rest", "Wake-up latency", "Power features and states"):
+    for heading in ("power at rest", "wake-up latency", "Power features and states"):
         assert heading in text
     assert re.search(r"APST on", text)
     assert "at rest, lowest" in text, "the label of the tile's second figure is whole"
