@@ -1,19 +1,12 @@
 /** Horizontal bars from zero, the value printed at the end of each, best first within a group. */
 
 import { axisOption } from "./axes";
-import { type Canvas, type Option, runStyle } from "./draw";
+import { type Api, type BarRow, type Canvas, type Option, runStyle } from "./draw";
 import { textWidth } from "./fonts";
 import { number, range } from "./numbers";
 import { type LinkLimit, limits, linkLimits, linkWords } from "./links";
 import type { Bar, BarsView, RunStyle } from "./spec";
 import { base, colourOf, escaped, PLATE, plate, type Theme } from "./theme";
-
-/** One row: a heading, or a bar with its label as it is drawn. */
-export interface BarRow {
-  label: string;
-  group: string;
-  bar: Bar | undefined;
-}
 
 type Place = "beside" | "above";
 
@@ -193,12 +186,6 @@ function named({ label, bar }: BarRow, x: number, middle: number, { theme }: Can
 /** By how many pixels a line over a row begins above its middle: below a name. */
 function rise(api: Api, place: Place): number {
   return place === "beside" ? api.size([1, 1])[1] / 2 : thickness(api, place) / 2 + 4 - lowered(place);
-}
-
-export interface Api {
-  value(index: number): number;
-  coord(at: number[]): [number, number];
-  size(of: number[]): [number, number];
 }
 
 /** Pixels of a bar: three fifths of its row, less under a name, and neither a thread nor a block. */

@@ -1,6 +1,6 @@
-/** The functions that the page calls for each kind of chart. */
+/** What drawing a chart takes and gives. */
 
-import type { RunStyle } from "./spec";
+import type { Bar, RunStyle } from "./spec";
 import type { Theme } from "./theme";
 
 export interface Canvas {
@@ -13,6 +13,20 @@ export interface Canvas {
 }
 
 export type Option = Record<string, unknown>;
+
+/** ECharts' interface of a series that draws its own shapes. */
+export interface Api {
+  value(index: number): number;
+  coord(at: number[]): [number, number];
+  size(of: number[]): [number, number];
+}
+
+/** A row of a bar chart: a heading, or a bar with its label. */
+export interface BarRow {
+  label: string;
+  group: string;
+  bar: Bar | undefined;
+}
 
 /** The style of one run; a chart that names an unknown run is a fault of the page's maker, drawn plainly rather than not at all. */
 export function runStyle(canvas: Pick<Canvas, "runs">, index: number): RunStyle {

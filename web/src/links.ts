@@ -1,7 +1,6 @@
 /** The throughput of drives' links: dashed lines across the bars, beyond which no drive on that link can go, with their labels. */
 
-import type { Api, BarRow } from "./bars";
-import { type Canvas, type Option, runStyle } from "./draw";
+import { type Api, type BarRow, type Canvas, type Option, runStyle } from "./draw";
 import { textWidth } from "./fonts";
 import { number, range } from "./numbers";
 import type { BarsView } from "./spec";
