@@ -71,7 +71,9 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
     assert sentence(steady_claim(agreed)).endswith("each 0.250 s.")
     assert [proven(each) for each in (proof, agreed)] == [(), ()], "SNIA's preconditioning reached the state"
     placed = PlacedProof(**facts(), spare=0.07)
-    assert proven(placed) != () == proven(placed.model_copy(update={"in_full": True}))
+    in_full = placed.model_copy(update={"in_full": True})
+    assert proven(placed) != () == proven(in_full)
+    assert sentence(steady_claim(in_full)).startswith("Overwritten as in full preconditioning")
     assert [sentence(each) for each in state_claims(proof)] == [said]
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))

@@ -198,6 +198,6 @@ def test_a_row_of_a_map_has_its_own_scale_and_a_lower_bound_says_so() -> None:
     )
     chart = HeatChart(("4 KiB", "8 KiB"), ("100/0", "0/100"), "mix", (view,))
     svg = Painter([run_style()]).svg(chart, BARE)
-    assert [text for text in texts(svg) if text.startswith("over ")] == ["over 4.00 µs"]
+    assert [text for text in texts(svg) if text.startswith("≥ ")] == ["≥ 4.00 µs"]
     fills = re.findall(r'fill="(rgb\([^"]*\))"', svg)
     assert len(fills) == 4 and fills[:2] == fills[2:] and fills[0] != fills[1]

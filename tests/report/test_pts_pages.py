@@ -21,6 +21,7 @@ from ssdlab.methods.pts.result import FiveNines, PtsHistogram, PtsResult, Tracke
 from ssdlab.model.units import block_text
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
+from ssdlab.report.heads import title_of
 from ssdlab.report.runs import shown
 from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
@@ -116,7 +117,7 @@ def test_five_nines_of_few_ios_are_shown_as_a_lower_bound(folder: Path, section:
             found = pooled[column, row]
             assert found is not None and found.ios < 100_000 and value == found.low_ns
     (table,) = (each for each in tables(result) if "order statistic" in each.caption)
-    assert all(row[2].text.startswith("over ") and row[2].value == "" for row in table.rows)
+    assert all(row[2].text.startswith("≥ ") and row[2].value == "" for row in table.rows)
 
 
 @pytest.mark.parametrize(("ios", "told"), [(99_999, False), (100_000, True)])
@@ -199,7 +200,7 @@ def test_a_header_its_title_and_its_chart_share_a_sheet_of_paper(
         (sheet,) = figure.sheets
         assert number == 1 or own[0].startswith("".join(sheet.line[0].split()))
         rows = [value for _, column in sheet.columns for _, value in column]
-        for line in (*sheet.line, *rows, figure.title, *figure.measured):
+        for line in (*sheet.line, *rows, title_of(section, figure), *figure.measured):
             assert "".join(line.split()) in own[0], line
 
 

@@ -79,13 +79,14 @@ function datum(chart: HeatChart, view: HeatView, canvas: Canvas, x: number, y: n
 
 /** A value as its cell shows it, a lower bound as such. */
 function cellWords(view: HeatView, x: number, y: number, value: number): string {
-  return `${view.bounds?.[y]?.[x] ? "over " : ""}${number(value, view.quantity)}`;
+  return `${view.bounds?.[y]?.[x] ? "≥ " : ""}${number(value, view.quantity)}`;
 }
 
 /** Place of a value between the ends of its row's scale, by its logarithm; the better end is the light one. */
 function shareOf(view: HeatView, row: number, value: number): number {
   const [low, high] = (view.row_ranges?.[row] ?? view.range).map(Math.log) as [number, number];
-  const share = high > low ? (Math.log(value) - low) / (high - low) : 1;
+  if (high <= low) return 1;
+  const share = (Math.log(value) - low) / (high - low);
   return Math.min(1, Math.max(0, view.better === "higher" ? share : 1 - share));
 }
 

@@ -255,7 +255,7 @@ export interface HeatView {
   absent?: string;
   /** Ends of a colour scale for each row; None: that of `range` for all. */
   row_ranges?: [number, number][];
-  /** Which values, by row and column, are lower bounds: shown with `over`. None: none is. */
+  /** Which values, by row and column, are lower bounds: shown with `≥`. None: none is. */
   bounds?: boolean[][];
 }
 

@@ -337,7 +337,7 @@ class HeatView:
     row_ranges: tuple[tuple[float, float], ...] | None = None
     """Ends of a colour scale for each row; None: that of `range` for all."""
     bounds: tuple[tuple[bool, ...], ...] | None = None
-    """Which values, by row and column, are lower bounds: shown with `over`. None: none is."""
+    """Which values, by row and column, are lower bounds: shown with `≥`. None: none is."""
 
 
 @dataclass(frozen=True)

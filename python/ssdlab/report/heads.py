@@ -209,7 +209,7 @@ def title_of(section: Section, figure: Figure) -> str:
     if title.lower().startswith(repeated.lower()):
         title = title[len(repeated) :]
     lowered = title[:1].lower() + title[1:] if title[1:2].islower() else title
-    return f"{above}: {lowered}"
+    return f"{above}{', ' if ': ' in above else ': '}{lowered}"
 
 
 def _facts(runs: Sequence[Shown]) -> tuple[str, ...]:

@@ -104,20 +104,22 @@ def _by_flash(steady: SteadyProof) -> bool:
 
 def _state(steady: SteadyProof) -> str:
     reached = "reached" if steady.reached else "NOT reached"
-    if isinstance(steady, PlacedProof):
+    if isinstance(steady, PlacedProof) and not steady.in_full:
         return f"{PREPARED}, {reached}"
     passed = isinstance(steady, OnePassProof) and not steady.overwritten
     return f"one random pass, {reached}" if passed else reached
 
 
 def _verdict(steady: SteadyProof) -> str:
-    if isinstance(steady, PlacedProof):
+    if isinstance(steady, PlacedProof) and not steady.in_full:
         met = "meets" if steady.reached else "does NOT meet"
         return (
             f"{PREPARED.capitalize()}: steady state was computed by theory and {met} SNIA's criterion in "
             "{rounds} of writes after that ({time}, {written})"
         )
     found = f"{'in' if steady.reached else 'NOT in'} steady state after {{time}} and {{written}}"
+    if isinstance(steady, PlacedProof):
+        return f"Overwritten as in full preconditioning after a state computed by theory: {found}"
     if not isinstance(steady, OnePassProof):
         return f"{found[0].upper()}{found[1:]}"
     if steady.overwritten:

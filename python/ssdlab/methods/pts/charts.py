@@ -169,7 +169,7 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
             f"{BINS} bins of equal width on the log axis.",
             "Percentiles are order statistics of 64 buckets an octave, accurate to 0.8 %; the bounds of the "
             "five nines enclose the true value with 95 % confidence. The maximum is exact.",
-            "Over: with no I/O beyond a percentile, the time that it exceeds with 95 % confidence.",
+            "≥: with no I/O beyond a percentile, its lower bound at 95 % confidence.",
         ),
         buttons=(Buttons("view", "Shown as", tuple(view.label for view in views)),),
     )
@@ -238,7 +238,7 @@ def _histogram_table(kept: Sequence[Counted]) -> Table:
 
 def _level_cell(each: PtsHistogram, name: str) -> cells.Cell:
     value, (low, _) = each.shown_ns.get(name), each.bounds_ns.get(name, (None, None))
-    return cells.latency(value) if value is not None else pts.over_cell(cells.latency(low))
+    return cells.latency(value) if value is not None else pts.bound_cell(cells.latency(low))
 
 
 @dataclass(frozen=True)

@@ -390,7 +390,7 @@ class Measure:
 
     def cell_of(self, group: PtsRounds, cell: PtsCell) -> cells.Cell:
         found = self.cell(self.of(group, cell))
-        return over_cell(found) if self.bound(cell) else found
+        return bound_cell(found) if self.bound(cell) else found
 
 
 IOPS = Measure("IOPS", "IOPS", "iops", "higher", lambda g, c: g.of_window(c.iops), cells.iops)
@@ -423,7 +423,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "latency": (ART, MRT, IOPS),
 }
 """Measures that each test reports for its cells."""
-OVER = "Over: a lower bound, of too few I/Os."
+AT_LEAST = "≥: a lower bound, from too few I/Os."
 NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
 
 
@@ -434,9 +434,9 @@ def _nines_of(group: PtsRounds, cell: PtsCell) -> float | None:
     return cell.pooled.value_ns if cell.pooled.is_exceeded else cell.pooled.low_ns
 
 
-def over_cell(bound: cells.Cell) -> cells.Cell:
+def bound_cell(bound: cells.Cell) -> cells.Cell:
     """Return a cell with a lower bound in place of a value, which an export leaves empty."""
-    return bound if bound.text == cells.NOTHING else cells.Cell(f"over {bound.text}", "")
+    return bound if bound.text == cells.NOTHING else cells.Cell(f"≥ {bound.text}", "")
 
 
 def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
@@ -463,7 +463,7 @@ def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
         return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
     too_few = cells.Cell("too few I/Os", "")
     return (
-        cells.latency(found.value_ns) if found.is_exceeded else over_cell(cells.latency(found.low_ns)),
+        cells.latency(found.value_ns) if found.is_exceeded else bound_cell(cells.latency(found.low_ns)),
         cells.count(found.ios),
         too_few if found.low_ns is None else cells.latency(found.low_ns),
         too_few if found.high_ns is None else cells.latency(found.high_ns),

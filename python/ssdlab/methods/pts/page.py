@@ -46,12 +46,12 @@ from ssdlab.plugin import (
 from .charts import LASTING, LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
 from .findings import (
     ART,
+    AT_LEAST,
     IOPS,
     MB_S,
     MRT,
     NAMES,
     NINES,
-    OVER,
     Measure,
     cuts_text,
     findings,
@@ -159,11 +159,11 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
         title=f"{title}: convergence",
         lead="Each line is a block size, round after round"
         + (" of writes. " if test != "throughput" else ". ")
-        + "Upright lines enclose the steady-state window"
+        + "Upright lines enclose the judged window"
         + (
-            "."
-            if all(each.reports_window for _, result in kept for each in result.groups)
-            else ", then the rounds of the reported mean."
+            ", then the rounds of the reported mean."
+            if any(each.reported[0] > each.last for _, result in kept for each in result.groups)
+            else "."
         )
         + "".join(f" {text}" for text in _cuts(kept, group)),
         described=" ".join(leads(kept, findings)),
@@ -328,7 +328,7 @@ def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[M
         id=name,
         title=title,
         lead=f"{_of_rounds(measures)} Lighter is better in each row."
-        + (f" {OVER}" if any(view.bounds for view in views) else ""),
+        + (f" {AT_LEAST}" if any(view.bounds for view in views) else ""),
         described=f"{title}: {len(sizes)} block sizes by {len(mixes)} mixes; the numbers are in the table.",
         chart=HeatChart(
             tuple(block_text(size) for size in sizes),

@@ -100,7 +100,7 @@ class FiveNines(Stored):
     def is_exceeded(self) -> bool:
         """Whether an I/O lies beyond the value.
 
-        With fewer than 100,000 I/Os the value is their maximum; a page then only says "over `low_ns`".
+        With fewer than 100,000 I/Os the value is their maximum; a page then only says "≥ `low_ns`".
         """
         return sayable("99.999", self.ios, beyond=1)
 
