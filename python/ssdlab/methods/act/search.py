@@ -10,7 +10,7 @@ Procedure
        first load holds already, go up instead.
     3. Fine: go by the fine step between the load that held and the lowest load that did not.
     4. Again, if the last load failed: run the loads that held once more, the highest first, and then lower
-       ones by the coarse step, until one holds.
+       ones by the coarse step, until one holds. If the drive is prepared before each load, this is left out.
 
     Each load runs for an hour. It ends early if the drive falls further behind than ACT allows: 100,000
     queued reads, or a large block 10 s late. It also ends early once too many reads were slow for the slice
@@ -33,7 +33,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.formats.act import thousandths
@@ -121,14 +121,20 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
             lambda data: {"passed": try_of(data, step, load, p).held, "load": load},
         )
         found = lab.find(finding, label=f"verdict, {named}x{again}")
-        # A plan has no results: it assumes the longest search, up to the highest load and down to the lowest.
-        longest = load < p.most if all(tried.values()) else load <= p.fine
         nonlocal planned
         planned = not found.result.facts
-        tried[load] = longest if planned else found.found(Passed).passed
+        tried[load] = _assumed(load, tried, p) if planned else found.found(Passed).passed
         return tried[load]
 
-    step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
+    step_to_highest(
+        p.load,
+        p.coarse,
+        p.fine,
+        holds,
+        maximum=p.most,
+        upwards=p.begin == "below",
+        again=p.between != "prepare",
+    )
     if planned:
         return max(tried)
     lowest_failed = min((load for load, held in tried.items() if not held), default=None)
@@ -136,6 +142,21 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
         (n for n, held in tried.items() if held and (lowest_failed is None or n < lowest_failed)),
         default=None,
     )
+
+
+def _assumed(load: int, tried: Mapping[int, bool], p: ActSearchParams) -> bool:
+    """Return whether a load holds in a plan, which has no results and assumes the longest search.
+
+    Its coarse steps go up to the highest load. Its fine steps all run, and the last one fails, so that all
+    loads that held run again. They fail then, down to the lowest load. If the coarse steps do not end evenly
+    at the highest or lowest load, another search may take a few tries more.
+    """
+    if all(tried.values()):
+        return load < p.most
+    held = max((each for each, found in tried.items() if found), default=load)
+    if p.begin == "below" and load > held and load not in tried:
+        return load < min(each for each, found in tried.items() if not found) - p.fine
+    return load <= p.fine
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
