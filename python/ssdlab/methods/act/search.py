@@ -33,7 +33,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.formats.act import thousandths
@@ -52,7 +52,7 @@ from ssdlab.plugin import (
 from . import ACT_SEARCH
 from .load import Arrivals
 from .params import StorageParams
-from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
+from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry, last_try
 from .trial import offer, prepare
 from .verdict import (
     VERDICT,
@@ -167,9 +167,8 @@ def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
     lowest_failed = min((each.load for each in tries if not each.held), default=None)
     passed = [each for each in tries if each.held and (lowest_failed is None or each.load < lowest_failed)]
-    # Of two tries of the load, the later one counts.
-    best = max(reversed(passed), key=lambda each: each.load, default=None)
-    score = None if best is None else best.load
+    score = max((each.load for each in passed), default=None)
+    best = last_try(tries, score)
     per_w = best.load / best.mean_w if best is not None and best.mean_w else None
     found = ActSearchResult(
         quick=quick,
@@ -195,13 +194,13 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
 def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
     score = result.score
     own = Metric.more("act_score", f"score by {delivered_by(p)}", score, "x")
-    yield _score(result, own, result.lowest_failed)
+    yield _score(result, own, result.lowest_failed, [each for each in result.tries if not each.held])
     label = f"score by {delivered_by(p, ' alone')}"
     alone = Metric.more("act_score_by_rule", label, result.score_by_rule, "x")
-    yield _score(result, alone, result.failed_by_rule)
+    yield _score(result, alone, result.failed_by_rule, [each for each in result.tries if not each.passed])
     if result.score_per_w is not None:
         of = f" by {delivered_by(p)}" if p.changed(1) else ""
-        steps = _steps(result, score)
+        steps = _ordinals(result, (last_try(result.tries, score),))
         evidence: dict[str, Any] = {
             "steps": steps,
             "qualifiers": (*not_judged(result, steps), *_ceiling(result, steps, result.lowest_failed)),
@@ -211,9 +210,12 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
         yield Metric.less("act_score_w", watts, result.score_w, "W", **evidence)
 
 
-def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
-    """Attach the evidence to a score: the highest load that passed and the lowest that failed."""
-    steps = _steps(result, found.value, failed)
+def _score(
+    result: ActSearchResult, found: Metric, failed: float | None, failures: Sequence[ActTry]
+) -> Metric:
+    """Attach the evidence to a score: the try that it is taken from, and the failures of the load above."""
+    bounding = [each for each in failures if each.load == failed]
+    steps = _ordinals(result, (last_try(result.tries, found.value), *bounding))
     ceiling = () if found.value is None else _ceiling(result, steps, failed)
     return found.resting(
         steps=steps,
@@ -224,8 +226,8 @@ def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metr
     )
 
 
-def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
-    return tuple(each.ordinal for each in result.tries if each.load in loads)
+def _ordinals(result: ActSearchResult, deciding: Collection[ActTry | None]) -> tuple[int, ...]:
+    return tuple(each.ordinal for each in result.tries if each in deciding)
 
 
 def _ceiling(result: ActSearchResult, steps: tuple[int, ...], failed: float | None) -> tuple[Qualifier, ...]:
