@@ -143,3 +143,37 @@ def test_a_load_ended_early_is_a_hollow_dot_on_no_line() -> None:
 def test_the_chart_opens_on_the_criterion_that_decided(failed: ActTry, view: int) -> None:
     assert page._decided(searched(failed, tried(20, passed=True))) == view
     assert page._decided(searched(tried(20, passed=True))) is None
+
+
+def aged(retried: ActTry) -> ActSearchResult:
+    """A search in which 20x held, 25x failed, and 20x was tried again."""
+    first = tried(20, passed=True).model_copy(update={"ordinal": 1, "mean_w": 9.0})
+    again = retried.model_copy(update={"ordinal": 3, "mean_w": 8.0})
+    return searched(first, tried(25, passed=False).model_copy(update={"ordinal": 2}), again)
+
+
+def test_of_two_tries_of_the_score_the_later_one_is_cited_and_ringed() -> None:
+    result = aged(tried(20, passed=True))
+    figures = {each.name: each for each in result.scalars}
+    assert figures["act_score"].steps == figures["act_score_by_rule"].steps == (2, 3)
+    assert (figures["act_score_w"].value, figures["act_score_w"].steps) == (8.0, (3,))
+    assert figures["act_score_per_w"].steps == (3,)
+    dots = [dot for line in page._dots(result, (1.0, 2.0, 3.0)) for dot in line]
+    assert [(dot.y, dot.chosen) for dot in dots] == [(1.0, None), (3.0, True), (2.0, None)]
+
+
+def test_a_score_does_not_rest_on_a_try_that_held_of_the_load_that_failed() -> None:
+    result = aged(tried(20, passed=False))
+    assert result.score is None
+    assert next(iter(result.scalars)).steps == (3,)
+
+
+@pytest.mark.parametrize(("passed", "told"), [(False, True), (None, False)])
+def test_only_a_try_with_a_verdict_contradicts_one_that_held(passed: bool | None, told: bool) -> None:
+    failed = tried(20, passed=False).model_copy(update={"passed": passed, "why": "3 reads failed"})
+    again = failed.model_copy(update={"ordinal": 3})
+    result = searched(tried(20, passed=True), tried(25, passed=False), again, tried(15, passed=True))
+    claims = list(search_findings(result))
+    assert (len(claims) == 2) is told
+    if told:
+        assert sentence(claims[1]).startswith("20x held in one try, and 20x failed in another")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 from methods.on_simulated import run
 from ssdlab.drives import open_drive
+from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.search import step_to_highest
 from ssdlab.methods.act.findings import search_findings
 from ssdlab.methods.act.result import ActSearchResult
+from ssdlab.methods.act.search import ActSearchParams, _assumed
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import sentence
+from ssdlab.runs.order import Order, plan_order
 
 pytestmark = pytest.mark.long
 
@@ -212,6 +215,59 @@ def test_the_score_of_a_drive_that_ages_held_after_every_failure(
     score = max((load for load, held in found if held and load < min(failed, default=101)), default=0)
     assert found[-1] == (score, True) or not score
     assert len(found) <= 2 * (100 // coarse + coarse + 3)
+
+
+@pytest.mark.parametrize("begin", ["above", "below"])
+@pytest.mark.parametrize(("coarse", "fine"), [(2, 1), (3, 1), (4, 2)])
+def test_a_plan_lists_as_many_tries_as_the_longest_search(begin: str, coarse: int, fine: int) -> None:
+    """The longest is found from every sequence of answers."""
+    given = {"load": "2", "coarse": str(coarse), "fine": str(fine), "most": str(2 + 2 * coarse)}
+    p = find_method("act-search").params.build({**given, "begin": begin})
+    assert isinstance(p, ActSearchParams)
+
+    def tries(answer: Callable[[int], bool]) -> int:
+        found: list[int] = []
+
+        def holds(load: int, certain: bool) -> bool:
+            found.append(load)
+            return answer(load)
+
+        step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
+        return len(found)
+
+    def longest(answers: tuple[bool, ...]) -> int:
+        left = list(answers)
+        try:
+            return tries(lambda _: left.pop(0))
+        except IndexError:
+            return max(longest((*answers, held)) for held in (True, False))
+
+    tried: dict[int, bool] = {}
+
+    def assumed(load: int) -> bool:
+        tried[load] = _assumed(load, tried, p)
+        return tried[load]
+
+    assert tries(assumed) == longest(())
+
+
+def test_a_drive_prepared_before_each_load_is_given_no_load_twice() -> None:
+    found: list[int] = []
+
+    def holds(load: int, certain: bool) -> bool:
+        found.append(load)
+        return load <= 12
+
+    step_to_highest(20, 5, 1, holds, maximum=100, upwards=True, again=False)
+    assert found == [20, 15, 10, 11, 12, 13]
+
+
+@pytest.mark.parametrize(("between", "twice"), [("rest", True), ("prepare", False)])
+def test_the_plan_has_second_tries_unless_each_load_is_prepared(between: str, twice: bool) -> None:
+    method, drive = find_method("act-search"), "sim:tiny-test,scale=4"
+    params = method.params.build({"between": between}, quick=True)
+    plan = plan_order(Order(method, params, drive, destroy=drive))
+    assert any(step.label.endswith("x again") for step in plan.steps) is twice
 
 
 def test_a_drive_that_ages_is_scored_at_what_it_still_holds(tmp_path: Path) -> None:

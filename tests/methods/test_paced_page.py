@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from methods.quick_runs import QuickRun
+from ssdlab.methods.paced_burst.desktop_load import _failure
 from ssdlab.methods.paced_burst.findings import findings
 from ssdlab.methods.paced_burst.page import section
 from ssdlab.methods.paced_burst.result import PacedBurstResult, PacedRate
+from ssdlab.plugin import Evidence
 from ssdlab.report import page, source
 from ssdlab.report.view import Figure, Section
 from ssdlab.results.claim import row
@@ -46,6 +48,38 @@ def test_a_line_of_rates_ends_with_a_cross_at_the_lowest_that_failed(quick_run: 
     assert len(view.rules) == (1 if times == 1 else 0), "of several drives, no bound says whose it is"
     assert ("Dotted" in shown.lead) == (times == 1)
     assert len(shown.tables[0].rows) == times * len(RATES), "the table has the rates beyond"
+
+
+def test_the_line_is_drawn_at_the_limit_that_judged_the_rates(quick_run: QuickRun) -> None:
+    """A p99 of 2.02 times the unloaded one passes, so it lies below the line."""
+    passed = tuple(each.model_copy(update={"p99_ns": 1000.0 * 2.02**at}) for at, each in enumerate(RATES[:2]))
+    assert _failure(0, passed[1].p99_ns, 1000.0, Evidence(())) is None
+    (view,) = figure(section_of(quick_run, rates=passed, lowest_failed_mb_s=None), "rates").chart.views
+    (limit,) = view.rules
+    assert passed[1].p99_ns < limit.y == pytest.approx(2 * 1000 * (1 + 1 / 64))
+
+
+def test_without_the_p99_of_the_lowest_rate_no_limit_is_drawn(quick_run: QuickRun) -> None:
+    rates = (RATES[0].model_copy(update={"p99_ns": None}), *RATES[1:])
+    shown = figure(section_of(quick_run, rates=rates), "rates")
+    assert not shown.chart.views[0].rules and "Dotted" not in shown.lead
+
+
+@pytest.mark.parametrize(
+    ("changes", "ring", "cross"),
+    [
+        ({}, True, True),
+        ({"rates": RATES[:2], "lowest_failed_mb_s": None}, True, False),
+        ({"rates": RATES[2:], "safe_mb_s": None}, False, True),
+        # It fell behind so far that it has no p99, and so no place in the chart.
+        ({"rates": (*RATES[:2], RATES[2].model_copy(update={"p99_ns": None}))}, True, False),
+    ],
+)
+def test_only_marks_that_are_drawn_are_explained(
+    quick_run: QuickRun, changes: dict[str, Any], ring: bool, cross: bool
+) -> None:
+    lead = figure(section_of(quick_run, **changes), "rates").lead
+    assert ("Ring" in lead, "Cross" in lead) == (ring, cross)
 
 
 @pytest.mark.parametrize(

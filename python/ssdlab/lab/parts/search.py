@@ -45,7 +45,9 @@ def search_highest(first: int, maximum: int, resolution: float, holds: Holds) ->
             failed = middle
 
 
-def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum: int, upwards: bool) -> None:
+def step_to_highest(
+    first: int, coarse: int, fine: int, holds: Holds, *, maximum: int, upwards: bool, again: bool = True
+) -> None:
     """Approach the limit in `coarse` steps, then close the gap in `fine` steps.
 
     The drive may change during the search. So if the last try failed, the loads that held are tried again,
@@ -63,6 +65,8 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
         Highest load to try.
     upwards
         Whether the fine steps go up until a load fails, or down until a load passes.
+    again
+        Whether loads that held are tried again; needless if each try finds the drive in the same state.
     """
     held: list[int] = []
 
@@ -82,7 +86,9 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum
         last_held = tried(load, False)
         if last_held != upwards:
             break
-    if held and not last_held and not any(holds(load, False) for load in sorted(held, reverse=True)):
+    if not again or last_held or not held:
+        return
+    if not any(holds(load, False) for load in sorted(held, reverse=True)):
         _descend(min(held), coarse, fine, holds)
 
 

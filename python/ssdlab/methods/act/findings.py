@@ -171,10 +171,10 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         columns=columns,
     )
     held = max((each.load for each in result.tries if each.held), default=0)
-    failed_at = [each.load for each in result.tries if not each.held]
+    failed_at = [each.load for each in result.tries if each.passed is not None and not each.held]
     if failed_at and held >= min(failed_at):
         yield Claim(
-            "{held} held in one try, and {failed} failed in another: what was written before decides too",
+            "{held} held in one try, and {failed} failed in another: more than the load decides",
             evidence=tried,
             others={"held": f"{held}x", "failed": f"{min(failed_at)}x"},
         )

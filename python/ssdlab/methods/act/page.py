@@ -38,7 +38,7 @@ from ssdlab.plugin import (
 from ssdlab.plugin import Rule as Level
 
 from . import findings as act
-from .result import RULES, ActResult, ActSearchResult, ActTry, changed_text
+from .result import RULES, ActResult, ActSearchResult, ActTry, changed_text, last_try
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -262,9 +262,11 @@ def _lines(kept: Sequence[Searched], value: Callable[[ActSearchResult, ActTry], 
 def _dots(result: ActSearchResult, values: Sequence[float]) -> Iterator[tuple[Dot, ...]]:
     """Yield the dots in the order of their loads; a load that was ended early breaks the line."""
     whole: list[Dot] = []
+    scored = last_try(result.tries, result.score) if result.judged else None
     for each, value in sorted(zip(result.tries, values, strict=True), key=lambda one: one[0].load):
-        ring = (result.judged and each.load == result.score) or None
-        dot = Dot(float(each.load), value, chosen=ring, unproven=None if each.completed else True)
+        dot = Dot(
+            float(each.load), value, chosen=each == scored or None, unproven=None if each.completed else True
+        )
         if each.completed:
             whole.append(dot)
             continue

@@ -12,7 +12,7 @@ from ssdlab.plugin import ResultBase, Stored, and_listed, span_text
 from .load import SERVICE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Rule = Literal["2019", "6.x"]
 RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
@@ -106,6 +106,11 @@ class ActTry(Stored):
     def min_done(self) -> float:
         """Share of due I/Os that the slowest stream completed."""
         return min(self.done.values(), default=1.0)
+
+
+def last_try(tries: Sequence[ActTry], load: float | None) -> ActTry | None:
+    """Return the try of a load that counts, which is its last; None if the load was not tried."""
+    return next((each for each in reversed(tries) if each.load == load), None)
 
 
 def _none(value: object) -> bool:

@@ -10,7 +10,7 @@ Procedure
        first load holds already, go up instead.
     3. Fine: go by the fine step between the load that held and the lowest load that did not.
     4. Again, if the last load failed: run the loads that held once more, the highest first, and then lower
-       ones by the coarse step, until one holds.
+       ones by the coarse step, until one holds. If the drive is prepared before each load, this is left out.
 
     Each load runs for an hour. It ends early if the drive falls further behind than ACT allows: 100,000
     queued reads, or a large block 10 s late. It also ends early once too many reads were slow for the slice
@@ -33,7 +33,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.formats.act import thousandths
@@ -52,7 +52,7 @@ from ssdlab.plugin import (
 from . import ACT_SEARCH
 from .load import Arrivals
 from .params import StorageParams
-from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
+from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry, last_try
 from .trial import offer, prepare
 from .verdict import (
     VERDICT,
@@ -121,14 +121,20 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
             lambda data: {"passed": try_of(data, step, load, p).held, "load": load},
         )
         found = lab.find(finding, label=f"verdict, {named}x{again}")
-        # A plan has no results: it assumes the longest search, up to the highest load and down to the lowest.
-        longest = load < p.most if all(tried.values()) else load <= p.fine
         nonlocal planned
         planned = not found.result.facts
-        tried[load] = longest if planned else found.found(Passed).passed
+        tried[load] = _assumed(load, tried, p) if planned else found.found(Passed).passed
         return tried[load]
 
-    step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
+    step_to_highest(
+        p.load,
+        p.coarse,
+        p.fine,
+        holds,
+        maximum=p.most,
+        upwards=p.begin == "below",
+        again=p.between != "prepare",
+    )
     if planned:
         return max(tried)
     lowest_failed = min((load for load, held in tried.items() if not held), default=None)
@@ -136,6 +142,21 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
         (n for n, held in tried.items() if held and (lowest_failed is None or n < lowest_failed)),
         default=None,
     )
+
+
+def _assumed(load: int, tried: Mapping[int, bool], p: ActSearchParams) -> bool:
+    """Return whether a load holds in a plan, which has no results and assumes the longest search.
+
+    Its coarse steps go up to the highest load. Its fine steps all run, and the last one fails, so that all
+    loads that held run again. They fail then, down to the lowest load. If the coarse steps do not end evenly
+    at the highest or lowest load, another search may take a few tries more.
+    """
+    if all(tried.values()):
+        return load < p.most
+    held = max((each for each, found in tried.items() if found), default=load)
+    if p.begin == "below" and load > held and load not in tried:
+        return load < min(each for each, found in tried.items() if not found) - p.fine
+    return load <= p.fine
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
@@ -146,9 +167,8 @@ def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
     lowest_failed = min((each.load for each in tries if not each.held), default=None)
     passed = [each for each in tries if each.held and (lowest_failed is None or each.load < lowest_failed)]
-    # Of two tries of the load, the later one counts.
-    best = max(reversed(passed), key=lambda each: each.load, default=None)
-    score = None if best is None else best.load
+    score = max((each.load for each in passed), default=None)
+    best = last_try(tries, score)
     per_w = best.load / best.mean_w if best is not None and best.mean_w else None
     found = ActSearchResult(
         quick=quick,
@@ -174,13 +194,13 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
 def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
     score = result.score
     own = Metric.more("act_score", f"score by {delivered_by(p)}", score, "x")
-    yield _score(result, own, result.lowest_failed)
+    yield _score(result, own, result.lowest_failed, [each for each in result.tries if not each.held])
     label = f"score by {delivered_by(p, ' alone')}"
     alone = Metric.more("act_score_by_rule", label, result.score_by_rule, "x")
-    yield _score(result, alone, result.failed_by_rule)
+    yield _score(result, alone, result.failed_by_rule, [each for each in result.tries if not each.passed])
     if result.score_per_w is not None:
         of = f" by {delivered_by(p)}" if p.changed(1) else ""
-        steps = _steps(result, score)
+        steps = _ordinals(result, (last_try(result.tries, score),))
         evidence: dict[str, Any] = {
             "steps": steps,
             "qualifiers": (*not_judged(result, steps), *_ceiling(result, steps, result.lowest_failed)),
@@ -190,9 +210,12 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
         yield Metric.less("act_score_w", watts, result.score_w, "W", **evidence)
 
 
-def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
-    """Attach the evidence to a score: the highest load that passed and the lowest that failed."""
-    steps = _steps(result, found.value, failed)
+def _score(
+    result: ActSearchResult, found: Metric, failed: float | None, failures: Sequence[ActTry]
+) -> Metric:
+    """Attach the evidence to a score: the try that it is taken from, and the failures of the load above."""
+    bounding = [each for each in failures if each.load == failed]
+    steps = _ordinals(result, (last_try(result.tries, found.value), *bounding))
     ceiling = () if found.value is None else _ceiling(result, steps, failed)
     return found.resting(
         steps=steps,
@@ -203,8 +226,8 @@ def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metr
     )
 
 
-def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
-    return tuple(each.ordinal for each in result.tries if each.load in loads)
+def _ordinals(result: ActSearchResult, deciding: Collection[ActTry | None]) -> tuple[int, ...]:
+    return tuple(each.ordinal for each in result.tries if each in deciding)
 
 
 def _ceiling(result: ActSearchResult, steps: tuple[int, ...], failed: float | None) -> tuple[Qualifier, ...]:

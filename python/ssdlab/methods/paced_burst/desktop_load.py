@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
-from ssdlab.analysis.percentiles import BUCKET_WIDTH
 from ssdlab.plugin import (
     NO_SIDE,
     NS_PER_S,
@@ -37,7 +36,7 @@ from ssdlab.plugin import (
     evidence_of,
 )
 
-from .result import PacedRate
+from .result import PacedRate, max_p99_ns
 
 if TYPE_CHECKING:
     from ssdlab.plugin import Step
@@ -50,8 +49,7 @@ _ROW_NS = NS_PER_S
 FACTOR = 2.0
 """Highest p99 of a sustained rate, as a multiple of the p99 at the lowest rate.
 
-That multiple may be exceeded by the width of a bucket: each p99 is the middle of one, half of that from the
-truth at most.
+That multiple may be exceeded by the width of a bucket: see `max_p99_ns`.
 """
 SEARCH = "rate"
 
@@ -274,7 +272,7 @@ def _failure(dropped: int, p99_ns: float | None, unloaded_ns: float | None, show
         )
     if unloaded_ns is None or p99_ns is None:
         return None
-    max_ns = FACTOR * unloaded_ns * (1 + BUCKET_WIDTH)
+    max_ns = max_p99_ns(unloaded_ns, FACTOR)
     if p99_ns <= max_ns:
         return None
     return Claim(

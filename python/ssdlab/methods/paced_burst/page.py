@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssdlab.analysis.percentiles import BUCKET_WIDTH
 from ssdlab.plugin import (
     NS_PER_S,
     Axis,
@@ -33,13 +34,14 @@ from ssdlab.plugin import (
     leads,
     over_time,
     rates,
+    share_text,
     span_text,
     together,
     with_result,
 )
 
 from . import findings as paced
-from .result import PacedBurstResult
+from .result import PacedBurstResult, max_p99_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("paced", "saturated")
 _ALL = "all drives"
+_BUCKET = share_text(BUCKET_WIDTH)
 _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
 
 
@@ -228,8 +231,10 @@ def _rates(kept: Sequence[Paced]) -> Figure:
             if each.p99_ns is not None and each.rate <= first_failed
         )
         lines.append(Line(shown.index, "", True, dots))
-        if len(kept) == 1 and dots:
-            rules.append(Rule(shown.index, result.factor * dots[0].y, f"{result.factor:g} x unloaded"))
+        unloaded_ns = result.rates[0].p99_ns if result.rates else None
+        if len(kept) == 1 and dots and unloaded_ns is not None:
+            text = f"{result.factor:g} x unloaded + {_BUCKET}"
+            rules.append(Rule(shown.index, max_p99_ns(unloaded_ns, result.factor), text))
     view = XyView(
         "p99",
         Axis("sustained rate of writes, MB/s, log", "mb_s", "log"),
@@ -237,19 +242,24 @@ def _rates(kept: Sequence[Paced]) -> Figure:
         tuple(lines),
         tuple(rules),
     )
+    drawn = [dot for line in lines for dot in line.points]
+    told = (
+        ("Ring: the safe rate.", any(dot.chosen for dot in drawn)),
+        ("Cross: the lowest rate that did not hold.", any(dot.failed for dot in drawn)),
+        ("Dotted: the limit.", bool(rules)),
+    )
     return Figure(
         id="paced-burst-rates",
         title="Latency over the sustained rate",
-        lead="Further right and lower is better. Ring: the safe rate. Cross: the next rate tried, which "
-        "failed by its p99 or fell behind." + (" Dotted: the bound." if rules else ""),
+        lead=" ".join(("Further right and lower is better.", *(text for text, shown in told if shown))),
         described=" ".join(lead(shown, [paced.safe_rate(result)]) for shown, result in kept),
         chart=XyChart((view,)),
         tables=(together(kept, paced.rates),),
         measured=(
             f"Writes alone, {kept[0][1].depth} in flight, in bursts that come closer together at higher "
             "rates; a rest before each rate.",
-            f"Safe: p99 within {kept[0][1].factor:g} times that of the drive's lowest rate, and all writes "
-            "done in time.",
+            f"Safe: p99 within {kept[0][1].factor:g} times that of the drive's lowest rate, plus {_BUCKET} "
+            "for the width of a histogram's bucket, and all writes done in time.",
             "The table has every rate tried, and why it failed.",
         ),
     )

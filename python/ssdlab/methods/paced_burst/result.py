@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.percentiles import of_time
+from ssdlab.analysis.percentiles import BUCKET_WIDTH, of_time
 from ssdlab.analysis.ratios import Efficiency, efficiency
 from ssdlab.plugin import (
     NS_PER_S,
@@ -285,6 +285,11 @@ class PacedBurstResult(ResultBase):
         rate = unjudged(tried)
         why = () if rate is None else (Qualifier(code="not-judged", steps=(rate.ordinal,), why=rate.why),)
         return found.qualified(why)
+
+
+def max_p99_ns(unloaded_ns: float, factor: float) -> float:
+    """Return the limit of a p99: each p99 is the middle of a bucket, half of that from the truth at most."""
+    return factor * unloaded_ns * (1 + BUCKET_WIDTH)
 
 
 def _over(span_bytes: int | None) -> str:
