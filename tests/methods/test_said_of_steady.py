@@ -74,7 +74,7 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
     in_full = placed.model_copy(update={"in_full": True})
     assert proven(placed) != () == proven(in_full)
     assert sentence(steady_claim(in_full)).startswith("Overwritten as in full preconditioning")
-    assert [sentence(each) for each in state_claims(proof)] == [said]
+    assert not [each for each in state_claims(proof) if "repared by one random pass" in sentence(each)]
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))
 

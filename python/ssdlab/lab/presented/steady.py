@@ -71,7 +71,7 @@ def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
     yield steady_claim(steady, of)
     if steady is None or not steady.judged:
         return
-    if isinstance(steady, OnePassProof) and not steady.overwritten:
+    if isinstance(steady, OnePassProof):
         yield one_pass_claim(steady)
     if not steady.fills_enough:
         yield Claim(
@@ -135,6 +135,8 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
         "whose": steady.spare_from,
     }
     says = "prepared by one random pass, not SNIA's preconditioning, for a spare of {asked} ({whose})"
+    if steady.overwritten:
+        says = "the random pass before that assumed a spare of {asked} ({whose})"
     shown = Evidence((steady.ordinal,))
     if steady.spare_found is None and steady.agreed:
         return Claim(
