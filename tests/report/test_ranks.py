@@ -318,6 +318,43 @@ def test_the_conclusion_gives_margins_within_an_interface(make_run: Make) -> Non
     assert alone["peak random read"]["Best"] == "N1, 400k IOPS"
 
 
+def of_scalars(one: Shown, **changes: Any) -> Run:
+    """Return a run whose throughput is changed."""
+    run = one.run
+    scalars = tuple(
+        each.model_copy(update=changes) if each.name == IOPS else each for each in run.result.scalars
+    )
+    return replace(run, result=run.result.model_copy(update={"scalars": scalars}))
+
+
+def unfit(one: Shown) -> Run:
+    return of_scalars(one, qualifiers=(Qualifier(code="host-limited"),))
+
+
+def rows_of(runs: tuple[Shown, ...]) -> dict[str, dict[str, str]]:
+    """Return the rows of the conclusion on one figure, by interface."""
+    section = conclusion.section(runs, [IOPS])
+    assert section is not None
+    table = next(table for each in section.exhibits for table in each.tables if table.head[0] == "Figure")
+    rows = [dict(zip(table.head, (cell.text for cell in row), strict=True)) for row in table.rows]
+    return {row.get("Interface", ""): row for row in rows}
+
+
+def test_best_of_all_are_those_that_are_tied_and_only_of_those_ranked(make_run: Make) -> None:
+    drives = (("sata", 50e3), ("sata", 60e3), ("nvme", 400e3), ("nvme", 401e3), ("nvme", 900e3))
+    runs = of_review(make_run, *drives)
+    assert rows_of(runs)["SATA"]["Best of all drives"].startswith("N4, ")
+    best = rows_of(shown([*(each.run for each in runs[:4]), unfit(runs[4])]))["SATA"]["Best of all drives"]
+    assert best.startswith("N3 and N2 among those ranked, 400k")
+
+
+def test_the_only_drive_of_an_interface_has_a_row(make_run: Make) -> None:
+    rows = rows_of(of_review(make_run, ("sata", 50e3), ("sata", 60e3), ("nvme", 20e3)))
+    assert set(rows) == {"SATA", "NVMe"}
+    assert rows["NVMe"]["Best"].startswith("N2, 20.0k") and rows["NVMe"]["Last"] == "—"
+    assert rows["NVMe"]["Best of all drives"].startswith("N1, 60.0k")
+
+
 def test_cards_compare_drives_and_tell_the_unit_or_its_direction(make_run: Make) -> None:
     """A card of one drive stood beside those of all; one in µs and ms said nowhere that less is better."""
     slow, fast = (swept(make_run, at, iops=each) for at, each in enumerate((1e3, 100e3)))
