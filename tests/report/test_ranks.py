@@ -385,6 +385,10 @@ def test_the_only_drive_of_an_interface_has_a_row(make_run: Make) -> None:
     assert set(rows) == {"SATA", "NVMe"}
     assert rows["NVMe"]["Best"].startswith("N2, 20.0k") and rows["NVMe"]["Last"] == "—"
     assert rows["NVMe"]["Best of all drives"].startswith("N1, 60.0k")
+    rows = rows_of(of_review(make_run, ("sata", 50e3), ("sata", 60e3), ("nvme", 90e3)))
+    assert set(rows) == {"SATA"} and rows["SATA"]["Best of all drives"].startswith("N2, 90.0k")
+    rows = rows_of(of_review(make_run, ("sata", 50e3), ("sata", 90e3), ("nvme", 90e3)))
+    assert set(rows) == {"SATA", "NVMe"}, "tied, so that no row names it as best of all"
 
 
 @pytest.mark.parametrize("why", [(), (Qualifier(code="not-judged"),)], ids=["none", "withheld"])

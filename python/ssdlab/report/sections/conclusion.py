@@ -142,15 +142,18 @@ def _rows(standing: Standing) -> Iterator[tuple[cells.Cell, ...]]:
     """Yield a row for each interface with a ranked drive; a single row if none has several.
 
     That a drive of one interface is ahead of those of another says less than the margins within each.
+    An interface whose only ranked drive is best of all has no row, as the other rows name that drive.
     """
     interfaces = list(dict.fromkeys(place.shown.style.interface or "" for place in standing.places))
     each_own = {each: _only(standing, each) for each in interfaces}
-    within = {each: own for each, own in each_own.items() if own.ranked}
-    if len(interfaces) < 2 or not any(each and own.ranked[1:] for each, own in within.items()):
+    if len(interfaces) < 2 or not any(each and own.ranked[1:] for each, own in each_own.items()):
         yield _row(standing, "", "", _others(standing))
         return
     best = standing.sharing(standing.ranked[0])
     leading = {place.shown.style.interface or "" for place in best}
+    within = {
+        each: own for each, own in each_own.items() if own.ranked[1:] or (own.ranked and leading != {each})
+    }
     rest = _others(among(standing, lambda shown: (shown.style.interface or "") not in within))
     for at, (interface, own) in enumerate(within.items()):
         beyond = "" if interface in leading else _ends(standing, best, worse=False)
