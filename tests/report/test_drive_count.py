@@ -6,7 +6,7 @@ import pytest
 
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report.runs import called
-from ssdlab.report.sections.header import compared
+from ssdlab.report.sections.header import _plural, compared
 from ssdlab.results.schema import DriveInfo, VariantInfo
 
 PRO = "sim:samsung-950-pro-512gb"
@@ -98,3 +98,18 @@ def test_states_of_a_drive_are_no_drives(drives: list[DriveInfo], title: str) ->
 def test_a_simulated_drive_names_its_spare_in_percent() -> None:
     assert simulated(f"{TINY},spare=0.25").name == "tiny-test, 25 % spare"
     assert simulated(f"{TINY},spare=6.7%").name == "tiny-test, 6.7 % spare"
+
+
+@pytest.mark.parametrize(
+    ("kind", "several"),
+    [
+        ("Real drive", "Real drives"),
+        ("File on a file system", "Files on a file system"),
+        ("Drive of imported results", "Drives of imported results"),
+        ("Array of drives", "Arrays of drives"),
+        ("Device in memory (zram)", "Devices in memory (zram)"),
+        ("Network block device", "Network block devices"),
+    ],
+)
+def test_several_drives_of_a_kind_are_in_the_plural(kind: str, several: str) -> None:
+    assert _plural(kind) == several

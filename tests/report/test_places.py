@@ -47,7 +47,7 @@ def test_what_no_drive_has_a_value_of_is_no_chart(
     placed = shown(runs)
     (chart,) = top(placed, standings(placed), ()).charts
     assert chart.names == ("b",)
-    assert [bar.shown.index for bar in chart.bars] == [1]
+    assert [(bar.shown.index, bar.text) for bar in chart.bars] == [(1, "5.00"), (0, "none")]
 
 
 def foot_of(make_run: Callable[..., Path], *values: float) -> tuple[list[int | None], str]:

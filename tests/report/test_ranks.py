@@ -318,6 +318,127 @@ def test_the_conclusion_gives_margins_within_an_interface(make_run: Make) -> Non
     assert alone["peak random read"]["Best"] == "N1, 400k IOPS"
 
 
+def of_scalars(one: Shown, **changes: Any) -> Run:
+    """Return a run whose throughput is changed."""
+    run = one.run
+    scalars = tuple(
+        each.model_copy(update=changes) if each.name == IOPS else each for each in run.result.scalars
+    )
+    return replace(run, result=run.result.model_copy(update={"scalars": scalars}))
+
+
+def unfit(one: Shown) -> Run:
+    return of_scalars(one, qualifiers=(Qualifier(code="host-limited"),))
+
+
+def rows_of(runs: tuple[Shown, ...]) -> dict[str, dict[str, str]]:
+    """Return the rows of the conclusion on one figure, by interface."""
+    section = conclusion.section(runs, [IOPS])
+    assert section is not None
+    table = next(table for each in section.exhibits for table in each.tables if table.head[0] == "Figure")
+    rows = [dict(zip(table.head, (cell.text for cell in row), strict=True)) for row in table.rows]
+    return {row.get("Interface", ""): row for row in rows}
+
+
+@pytest.mark.parametrize(
+    "order", [("sata", "nvme", "sas"), ("nvme", "sas", "sata"), ("sas", "sata", "nvme")], ids=" ".join
+)
+def test_of_interfaces_with_as_many_drives_the_first_of_the_page_is_told(
+    make_run: Make, order: tuple[str, ...]
+) -> None:
+    """Otherwise the order of a set decides, which differs from process to process."""
+    drives = [(kind, iops) for at, kind in enumerate(order) for iops in (50e3 + at * 1e5, 80e3 + at * 1e5)]
+    told_of = told(of_review(make_run, *drives), IOPS)[1]
+    assert told_of.startswith(f"Among {'NVMe' if order[0] == 'nvme' else order[0].upper()} drives, N1 leads")
+
+
+@pytest.mark.parametrize(
+    "drives",
+    [(("sata", 50e3), ("nvme", 50.1e3)), (("sata", 50e3), ("sata", 30e3), ("nvme", 50.1e3))],
+)
+def test_a_tie_of_drives_of_two_interfaces_is_told(
+    make_run: Make, drives: tuple[tuple[str, float], ...]
+) -> None:
+    runs = of_review(make_run, *drives)
+    (tied,) = told(runs, IOPS)
+    assert f"N{len(drives) - 1} and N0 are tied" in tied
+    assert all("Best of all drives" not in row for row in rows_of(runs).values()), "both are"
+
+
+def test_a_tie_within_an_interface_is_told_beside_the_drive_that_leads_all(make_run: Make) -> None:
+    led, tied = told(
+        of_review(make_run, ("sata", 50e3), ("sata", 50.1e3), ("sata", 40e3), ("nvme", 400e3)), IOPS
+    )
+    assert led.startswith("N3 (NVMe) leads") and tied.startswith("N1 and N0 are tied")
+
+
+def test_best_of_all_are_those_that_are_tied_and_only_of_those_ranked(make_run: Make) -> None:
+    drives = (("sata", 50e3), ("sata", 60e3), ("nvme", 400e3), ("nvme", 401e3), ("nvme", 900e3))
+    runs = of_review(make_run, *drives)
+    assert rows_of(runs)["SATA"]["Best of all drives"].startswith("N4, ")
+    best = rows_of(shown([*(each.run for each in runs[:4]), unfit(runs[4])]))["SATA"]["Best of all drives"]
+    assert best.startswith("N3 and N2 among those ranked, 400k")
+
+
+def test_the_only_drive_of_an_interface_has_a_row(make_run: Make) -> None:
+    rows = rows_of(of_review(make_run, ("sata", 50e3), ("sata", 60e3), ("nvme", 20e3)))
+    assert set(rows) == {"SATA", "NVMe"}
+    assert rows["NVMe"]["Best"].startswith("N2, 20.0k") and rows["NVMe"]["Last"] == "—"
+    assert rows["NVMe"]["Best of all drives"].startswith("N1, 60.0k")
+    rows = rows_of(of_review(make_run, ("sata", 50e3), ("sata", 60e3), ("nvme", 90e3)))
+    assert set(rows) == {"SATA"} and rows["SATA"]["Best of all drives"].startswith("N2, 90.0k")
+    rows = rows_of(of_review(make_run, ("sata", 50e3), ("sata", 90e3), ("nvme", 90e3)))
+    assert set(rows) == {"SATA", "NVMe"}, "tied, so that no row names it as best of all"
+
+
+@pytest.mark.parametrize("why", [(), (Qualifier(code="not-judged"),)], ids=["none", "withheld"])
+def test_not_all_drives_are_tied_if_one_has_no_value(make_run: Make, why: tuple[Qualifier, ...]) -> None:
+    speeds = (("sata", 50e3), ("sata", 50.1e3), ("sata", 50.2e3), ("sata", 50.3e3), ("nvme", 64e3))
+    runs = of_review(make_run, *speeds)
+    assert "All SATA drives" in verdict(runs)[1] and "All SATA drives" in chart_of(runs).foot
+    lacking = shown(
+        [*(each.run for each in runs[:3]), of_scalars(runs[3], value=None, qualifiers=why), runs[4].run]
+    )
+    assert "N2, N1 and N0 are tied" in verdict(lacking)[1]
+    assert chart_of(lacking).foot.startswith("N2, N1 and N0 tied")
+    without = shown([*(each.run for each in lacking[:3]), of_scalars(runs[3], name="other"), runs[4].run])
+    assert "N2, N1 and N0 are tied" in verdict(without)[1]
+
+
+def test_a_drive_without_a_value_or_a_reason_has_a_bar(make_run: Make) -> None:
+    """A drive that failed every load has no score; it was on no card and in no count of those without."""
+    runs = of_review(make_run, ("sata", 50e3), ("sata", 60e3))
+    runs = shown([runs[0].run, of_scalars(runs[1], value=None)])
+    chart = chart_of(runs)
+    assert [(bar.shown.index, bar.text, bar.share, bar.unranked) for bar in chart.bars] == [
+        (0, "50.0k", 1.0, False),
+        (1, "none", None, True),
+    ]
+    assert chart.foot == ""
+
+
+def test_an_unranked_drive_of_another_interface_hides_no_order(make_run: Make) -> None:
+    runs = of_review(
+        make_run, ("sata", 50e3), ("sata", 60e3), ("sata", 40e3), ("nvme", 400e3), ("nvme", 900e3)
+    )
+    runs = shown([*(each.run for each in runs[:4]), unfit(runs[4])])
+    led, rest = told(runs, IOPS)
+    assert led.startswith("Among SATA drives, N1 leads")
+    assert "across interfaces (N4 ahead, but without a rank (host-limited))" in rest
+    first, led, _ = verdict(runs)
+    assert "place 2 of 3 SATA drives behind N1" in first and led.startswith("Among SATA drives, N1 leads")
+    runs = shown([*(each.run for each in runs[:3]), unfit(runs[4])])
+    best, *_ = sentences([IOPS], standings(runs), runs, runs[1])
+    assert best.startswith("N1: 60.0k IOPS") and "20.0 % more than N0" in best
+
+
+def test_of_many_tied_drives_some_are_named(make_run: Make) -> None:
+    tied, _ = verdict(of_review(make_run, *(("sata", 50e3),) * 7, ("sata", 80e3)))
+    assert tied.endswith("tied with N1, N2, N3 and 3 more.")
+    (tied,) = told(of_review(make_run, *(("sata", 50e3),) * 7, ("sata", 40e3)), IOPS)
+    assert tied.startswith("N0, N1, N2 and 4 more are tied")
+
+
 def test_cards_compare_drives_and_tell_the_unit_or_its_direction(make_run: Make) -> None:
     """A card of one drive stood beside those of all; one in µs and ms said nowhere that less is better."""
     slow, fast = (swept(make_run, at, iops=each) for at, each in enumerate((1e3, 100e3)))

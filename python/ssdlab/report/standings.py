@@ -351,11 +351,16 @@ def names_of(places: Iterable[Place]) -> str:
     return and_listed(list(dict.fromkeys(place.shown.style.short for place in places)))
 
 
-def who(level: Sequence[Place], standing: Standing) -> str:
-    """Return the names of tied drives, or their interface if they are all its drives and others exist."""
-    interfaces = [place.shown.style.interface for place in standing.places]
+def all_of(level: Sequence[Place], runs: Sequence[Shown]) -> str:
+    """Return `all drives`, or `all SATA drives`, if these are more than two and no such drive is missing.
+
+    A drive of the page without a value is missing.
+    """
+    interfaces = list({_entry(shown): shown.style.interface for shown in runs}.values())
     own = {place.shown.style.interface for place in level}
-    (interface,) = own if len(own) == 1 else ("",)
-    if interface and interfaces.count(interface) == len(level) < len(interfaces):
-        return f"{interface} drives"
-    return "all" if len(level) == len(interfaces) > 2 else names_of(level)
+    (interface,) = own if len(own) == 1 else (None,)
+    if len(level) < 3:  # names are as short
+        return ""
+    if len(level) == len(interfaces):
+        return "all drives"
+    return f"all {interface} drives" if interface and interfaces.count(interface) == len(level) else ""

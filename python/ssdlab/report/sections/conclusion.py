@@ -15,7 +15,6 @@ from ssdlab.report.standings import (
     among,
     no_value,
     not_ranked,
-    of_interface,
     standings,
     unranked_beyond,
     withheld,
@@ -140,21 +139,30 @@ _HEAD = ("Figure", "Interface", "Best", "Lead over next", "Last", "Best of all d
 
 
 def _rows(standing: Standing) -> Iterator[tuple[cells.Cell, ...]]:
-    """Yield a row for each interface with several ranked drives; a single row without such interfaces.
+    """Yield a row for each interface with a ranked drive; a single row if none has several.
 
     That a drive of one interface is ahead of those of another says less than the margins within each.
+    An interface whose only ranked drive is best of all has no row, as the other rows name that drive.
     """
     interfaces = list(dict.fromkeys(place.shown.style.interface or "" for place in standing.places))
-    within = {each: own for each in interfaces if each and (own := of_interface(standing, each)).ranked[1:]}
-    if len(interfaces) < 2 or not within:
+    each_own = {each: _only(standing, each) for each in interfaces}
+    if len(interfaces) < 2 or not any(each and own.ranked[1:] for each, own in each_own.items()):
         yield _row(standing, "", "", _others(standing))
         return
-    first = standing.ranked[0]
-    of_all = f"{first.shown.style.short}, {first.text}"
-    rest = _others(among(standing, lambda shown: shown.style.interface not in within))
+    best = standing.sharing(standing.ranked[0])
+    leading = {place.shown.style.interface or "" for place in best}
+    within = {
+        each: own for each, own in each_own.items() if own.ranked[1:] or (own.ranked and leading != {each})
+    }
+    rest = _others(among(standing, lambda shown: (shown.style.interface or "") not in within))
     for at, (interface, own) in enumerate(within.items()):
-        beyond = "" if first.shown.style.interface == interface else of_all
+        beyond = "" if interface in leading else _ends(standing, best, worse=False)
         yield _row(own, interface, beyond, "; ".join(filter(None, (_others(own), "" if at else rest))))
+
+
+def _only(standing: Standing, interface: str) -> Standing:
+    """Return the standing of the drives of one interface; of those of unknown interface if it is empty."""
+    return among(standing, lambda shown: (shown.style.interface or "") == interface)
 
 
 def _row(standing: Standing, interface: str, of_all: str, others: str) -> tuple[cells.Cell, ...]:

@@ -6,6 +6,7 @@ cache), or the size of a simulated drive. The state's words follow the drive's n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -100,6 +101,10 @@ _OF_EACH_RUN = frozenset({"Date", "Method", "Seed", "Run"})
 """Facts that are in a separate table if a drive has several runs."""
 
 
+_NOUN = re.compile(r".*?(?= (?:in|of|on) |$)")
+"""What precedes the first preposition of a kind of drive, or the whole kind."""
+
+
 @dataclass(frozen=True)
 class Header:
     title: str
@@ -144,12 +149,20 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
         rest = "and full size" if whole else f"of {'its' if drives == 1 else 'their'} size"
         yield f"simulated at {sizes} {rest}", False
     if kinds and not scales:
-        yield ", ".join(each if len(own) == 1 else f"{each}s" for each, own in kinds.items()).lower(), False
+        yield (
+            ", ".join(each if len(own) == 1 else _plural(each) for each, own in kinds.items()).lower(),
+            False,
+        )
     yield from ((f"{word} run{some}{more}", True) for word, some, more in _short_of(manifests))
     if any(map(is_shortened, manifests)):
         yield "shorter than the method requires", True
     days = sorted(manifest.created[:10] for manifest in manifests)
     yield ends_text(*(day_text(date.fromisoformat(each)) for each in (days[0], days[-1]))), False
+
+
+def _plural(kind: str) -> str:
+    """Return the plural of a kind of drive: `files on a file system`."""
+    return _NOUN.sub(r"\g<0>s", kind, count=1)
 
 
 def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.folders import top_figures
@@ -13,7 +14,7 @@ from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.conclusion import of_same_steps, title_of
 from ssdlab.report.sections.verdict import sentences
-from ssdlab.report.standings import figure_text, no_order, who, withheld
+from ssdlab.report.standings import all_of, figure_text, names_of, no_order, withheld
 from ssdlab.results import cells
 from ssdlab.results.metric import labelled, labels
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 CHARTS = 6
 _COUNTED = "I/Os"
+_NO_VALUE = "none"
+"""Text of a figure that was judged and has no value, such as the score of a drive that held no load."""
 _P99 = "p99"
 
 
@@ -114,6 +117,7 @@ def top(
             name,
             standings.get(name),
             held.get(name, ()),
+            runs,
             medians,
             links.get(name, ChartLink("")),
             without=len(entries(runs)) - len(_drives_with(name, runs)),
@@ -154,10 +158,18 @@ def _drives_with(name: str, runs: Sequence[Shown]) -> list[Entry]:
     ]
 
 
+def _valueless(name: str, runs: Sequence[Shown]) -> Iterator[tuple[Shown, Metric]]:
+    """Yield each drive's first run in which the figure has no value."""
+    for entry in entries(runs):
+        own = ((shown, figure) for shown in entry.runs for figure in shown.run.result.scalars)
+        yield from islice((each for each in own if each[1].name == name and each[1].value is None), 1)
+
+
 def _chart(
     name: str,
     standing: Standing | None,
     held: Sequence[tuple[Shown, Metric]],
+    runs: Sequence[Shown],
     medians: Sequence[Median],
     link: ChartLink,
     without: int = 0,
@@ -196,6 +208,12 @@ def _chart(
     bars += [
         Bar(shown, figure, None, cells.NOTHING, figure.state, unranked=True) for shown, figure in lacking
     ]
+    drawn = [bar.shown.style for bar in bars]
+    bars += [
+        Bar(shown, figure, None, _NO_VALUE, "", unranked=True)
+        for shown, figure in _valueless(name, runs)
+        if shown.style not in drawn
+    ]
     one = bars[0]
     return TopChart(
         title_of(one.shown.run.manifest.method.title, one.figure),
@@ -207,7 +225,7 @@ def _chart(
             filter(
                 None,
                 (
-                    "" if standing is None else _foot(standing),
+                    "" if standing is None else _foot(standing, runs),
                     _of_all(shared, every=not any(place.unfit for place in places)),
                     f"{counted(without, 'drive')} without this figure" if without else "",
                 ),
@@ -302,7 +320,7 @@ def _is_of(median: Median, shown: Shown, figure: Metric) -> bool:
     )
 
 
-def _foot(standing: Standing) -> str:
+def _foot(standing: Standing, runs: Sequence[Shown]) -> str:
     """Return which drives are tied in a figure, or why there is no ranking."""
     if len(standing.places) < 2:
         return ""
@@ -313,7 +331,8 @@ def _foot(standing: Standing) -> str:
         level = [place for place in standing.ranked if place.rank == rank]
         if len(level) > 1:
             why = standing.why_level(level[0])
-            found.append(labelled(f"{who(level, standing)} {standing.how_level(level[0])}", why))
+            whose = all_of(level, runs) or names_of(level)
+            found.append(labelled(f"{whose} {standing.how_level(level[0])}", why))
     text = "; ".join(found)
     return text[:1].upper() + text[1:]
 

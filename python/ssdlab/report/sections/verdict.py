@@ -13,12 +13,11 @@ from ssdlab.report.sections.conclusion import NAMED, against, margin, title_of, 
 from ssdlab.report.sections.header import drive_of
 from ssdlab.report.standings import (
     EXAMPLE,
+    all_of,
     among,
-    names_of,
     no_order,
     of_interface,
     unranked_beyond,
-    who,
     withheld,
 )
 from ssdlab.results.metric import labelled, labels
@@ -60,11 +59,11 @@ def sentences(
     passed = _passed({each.method for each in found}, runs)
     if len(entries(runs)) == 1:
         return tuple(filter(None, (passed, *_of_one(found, runs))))[:_SENTENCES]
-    ordered = [each for each in found if len(each.ranked) > 1 and not no_order(each)]
-    own = () if reviewed is None else (_of_reviewed(ordered, reviewed), _of_variants(ordered, runs, reviewed))
-    before, end = [each for each in (passed, *own) if each], _without_order(found, names, runs)
+    ranked, common = [each for each in found if len(each.ranked) > 1], _common(runs, reviewed)
+    own = () if reviewed is None else (_of_reviewed(ranked, reviewed), _of_variants(ranked, runs, reviewed))
+    before, end = [each for each in (passed, *own) if each], _without_order(found, names, runs, common)
     room = max(0, _SENTENCES - len(before) - bool(end))
-    others = [each for each in _of_all_drives(ordered, runs, reviewed) if each][:room]
+    others = [each for each in _of_all_drives(ranked, runs, common, reviewed) if each][:room]
     return tuple(filter(None, (*before, *others, end)))[:_SENTENCES]
 
 
@@ -77,20 +76,20 @@ def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
     return labelled(method, ", ".join(filter(None, (label, EXAMPLE if example else ""))))
 
 
-def _of_reviewed(ordered: Sequence[Standing], reviewed: Shown) -> str:
+def _of_reviewed(found: Sequence[Standing], reviewed: Shown) -> str:
     """Return the place of the reviewed drive in the figures in which the drives differ most."""
-    several = len({place.shown.style.interface for each in ordered for place in each.places}) > 1
-    found = []
-    for each in ordered:
+    several = len({place.shown.style.interface for each in found for place in each.places}) > 1
+    told = []
+    for each in found:
         standing = _compared_with(reviewed, each)
         place = _place_of(reviewed.style, standing)
         if place is not None and standing.ranked[1:] and not unranked_beyond(standing, place):
             text = f"{figure_words(place.figure)} in {_words(standing)}"
-            found.append(
+            told.append(
                 (each.example, -_width(standing), text, _place_text(standing, place, several=several))
             )
     of_place: dict[str, list[str]] = {}
-    for *_, text, where in sorted(found)[:_OF_REVIEWED]:
+    for *_, text, where in sorted(told)[:_OF_REVIEWED]:
         of_place.setdefault(where, []).append(text)
     texts = [f"{and_listed(own)}, {where}" for where, own in of_place.items()]
     return f"{reviewed.style.short}: {'; '.join(texts)}." if texts else ""
@@ -104,7 +103,8 @@ def _compared_with(reviewed: Shown, standing: Standing) -> Standing:
     drive, own = drive_of(reviewed.drive), reviewed.style
     others = among(standing, lambda shown: shown.style == own or drive_of(shown.drive) != drive)
     place, narrowed = _place_of(own, others), of_interface(others, own.interface or "")
-    best = place is not None and place.rank == others.ranked[0].rank
+    first = place is not None and place.rank == others.ranked[0].rank
+    best = first and place is not None and not unranked_beyond(others, place)
     return others if best or not narrowed.ranked[1:] else narrowed
 
 
@@ -127,13 +127,17 @@ def _place_text(standing: Standing, place: Place, *, several: bool) -> str:
         kinds = {each.shown.style.interface for each in ranked}
         kind = next(iter(kinds)) if several and len(kinds) == 1 else None
         drives = " ".join(filter(None, (str(len(ranked)), kind, "drives")))
-        behind = f"behind {names_of(best)}"
+        behind = f"behind {_named(best)}"
         parts.append(f"place {before + 1} of {drives} {behind}" if ranked[2:] else behind)
     elif not level:
-        parts.append(f"{_ahead(place, ranked[1])} {names_of(standing.sharing(ranked[1]))}")
+        parts.append(f"{_ahead(place, ranked[1])} {_named(standing.sharing(ranked[1]))}")
     if level:
-        parts.append(f"{standing.how_level(place)} with {names_of(level)}")
+        parts.append(f"{standing.how_level(place)} with {_named(level)}")
     return ", ".join(parts)
+
+
+def _named(places: Sequence[Place]) -> str:
+    return _some(list(dict.fromkeys(place.shown.style.short for place in places)))
 
 
 def _ahead(place: Place, other: Place) -> str:
@@ -144,13 +148,13 @@ def _ahead(place: Place, other: Place) -> str:
     return f"{text} {'as' if text.endswith('as much') else 'than'}"
 
 
-def _of_variants(ordered: Sequence[Standing], runs: Sequence[Shown], reviewed: Shown) -> str:
+def _of_variants(standings: Sequence[Standing], runs: Sequence[Shown], reviewed: Shown) -> str:
     """Return for each variant of the reviewed drive the figure in which it differs most from the drive."""
     drive, found = drive_of(reviewed.drive), []
     for entry in entries(runs):
         if entry.style == reviewed.style or drive_of(entry.runs[0].drive) != drive:
             continue
-        pairs = [(each, _place_of(entry.style, each), _place_of(reviewed.style, each)) for each in ordered]
+        pairs = [(each, _place_of(entry.style, each), _place_of(reviewed.style, each)) for each in standings]
         apart = [
             (each, own, plain)
             for each, own, plain in pairs
@@ -165,51 +169,66 @@ def _of_variants(ordered: Sequence[Standing], runs: Sequence[Shown], reviewed: S
     return f"{'; '.join(found[:NAMED])}." if found else ""
 
 
-def _of_all_drives(
-    ordered: Sequence[Standing], runs: Sequence[Shown], reviewed: Shown | None
-) -> Iterator[str]:
-    """Yield which drives lead and which are tied: of one interface, if that is a class on this page."""
+def _common(runs: Sequence[Shown], reviewed: Shown | None) -> str:
+    """Return the interface whose drives are compared among themselves; empty: none.
+
+    It is that of the reviewed drive, or else that of most drives; if several are, the first on the page.
+    """
     interfaces = [each.style.interface or "" for each in entries(runs)]
-    kinds = {each for each in interfaces if each}
-    common = max(kinds, key=interfaces.count) if len(kinds) > 1 else ""
+    kinds = list(dict.fromkeys(filter(None, interfaces)))
+    if len(kinds) < 2:
+        return ""
     if reviewed is None:
-        yield _led(ordered)
-        if common:
-            # Skip figures in which one of these drives leads all drives, as the sentence before says so.
-            of_others = [
-                each
-                for each in ordered
-                if all(place.shown.style.interface != common for place in each.sharing(each.ranked[0]))
-            ]
-            yield _led(of_others, common)
-    else:
-        own = reviewed.style.interface or ""
-        common = own if len(kinds) > 1 and interfaces.count(own) > 1 else ""
-        yield _led(ordered, common, but=reviewed)
-    yield _tied(ordered, common)
+        return max(kinds, key=interfaces.count)
+    own = reviewed.style.interface or ""
+    return own if interfaces.count(own) > 1 else ""
 
 
-def _narrowed(ordered: Sequence[Standing], interface: str) -> list[Standing]:
+def _of_all_drives(
+    found: Sequence[Standing], runs: Sequence[Shown], common: str, reviewed: Shown | None
+) -> Iterator[str]:
+    """Yield which drives lead and which are tied: also of one interface, if that is a class on this page."""
+    if reviewed is not None:
+        yield _led(found, common, but=reviewed)
+        yield _tied(found, runs, common)
+        return
+    # Of one interface, skip figures in which one of its drives leads all drives, as that is said of all.
+    of_others = [
+        each
+        for each in found
+        if common and (no_order(each) or common not in _interfaces_of(each.sharing(each.ranked[0])))
+    ]
+    yield _led(found)
+    yield _led(of_others, common)
+    yield _tied(found, runs)
+    yield _tied(of_others, runs, common)
+
+
+def _interfaces_of(places: Sequence[Place]) -> set[str | None]:
+    return {place.shown.style.interface for place in places}
+
+
+def _narrowed(standings: Sequence[Standing], interface: str) -> list[Standing]:
     """Return the standings of one interface's drives, where an unranked one is not ahead of the first."""
-    found = (of_interface(each, interface) for each in ordered)
+    found = (of_interface(each, interface) for each in standings)
     return [each for each in found if each.ranked[1:] and not no_order(each)]
 
 
-def _led(ordered: Sequence[Standing], interface: str = "", but: Shown | None = None) -> str:
+def _led(standings: Sequence[Standing], interface: str = "", but: Shown | None = None) -> str:
     """Return which drives lead in which figures, with their margins.
 
     Parameters
     ----------
-    ordered
+    standings
         The figures.
     interface
         Interface of the drives; empty: all drives.
     but
         A run of a drive that is left out.
     """
-    several = len({each.shown.style.interface for standing in ordered for each in standing.ranked}) > 1
+    several = len({each.shown.style.interface for standing in standings for each in standing.ranked}) > 1
     leads: dict[str, list[Standing]] = {}
-    found = _narrowed(ordered, interface)
+    found = _narrowed(standings, interface)
     for standing in found:
         first, *others = standing.sharing(standing.ranked[0])
         style = first.shown.style
@@ -236,14 +255,13 @@ def _lead(standing: Standing) -> str:
     return f"{_words(standing)} with {figure_words(first.figure)}{ahead}"
 
 
-def _tied(ordered: Sequence[Standing], interface: str) -> str:
+def _tied(standings: Sequence[Standing], runs: Sequence[Shown], interface: str = "") -> str:
     """Return which drives share the first place in which figures."""
     level: dict[tuple[str, str, str], list[str]] = {}
-    for standing in _narrowed(ordered, interface):
+    for standing in _narrowed(standings, interface):
         first = standing.sharing(standing.ranked[0])
         if first[1:]:
-            every = len(first) == len(standing.places) > 2
-            whose = " ".join(filter(None, ("all", interface, "drives"))) if every else who(first, standing)
+            whose = all_of(first, runs) or _named(first)
             key = (whose, standing.how_level(first[0]), standing.why_level(first[0]))
             level.setdefault(key, []).append(_words(standing))
     parts = [f"{whose} are {labelled(how, why)} in {_some(own)}" for (whose, how, why), own in level.items()]
@@ -255,11 +273,15 @@ def _some(named: Sequence[str]) -> str:
     return and_listed([*named[:NAMED], *more])
 
 
-def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
+def _without_order(
+    found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown], interface: str
+) -> str:
+    """Return which figures have no ranking, and why; `across interfaces` if one interface's drives do."""
     reasons: dict[str, list[str]] = {}
     for standing in found:
         if len(standing.places) > 1 and (why := no_order(standing)):
-            reasons.setdefault(why, []).append(_words(standing))
+            only = " across interfaces" if interface and _narrowed([standing], interface) else ""
+            reasons.setdefault(why, []).append(f"{_words(standing)}{only}")
     placed = {standing.name for standing in found}
     for name, own in withheld(runs).items():
         if name in names and name not in placed:
