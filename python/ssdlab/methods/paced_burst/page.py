@@ -243,7 +243,7 @@ def _rates(kept: Sequence[Paced]) -> Figure:
         tuple(rules),
     )
     drawn = [dot for line in lines for dot in line.points]
-    told = (
+    explained = (
         ("Ring: the safe rate.", any(dot.chosen for dot in drawn)),
         ("Cross: the lowest rate that did not hold.", any(dot.failed for dot in drawn)),
         ("Dotted: the limit.", bool(rules)),
@@ -251,7 +251,7 @@ def _rates(kept: Sequence[Paced]) -> Figure:
     return Figure(
         id="paced-burst-rates",
         title="Latency over the sustained rate",
-        lead=" ".join(("Further right and lower is better.", *(text for text, shown in told if shown))),
+        lead=" ".join(("Further right and lower is better.", *(text for text, shown in explained if shown))),
         described=" ".join(lead(shown, [paced.safe_rate(result)]) for shown, result in kept),
         chart=XyChart((view,)),
         tables=(together(kept, paced.rates),),

@@ -423,7 +423,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "latency": (ART, MRT, IOPS),
 }
 """Measures that each test reports for its cells."""
-AT_LEAST = "≥: a lower bound, from too few I/Os."
+LOWER_BOUND = "≥: a lower bound, from too few I/Os."
 NINES_HEAD = ("5 9s", "I/Os", "true value from", "true value to")
 
 

@@ -46,8 +46,8 @@ from ssdlab.plugin import (
 from .charts import LASTING, LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
 from .findings import (
     ART,
-    AT_LEAST,
     IOPS,
+    LOWER_BOUND,
     MB_S,
     MRT,
     NAMES,
@@ -328,7 +328,7 @@ def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[M
         id=name,
         title=title,
         lead=f"{_of_rounds(measures)} Lighter is better in each row."
-        + (f" {AT_LEAST}" if any(view.bounds for view in views) else ""),
+        + (f" {LOWER_BOUND}" if any(view.bounds for view in views) else ""),
         described=f"{title}: {len(sizes)} block sizes by {len(mixes)} mixes; the numbers are in the table.",
         chart=HeatChart(
             tuple(block_text(size) for size in sizes),

@@ -79,17 +79,17 @@ def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
 def _of_reviewed(found: Sequence[Standing], reviewed: Shown) -> str:
     """Return the place of the reviewed drive in the figures in which the drives differ most."""
     several = len({place.shown.style.interface for each in found for place in each.places}) > 1
-    told = []
+    places = []
     for each in found:
         standing = _compared_with(reviewed, each)
         place = _place_of(reviewed.style, standing)
         if place is not None and standing.ranked[1:] and not unranked_beyond(standing, place):
             text = f"{figure_words(place.figure)} in {_words(standing)}"
-            told.append(
+            places.append(
                 (each.example, -_width(standing), text, _place_text(standing, place, several=several))
             )
     of_place: dict[str, list[str]] = {}
-    for *_, text, where in sorted(told)[:_OF_REVIEWED]:
+    for *_, text, where in sorted(places)[:_OF_REVIEWED]:
         of_place.setdefault(where, []).append(text)
     texts = [f"{and_listed(own)}, {where}" for where, own in of_place.items()]
     return f"{reviewed.style.short}: {'; '.join(texts)}." if texts else ""
