@@ -156,12 +156,12 @@ def test_what_the_operator_sets(tmp_path: Path, settings: dict[str, str], expect
 
 def test_a_time_that_shrank_with_the_drive_says_so() -> None:
     params = find_method("pts-throughput").params.build({"seconds": "1.875", "overwrites": "1"})
-    for scale, told in ((32.0, True), (16.0, False), (1.0, False)):
+    for scale, told in ((32, True), (16, False), (1, False)):
         found = {each.code: each for each in specification._of_parameters(params, scale)}  # type: ignore[arg-type]
         assert ("1/32 of its size" in found["parameter-seconds"].what) is told
     (other,) = (
         each
-        for each in specification._of_parameters(params, 2.0)
+        for each in specification._of_parameters(params, 2)
         if each.code == "parameter-overwrites"  # type: ignore[arg-type]
     )
     assert "of its size" not in other.what, "only times shrink"
@@ -174,7 +174,7 @@ def test_a_write_saturation_of_24_hours_is_as_the_specification_has_it(
     seconds: int, expected: list[str]
 ) -> None:
     params = find_method("pts-write-saturation").params.build({"most_seconds": str(seconds)})
-    assert [each.code for each in specification._of_parameters(params)] == expected  # type: ignore[arg-type]
+    assert [each.code for each in specification._of_parameters(params, 1)] == expected  # type: ignore[arg-type]
 
 
 def test_what_the_text_leaves_open_is_printed_as_open(

@@ -59,6 +59,7 @@ from ssdlab.plugin import (
     capacity_text,
     judge_fills,
     param,
+    scale_of,
     significant,
     written_by,
 )
@@ -303,7 +304,7 @@ def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:
         *_of_range(facts, p),
         *_of_cells(facts, result),
         *_of_load(facts, p),
-        *_of_parameters(p, _scale(facts)),
+        *_of_parameters(p, scale_of(facts.data)),
         *_of_interruptions(facts),
     )
     warned = [
@@ -404,13 +405,7 @@ def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
         )
 
 
-def _scale(facts: RunFacts) -> float:
-    """Return how many times smaller a simulated drive is than its model; 1 for any other drive."""
-    drives = (step.summary.drive for step in facts.data.steps if step.summary is not None)
-    return next((each.scale for each in drives if each is not None and each.scale), 1.0)
-
-
-def _of_parameters(p: PtsParams, scale: float = 1.0) -> Iterator[Departure]:
+def _of_parameters(p: PtsParams, scale: int) -> Iterator[Departure]:
     for info in type(p).table():
         value = getattr(p, info.name)
         plain = list(value) if isinstance(value, tuple) else value
