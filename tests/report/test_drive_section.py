@@ -111,6 +111,8 @@ def test_heat_is_told_with_its_steps_and_with_the_figures_that_it_affects(run: P
     assert "(heats up)" in throttled and "cooler" not in throttled
     assert said(cold)[:2] == [throttled, "No figure is affected by the heat."]
     assert said(cold, hot)[:2] == [throttled, "Affected by the heat: 1 of 2 figures."]
+    withheld = Metric.less("none", "none", None, "s").qualified([Qualifier(code="throttled")])
+    assert said(cold, withheld)[1] == "Affected by the heat: 1 of 2 figures."
     assert not any("affected" in each.lower() for each in said())
 
 

@@ -138,7 +138,8 @@ def _throttled(placed: Sequence[Placed], hot: Sequence[tuple[Placed, Mark]]) -> 
 
 def _affected(figures: Sequence[Metric]) -> Claim | None:
     """State how many figures of a throttled run heat affects; None: the run has no figures."""
-    known = [each for each in figures if each.value is not None]
+    # A figure that heat left without a value is affected too.
+    known = [each for each in figures if each.value is not None or "throttled" in each.codes]
     affected = sum("throttled" in each.codes for each in known)
     if not known:
         return None
