@@ -72,6 +72,8 @@ class Back(Verb):
 class StepGroupFacts(Facts):
     """Facts of a group of steps: the epoch in which it started."""
 
+    model_config = ConfigDict(populate_by_name=True)
+
     epoch: int | None = Field(default=None, alias="sitting")  # the name in journals, which stay readable
     """Number of the epoch, as in `StepContext.epoch`; None in a plan."""
 
