@@ -1,14 +1,7 @@
 """The tables of a finished run: their columns, writing and reading.
 
-`series` has one line for each interval row, stream and direction; times are ns since the start of the step.
-`hist` has one line for each histogram bucket that is not empty: for the whole step if `row` is -1, else for
-that interval row. Its `clock` is `service` (submit to complete) or `response` (intended start to complete).
-
-Four tables are optional. `ios` exists if a stream logged its single I/Os: one line for each, with
-`latency_ns` from its submission. `flushes` exists if writes were flushed: one line for each interval row and
-stream; in `hist`, their direction is `flush`. `power` exists if a step was metered: one line for each sample
-and rail. `telemetry` has one line for each sample of the drive (`model.telemetry.Sample`); NaN is "not
-reported".
+`ROW_IS` and `MEANING` say what a row and a column are. A run has the tables `ios`, `flushes`, `power` and
+`telemetry` only if its steps logged single I/Os, flushed, were metered or were sampled.
 
 Only this module, the catalogue and `model.notebook` import duckdb, and only when called, to keep the runner
 small. Readers import only duckdb's native module, as its Python layer takes twice as long to load.
