@@ -109,11 +109,11 @@ def test_heat_is_told_with_its_steps_and_with_the_figures_that_it_affects(run: P
 
     throttled = said()[0]
     assert "(heats up)" in throttled and "cooler" not in throttled
-    assert said(cold)[:2] == [throttled, "No figure is affected by the heat."]
-    assert said(cold, hot)[:2] == [throttled, "Affected by the heat: 1 of 2 figures."]
+    assert said(cold)[0] == throttled and "no figure" in said(cold)[1]
+    assert said(cold, hot)[0] == throttled and "1 of 2 figures" in said(cold, hot)[1]
     withheld = Metric.less("none", "none", None, "s").qualified([Qualifier(code="throttled")])
-    assert said(cold, withheld)[1] == "Affected by the heat: 1 of 2 figures."
-    assert not any("affected" in each.lower() for each in said())
+    assert "1 of 2 figures" in said(cold, withheld)[1]
+    assert not any("affects" in each for each in said())
 
 
 def test_a_drive_that_throttled_has_its_temperature_and_whole_counts_in_the_table(run: Path) -> None:

@@ -129,7 +129,7 @@ def _throttled(placed: Sequence[Placed], hot: Sequence[tuple[Placed, Mark]]) -> 
     named = "; ".join(labels[:_NAMED])
     more = f"; and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
     return Claim(
-        "throttled from minute {minute}{heat}, for {figure} of the time that it was watched ({steps})",
+        "throttled from minute {minute}{heat}, for {figure} of the observed time ({steps})",
         Amount(100 * slowed_s / watched_s if watched_s else None, "%"),
         evidence=Evidence(tuple(dict.fromkeys(each.step.ordinal for each, _ in hot))),
         others={"minute": str(minute), "heat": heat, "steps": named + more},
@@ -144,9 +144,9 @@ def _affected(figures: Sequence[Metric]) -> Claim | None:
     if not known:
         return None
     if not affected:
-        return Claim("no figure is affected by the heat")
+        return Claim("heat affects no figure")
     return Claim(
-        "affected by the heat: {affected} of {figures}",
+        "heat affects {affected} of {figures}",
         others={"affected": str(affected), "figures": counted(len(known), "figure")},
     )
 

@@ -174,7 +174,8 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     failed_at = [each.load for each in result.tries if each.passed is not None and not each.held]
     if failed_at and held >= min(failed_at):
         yield Claim(
-            "{held} held in one try, and {failed} failed in another: more than the load decides",
+            "{held} held in one try, but {failed} failed in another: "
+            "the outcome depends on more than the load",
             evidence=tried,
             others={"held": f"{held}x", "failed": f"{min(failed_at)}x"},
         )
