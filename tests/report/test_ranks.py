@@ -137,9 +137,8 @@ def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> Non
     own = standing.of(1)
     assert own is not None and standing.why_not([own]) == "host-limited"
     assert own.rated is None, "what the host did is held against no rating"
-    assert told(runs, IOPS) == [
-        "N0 leads in peak random read with 150k IOPS (3.00 times as much as the next)."
-    ]
+    (led,) = told(runs, IOPS)
+    assert led.startswith("N0 leads") and "150k IOPS" in led and "3.00 times as much" in led
     assert [(bar.unranked, bar.note) for bar in chart_of(runs).bars][1] == (True, "host-limited")
 
 
@@ -298,9 +297,8 @@ def test_the_reviewed_drive_is_told_first_and_against_drives_of_its_interface(ma
     """A review of a SATA drive named the NVMe drive that led, and the reviewed drive nowhere."""
     drives = (("sata", 50e3), ("sata", 80e3), ("sata", 50.1e3), ("sata", 60e3), ("nvme", 400e3))
     first, led = verdict(of_review(make_run, *drives))
-    assert first.startswith(
-        "N0: 50.0k IOPS in peak random read, place 3 of 4 SATA drives behind N1, tied with N2"
-    )
+    assert first.startswith("N0: 50.0k IOPS")
+    assert "place 3 of 4 SATA drives behind N1, tied with N2" in first
     assert led.startswith("Among SATA drives, N1 leads") and "33.3 % more than the next" in led
     (first,) = verdict(of_review(make_run, ("nvme", 400e3), ("sata", 50e3), ("sata", 60e3)))[:1]
     assert "6.67 times as much as N2" in first
@@ -475,7 +473,7 @@ def test_a_variant_of_the_reviewed_drive_is_told_against_it(make_run: Make) -> N
     limited = with_interface(runs[1], "nvme", runs[0].manifest.drive.id)
     first, variant, *_ = verdict(shown([runs[0], limited, runs[2]]))
     assert "behind N2" in first
-    assert variant == "N1: 40.0k IOPS instead of 90.0k IOPS in peak random read, 55.6 % less."
+    assert variant.startswith("N1: 40.0k IOPS instead of 90.0k IOPS") and "55.6 % less" in variant
 
 
 def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: Make) -> None:
